@@ -300,7 +300,7 @@ impl Runner {
         let mut texts = self.person_texts(&start.agent, &start.context.owner).await;
         let conversation = start.conversation.to_string();
         texts.ended_goals = self.ended_goals(&start.context.owner, &conversation).await;
-        machine.add_labels(&person_texts::labels(&texts.memories));
+        machine.add_labels(&person_texts::labels(&texts));
         for skill in skills {
             machine.activate(skill);
         }

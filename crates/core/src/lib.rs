@@ -114,7 +114,7 @@ pub use store::{
 pub use surroundings::Surroundings;
 pub use taint::{Label, LabelSource, Labels};
 pub use task::{
-    MailFilter, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease, TaskStatus,
+    DailyHours, MailFilter, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease, TaskStatus,
     TaskTrigger,
 };
 pub use tokio_util::sync::{CancellationToken, DropGuard};

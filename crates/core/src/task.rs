@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::id::{ConversationId, RunId, TaskId};
 use crate::memory::Author;
+use crate::surroundings::Surroundings;
 
 /// Executions that are kept with a task.
 pub const TASK_HISTORY: usize = 10;
@@ -32,6 +33,9 @@ pub enum TaskTrigger {
         /// The same as the clock of the task's zone shows it, such as `2026-03-29T02:30:00`. They
         /// differ where the clock skips this time on the first day.
         local: String,
+        /// The hours of the day outside of which its times are left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<DailyHours>,
     },
     /// At every heartbeat: its prompt is part of the heartbeat's.
     Heartbeat,
@@ -105,6 +109,16 @@ impl TaskTrigger {
     }
 }
 
+/// A part of each day, in minutes since midnight of the task's zone. One that ends before it starts
+/// goes over midnight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DailyHours {
+    /// First minute, 0 to 1439.
+    pub start: u16,
+    /// The minute at which it is over, 0 to 1440.
+    pub end: u16,
+}
+
 /// What a due task does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -114,17 +128,26 @@ pub enum TaskKind {
     Run,
     /// It notifies the person until they dismiss it.
     Alarm,
+    /// It notifies the person once.
+    Notification,
     /// It is the heartbeat of its owner.
     Heartbeat,
 }
 
 impl TaskKind {
+    /// Whether it asks a model.
+    #[must_use]
+    pub fn is_run(self) -> bool {
+        matches!(self, Self::Run | Self::Heartbeat)
+    }
+
     /// Name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Run => "run",
             Self::Alarm => "alarm",
+            Self::Notification => "notification",
             Self::Heartbeat => "heartbeat",
         }
     }
@@ -245,6 +268,9 @@ pub struct Task {
     /// The agent of its runs; empty = the configured one.
     #[serde(default)]
     pub agent: String,
+    /// Surroundings of the person when the task was created, for its runs.
+    #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+    pub surroundings: Surroundings,
     /// Its status.
     pub status: TaskStatus,
     /// When it is due next, Unix time in milliseconds; `None` = no time makes it due.
@@ -301,6 +327,12 @@ impl Task {
             TaskStatus::Running => self.lease.as_ref().map(|lease| lease.until),
             TaskStatus::Paused | TaskStatus::Completed | TaskStatus::Cancelled => None,
         }
+    }
+
+    /// The surroundings of its runs: those of the person who made it, in the zone of its times.
+    #[must_use]
+    pub fn run_surroundings(&self) -> Surroundings {
+        Surroundings { time_zone: self.zone.clone(), ..self.surroundings.clone() }
     }
 
     /// Whether the task may run again.

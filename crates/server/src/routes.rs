@@ -36,6 +36,7 @@ mod settings;
 mod skills;
 mod soul;
 mod status;
+mod surroundings;
 mod switches;
 mod tasks;
 mod terminals;

@@ -189,7 +189,7 @@ fn titled(title: &str, parts: impl Iterator<Item = String>) -> Option<String> {
 }
 
 /// A text on one line, so that it cannot imitate another part of the prompt.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

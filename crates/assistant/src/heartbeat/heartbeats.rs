@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use toolcrib_core::{
-    Author, StoreError, Task, TaskExecution, TaskId, TaskKind, TaskStatus, TaskTrigger,
-    canonical_json,
+    Author, StoreError, Surroundings, Task, TaskExecution, TaskId, TaskKind, TaskStatus,
+    TaskTrigger, canonical_json,
 };
 
 use super::prompt::{
@@ -104,6 +104,7 @@ impl Heartbeats {
             trigger: trigger(settings),
             zone: zone.iana_name().unwrap_or("UTC").to_owned(),
             agent: String::new(),
+            surroundings: Surroundings::default(),
             status: TaskStatus::Pending,
             due_at: None,
             lease: None,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use toolcrib_core::{Author, MemoryCategory, TaskKind, TaskLease, TaskStatus};
+use toolcrib_core::{Author, MemoryCategory, Surroundings, TaskKind, TaskLease, TaskStatus};
 use toolcrib_engine::store::{MemoryAssistantRows, MemoryMemories, MemoryTasks};
 
 use super::prompt::{AccountLine, PromotionLine, ReportLine, TaskLine};
@@ -237,6 +237,7 @@ async fn it_looks_at_tasks_and_memories() {
         kind: TaskKind::Run,
         when,
         zone: Some("UTC".into()),
+        surroundings: Surroundings::default(),
         agent: String::new(),
         author: Author::person("ann"),
         depth: 0,

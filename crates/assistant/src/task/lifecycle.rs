@@ -60,10 +60,10 @@ pub fn schedule_of(task: &Task) -> Result<(Schedule, TimeZone), TimeError> {
             Schedule::Once(LocalTime { civil: zone.to_datetime(instant), instant })
         }
         TaskTrigger::Cron { cron } => Schedule::Cron(Box::new(Cron::parse(cron)?)),
-        TaskTrigger::Recurrence { recurrence, first, local } => {
+        TaskTrigger::Recurrence { recurrence, first, local, within } => {
             let civil = local.parse().map_err(|_| TimeError::Time(local.clone()))?;
             let first = LocalTime { civil, instant: time(*first)? };
-            Schedule::Recurrence(Recurrence { word: recurrence.parse()?, first })
+            Schedule::Recurrence(Recurrence { word: recurrence.parse()?, first, within: *within })
         }
         TaskTrigger::Window { minutes, start, end } => {
             Schedule::Window(Window { minutes: *minutes, start: *start, end: *end })

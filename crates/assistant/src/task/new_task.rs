@@ -3,11 +3,12 @@
 use globset::Glob;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use toolcrib_core::{Author, MailFilter, TaskKind, TaskTrigger};
+use toolcrib_core::{Author, DailyHours, MailFilter, Surroundings, TaskKind, TaskTrigger};
 
 use super::error::TaskError;
 use crate::time::{
-    Cron, Recurrence, RecurrenceWord, Schedule, TimeError, format_instant, parse_local_time,
+    Cron, Recurrence, RecurrenceWord, Schedule, TimeError, format_instant, parse_daily_hours,
+    parse_local_time,
 };
 
 /// Characters of a description.
@@ -31,6 +32,10 @@ pub struct When {
     pub cron: Option<String>,
     /// `daily`, `weekly`, `monthly`, `weekdays`, `hourly` or `interval:N`.
     pub recurrence: Option<String>,
+    /// First time of the day of an hourly recurrence or an interval, such as `9:00`.
+    pub window_start: Option<String>,
+    /// The time of the day at which it ends.
+    pub window_end: Option<String>,
     /// At every heartbeat.
     pub on_heartbeat: bool,
     /// When a signed request for this name arrives.
@@ -56,6 +61,8 @@ pub struct NewTask {
     pub when: When,
     /// IANA name of a zone; `None` = that of this machine.
     pub zone: Option<String>,
+    /// What is known about the person, for its runs.
+    pub surroundings: Surroundings,
     /// The agent of its runs; empty = the configured one.
     pub agent: String,
     /// Who or what makes it.
@@ -89,6 +96,14 @@ impl When {
         if let Some(event) = self.event()? {
             return Ok((event, None));
         }
+        let has_window = [&self.window_start, &self.window_end]
+            .into_iter()
+            .any(|text| given(text.as_deref()).is_some());
+        if has_window && given(self.recurrence.as_deref()).is_none() {
+            return Err(TimeError::When(
+                "window_start and window_end go with recurrence and execute_at.".to_owned(),
+            ));
+        }
         match (at, cron, given(self.recurrence.as_deref())) {
             (Some(at), None, None) => {
                 let time = parse_local_time(at, zone)?;
@@ -106,13 +121,21 @@ impl When {
                 let word: RecurrenceWord = word.parse()?;
                 let first = parse_local_time(at, zone)?;
                 refuse_past(first.instant, zone, now)?;
-                let schedule = Schedule::Recurrence(Recurrence { word, first });
+                let within = self.hours(word)?;
+                let schedule = Schedule::Recurrence(Recurrence { word, first, within });
                 let before = Timestamp::from_nanosecond(first.instant.as_nanosecond() - 1);
                 let due = before.ok().and_then(|before| schedule.next_after(before, zone));
+                if due.is_none() {
+                    return Err(TimeError::When(
+                        "No time of this recurrence falls between window_start and window_end. Choose another execute_at, window or interval."
+                            .to_owned(),
+                    ));
+                }
                 let trigger = TaskTrigger::Recurrence {
                     recurrence: word.to_string(),
                     first: first.instant.as_millisecond(),
                     local: first.civil.to_string(),
+                    within,
                 };
                 Ok((trigger, due))
             }
@@ -121,6 +144,19 @@ impl When {
                     .to_owned(),
             )),
         }
+    }
+
+    /// The hours of a recurrence that comes several times a day.
+    fn hours(&self, word: RecurrenceWord) -> Result<Option<DailyHours>, TimeError> {
+        let (start, end) = (self.window_start.as_deref(), self.window_end.as_deref());
+        let hours = parse_daily_hours(given(start), given(end))?;
+        let is_repeated = matches!(word, RecurrenceWord::Hourly | RecurrenceWord::Interval(_));
+        if hours.is_some() && !is_repeated {
+            return Err(TimeError::When(format!(
+                "window_start and window_end go with hourly and interval:N; {word} has one time a day."
+            )));
+        }
+        Ok(hours)
     }
 
     /// The event that makes it due; `None` if a time does.

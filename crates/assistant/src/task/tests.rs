@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use toolcrib_core::{
-    Author, CallId, Clock, MailFilter, RunId, StoreError, Task, TaskEvent, TaskKind, TaskStatus,
-    TaskStore,
+    Author, CallId, Clock, MailFilter, RunId, StoreError, Surroundings, Task, TaskEvent, TaskKind,
+    TaskStatus, TaskStore,
 };
 use toolcrib_engine::store::MemoryTasks;
 
@@ -39,6 +39,7 @@ fn new(when: When) -> NewTask {
         kind: TaskKind::Run,
         when,
         zone: Some("UTC".into()),
+        surroundings: Surroundings::default(),
         agent: String::new(),
         author: Author::person("ann"),
         depth: 0,

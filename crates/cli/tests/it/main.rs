@@ -47,6 +47,7 @@ mod help_and_completions;
 mod help_snapshots;
 mod history;
 mod hooks;
+mod html_cards;
 mod idempotency;
 mod kits;
 mod mail_commands;

@@ -100,6 +100,7 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::GET, "/calls/{id}", Checked),
     (Method::GET, "/calls/{id}/explain", Checked),
     (Method::POST, "/calls/{id}/cancel", Checked),
+    (Method::GET, "/calls/{id}/card", Checked),
     (Method::GET, "/calls/{id}/page", Checked),
     (Method::POST, "/calls/{id}/page/calls", Checked),
     (Method::GET, "/calls/{id}/page/resource", Checked),

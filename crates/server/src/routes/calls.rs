@@ -3,6 +3,7 @@
 mod cancel;
 pub(crate) mod document;
 mod explain;
+mod html_card;
 mod list;
 mod page;
 mod show;
@@ -56,6 +57,7 @@ pub(super) fn routes(api: &mut Api) {
         explain::explain,
     );
     page::routes(api);
+    html_card::routes(api);
     let cancel = Operation::post("/calls/{id}/cancel", Role::Caller, "Stops a call, or withdraws it while it waits for a person.")
         .description("A call that has not started does not run; a running tool is cancelled. What the tool has changed by then stays changed, as its outcome reports.")
         .returns::<CallDocument>(202, "The call is being stopped; get it by its id.")

@@ -25,6 +25,7 @@ use crate::api::{
 };
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
+use crate::routes::surroundings::accept_language;
 use crate::run_supervisor::{self, Requester, ResumeOptions, StartOptions};
 use crate::state::DaemonState;
 
@@ -171,8 +172,7 @@ async fn start_run(
         ));
     }
     let key = idempotency_key(&headers)?.map(|key| (key, new.fingerprint(&principal)));
-    let language = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let wish = new.run_request(&principal, language)?;
+    let wish = new.run_request(&principal, accept_language(&headers))?;
     let requester = Requester {
         name: principal.name.clone(),
         client: principal.client.clone(),

@@ -12,6 +12,7 @@ mod change_watcher;
 mod execution;
 mod heartbeat;
 mod mail_watcher;
+mod notification;
 mod scheduler_loop;
 
 pub(crate) use change_watcher::run_change_watcher;
