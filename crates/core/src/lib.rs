@@ -114,8 +114,8 @@ pub use store::{
 pub use surroundings::Surroundings;
 pub use taint::{Label, LabelSource, Labels};
 pub use task::{
-    DailyHours, MailFilter, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease, TaskStatus,
-    TaskTrigger,
+    DailyHours, MailFilter, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease,
+    TaskStatus, TaskTrigger,
 };
 pub use tokio_util::sync::{CancellationToken, DropGuard};
 pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, TypedHandler};

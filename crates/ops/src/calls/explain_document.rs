@@ -32,6 +32,8 @@ pub struct ExplainedCall {
     pub question: Option<Value>,
     /// Remembered approvals of its operation that were there when it came.
     pub grants: Vec<Value>,
+    /// The calls that it made, such as those of a script, oldest first, at most 200.
+    pub calls: Vec<CallSummary>,
     /// Records of the audit about it.
     pub audit: Vec<Value>,
 }
@@ -56,6 +58,7 @@ impl From<&ExplainCallReply> for ExplainedCall {
             earlier: reply.earlier.iter().map(|attempt| json!(attempt)).collect(),
             question,
             grants: reply.grants.iter().map(|grant| json!(grant)).collect(),
+            calls: reply.children.iter().map(|row| CallSummary::new(row, None)).collect(),
             audit: reply.audit.iter().map(audit_record).collect(),
         }
     }

@@ -1,5 +1,6 @@
 //! Calls: starting them, looking at them, stopping them. Each goes through the one pipeline.
 
+mod again;
 mod cancel;
 pub(crate) mod document;
 mod explain;
@@ -56,6 +57,7 @@ pub(super) fn routes(api: &mut Api) {
         explain.returns_ok::<ExplainedCall>("Stages, policy, decisions, records."),
         explain::explain,
     );
+    again::routes(api);
     page::routes(api);
     html_card::routes(api);
     let cancel = Operation::post("/calls/{id}/cancel", Role::Caller, "Stops a call, or withdraws it while it waits for a person.")
