@@ -36,7 +36,7 @@ pub use notifications::NotificationStore;
 pub use switches::{Switch, SwitchState, SwitchStore};
 pub use tasks::TaskStore;
 pub use tokens::{ApiToken, Revocation, TokenHash, TokenStore};
-pub use usage::{UsageBy, UsageRow, UsageStore, UsageTotals};
+pub use usage::{QUARTER_HOUR_MS, UsageBy, UsageRow, UsageStore, UsageTotals, quarter_hour};
 pub use usage_totals::UsageAggregator;
 
 /// Why a store operation failed.

@@ -46,7 +46,8 @@ impl From<SwitchMode> for SwitchState {
 /// Something that can be switched.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchRow {
-    /// Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER` or `feature:NAME`.
+    /// Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`, `feature:NAME` or
+    /// `skill:NAME`.
     pub name: String,
     /// Its stored state; absent = none, and its default holds.
     pub state: Option<SwitchMode>,

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_assistant::task::{TaskError, schedule_of};
 use toolcrib_assistant::time::{describe, format_instant};
-use toolcrib_core::{Task, TaskExecution};
+use toolcrib_core::{Task, TaskExecution, TaskTrigger};
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
@@ -37,6 +37,9 @@ pub struct TaskReply {
     pub zone: String,
     /// Its next times, RFC 3339 with offset.
     pub next: Vec<String>,
+    /// The webhook that starts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
     /// The agent of its runs; absent = the configured one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -91,7 +94,12 @@ impl TaskReply {
     pub(super) fn new(ctx: &StoreContext<'_>, task: Task) -> Self {
         let (schedule, next) = schedule(&task);
         let shows = ctx.shows_payloads;
+        let hook = match &task.trigger {
+            TaskTrigger::Hook { hook, .. } => Some(hook.clone()),
+            _ => None,
+        };
         Self {
+            hook,
             task: task.id.to_string(),
             description: task.description,
             kind: task.kind.as_str().to_owned(),

@@ -3,6 +3,7 @@
 
 mod body;
 mod explain;
+mod import;
 mod lint;
 mod replay;
 mod suggest;
@@ -12,7 +13,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
-use toolcrib_ops::rules::{ReplayReply, RuleSuggestion};
+use toolcrib_ops::rules::{ImportRulesReply, ReplayReply, RuleSuggestion};
 
 use crate::api::{Api, Operation, Page, etag_response};
 use crate::role::Role;
@@ -20,6 +21,7 @@ use crate::state::DaemonState;
 
 use body::{RuleBody, RuleRow, numbered};
 use explain::{ExplainBody, Explained, explain_call};
+use import::{ImportRulesBody, import_rules};
 use lint::{FindingRow, LintBody, lint_rules};
 use replay::{ReplayBody, replay_rules};
 use suggest::suggest_rules;
@@ -60,6 +62,18 @@ pub(super) fn routes(api: &mut Api) {
     api.add(
         explain.body::<ExplainBody>().returns_ok::<Explained>("What policy says."),
         explain_call,
+    );
+    let import = Operation::post(
+        "/rules/import",
+        Role::Operator,
+        "Shows what an import of rules of another program would add to the person's own file.",
+    );
+    api.add(
+        import
+            .description("Nothing is written: `POST /rules/own` adds the rules.")
+            .body::<ImportRulesBody>()
+            .returns_ok::<ImportRulesReply>("The rules, and what is left out."),
+        import_rules,
     );
     let lint = Operation::post("/rules/lint", Role::Viewer, "Says what is wrong with rules.");
     api.add(
