@@ -55,8 +55,8 @@ async fn exec_answer(
     let format = query.format.as_deref().map(str::parse::<Format>).transpose();
     let format = format.map_err(|error| Problem::invalid(error.to_string()))?;
     // How many places it needs; what cannot be read needs none.
-    let calls = match format.or_else(|| providers::detect(&body)) {
-        Some(format) => providers::parse(format, &body).map_or(1, |turn| turn.calls.len()),
+    let calls = match format.or_else(|| toolcrib_providers::detect(&body)) {
+        Some(format) => toolcrib_providers::parse(format, &body).map_or(1, |turn| turn.calls.len()),
         None => 1,
     };
     let context = Arc::clone(&daemon.calls().build_batch(&principal, Vec::new()).context);
