@@ -99,9 +99,9 @@ test("what was approved again and again becomes a rule with one click", async ()
     await daemon.api("PUT", "/switches/tool:file_info", { state: "ask" });
     for (let turn = 0; turn < 3; turn++) {
       const run = await daemon.api("POST", "/runs", { text: "Look" });
-      const approval = await eventually(async () => (await daemon.api("GET", "/approvals")).items[0]?.approval, "the question");
-      await daemon.api("POST", `/approvals/${approval}`, { decision: "approve" });
-      await eventually(async () => (await daemon.api("GET", `/runs/${run.run}`)).state !== "running" && (await daemon.api("GET", "/approvals")).items.length === 0, "the end");
+      const asked = await eventually(async () => (await daemon.api("GET", "/approvals")).items[0], "the question");
+      await daemon.api("POST", `/approvals/${asked.approval}`, { decision: "approve", nonce: asked.nonce });
+      await eventually(async () => (await daemon.api("GET", `/runs/${run.run}`)).state === "ended", "the end");
     }
     await eventually(async () => (await daemon.api("GET", "/rules/suggestions")).items.length > 0, "a suggestion");
     await page.goto(`${daemon.url}/#/rules`);

@@ -97,6 +97,24 @@ test("every text is there in German, and nothing is wider than the window", asyn
   await page.getByLabel("Sprache").selectOption("en");
 });
 
+test("from right to left, nothing is wider than the window and no text is cut out of its button", async () => {
+  const faults = [];
+  for (const size of SIZES) {
+    for (const name of ["chat", "inbox", "tools", "agents", "agent", "skill", "rules", "automation", "webhooks", "drafts", "days", "settings"]) {
+      await show(name, size, "light");
+      await page.evaluate(() => (document.documentElement.dir = "rtl"));
+      await page.waitForTimeout(100);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (wide > 0) faults.push(`${name} at ${size[0]}: ${wide} px wider than the window`);
+      const cut = await page.evaluate(() => [...document.querySelectorAll(".main button.btn")].filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent));
+      if (cut.length) faults.push(`${name} at ${size[0]}: ${cut.join(", ")} is cut`);
+      if (SHOTS) await page.screenshot({ path: path.join(SHOTS, `${name}-${size[0]}-rtl.png`) });
+      await page.evaluate(() => document.documentElement.removeAttribute("dir"));
+    }
+  }
+  assert.deepEqual(faults, []);
+});
+
 test("every view and decision is reached by keys alone", async () => {
   await show("new", [1280, 900], "light");
   await page.locator("#main").focus();

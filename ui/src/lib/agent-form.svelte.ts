@@ -27,7 +27,7 @@ export class AgentForm {
   stored = $state("");
   private timer: ReturnType<typeof setTimeout> | undefined;
   private newest = 0;
-  private tag: string;
+  tag: string;
 
   constructor(
     readonly name: string,
@@ -176,13 +176,24 @@ const KNOWN = new Set([
   "limits.rounds", "limits.calls", "limits.tokens", "limits.time", "limits.cost",
 ]);
 
-/** The list of tools without a tool: an entry that names more gives way to the others. */
-export function without(list: string[], tools: string[], entries: Schemas["AgentToolEntry"][]): string[] {
-  const gone = new Set(tools);
+type NamedTool = Pick<Schemas["ToolRow"], "name" | "group" | "source">;
+
+/** The tools that an entry of a list names. What the daemon said of it counts; before it has, what the
+ *  entry says: a click must not wait for an answer. */
+export function named(entry: string, tools: NamedTool[], entries: Schemas["AgentToolEntry"][]): string[] {
+  if (tools.some((tool) => tool.name === entry)) return [entry];
+  const known = entries.find((one) => one.entry === entry);
+  if (known) return known.tools;
+  const [, kind, name] = /^(group|server):(.*)$/.exec(entry) ?? [];
+  const fits = kind === "group" ? (tool: NamedTool) => tool.group === name : (tool: NamedTool) => tool.source === (name ?? entry);
+  return tools.filter(fits).map((tool) => tool.name);
+}
+
+/** The list without some tools: an entry that names more gives way to the others. */
+export function without(list: string[], gone: Set<string>, tools: NamedTool[], entries: Schemas["AgentToolEntry"][]): string[] {
   const left = list.flatMap((entry) => {
-    const named = entries.find((one) => one.entry === entry)?.tools ?? [entry];
-    if (!named.some((tool) => gone.has(tool))) return [entry];
-    return named.filter((tool) => !gone.has(tool));
+    const all = named(entry, tools, entries);
+    return all.some((tool) => gone.has(tool)) ? all.filter((tool) => !gone.has(tool)) : [entry];
   });
   return [...new Set(left)];
 }

@@ -50,8 +50,7 @@ pub fn canonical_target(
 /// Refuses a skill that the library does not have. Without a library, as in a command, the caller has
 /// looked it up.
 fn check_skill(ctx: &OpContext<'_>, name: &str) -> Result<(), OpError> {
-    let Some(library) = ctx.toolcrib.library() else { return Ok(()) };
-    let library = library.current();
+    let Some(library) = ctx.library else { return Ok(()) };
     if library.skills_off.iter().any(|skill| skill.name == name) {
         return Ok(());
     }
