@@ -461,7 +461,9 @@ impl Runner {
         extra: Option<&str>,
     ) -> Result<Vec<ActiveSkill>, RunnerError> {
         let library = self.library();
-        let names = agent.skills.iter().map(String::as_str).chain(extra);
+        // An agent works without a skill of its file that is switched off.
+        let is_on = |name: &&String| !library.skills_off.iter().any(|skill| skill.name == **name);
+        let names = agent.skills.iter().filter(is_on).map(String::as_str).chain(extra);
         names
             .map(|name| {
                 let skill =

@@ -156,7 +156,12 @@ impl Toolcrib {
     /// # Errors
     /// The error of the store; then nothing is changed.
     pub async fn refresh_switches(&self) -> Result<bool, StoreError> {
-        self.engine.refresh_switches().await
+        let changed = self.engine.refresh_switches().await?;
+        // Also where the engine has read them itself, before a call.
+        if let Some(library) = &self.library {
+            library.set_skills_off(self.engine.skills_off());
+        }
+        Ok(changed)
     }
 
     /// Ends the processes of a conversation: its shell, and its background processes.

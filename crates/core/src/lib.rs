@@ -107,9 +107,10 @@ pub use store::{
     Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AssistantRowStore, AuditStore, CallDetails,
     CallEnd, CallFilter, CallHistory, CallRecord, CallRow, CallSample, CallStatus, CallStore,
     GrantStore, IdempotencyKey, Intent, InterruptedAttempt, LastError, MemoryStore,
-    MetricsAggregator, NotificationStore, Recovered, Revocation, Settlement, StoreError,
-    StoredCall, Switch, SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore, ToolMetrics,
-    UsageAggregator, UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
+    MetricsAggregator, NotificationStore, QUARTER_HOUR_MS, Recovered, Revocation, Settlement,
+    StoreError, StoredCall, Switch, SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore,
+    ToolMetrics, UsageAggregator, UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
+    quarter_hour,
 };
 pub use surroundings::Surroundings;
 pub use taint::{Label, LabelSource, Labels};

@@ -84,6 +84,13 @@ impl Engine {
         self.inner.registry.read().find_any_spelling(name).map(|tool| tool.entry.clone())
     }
 
+    /// The skills that are switched off. The engine itself has no skills; the library leaves these
+    /// out.
+    #[must_use]
+    pub fn skills_off(&self) -> std::collections::BTreeSet<String> {
+        self.inner.registry.read().switches.skills_off()
+    }
+
     /// Whether tools are on at all: neither their switch nor the kill switch is against it.
     #[must_use]
     pub fn tools_enabled(&self) -> bool {

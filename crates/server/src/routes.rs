@@ -4,6 +4,7 @@ mod agents;
 mod approvals;
 mod artifacts;
 mod audit;
+mod backup;
 mod calls;
 mod chains;
 mod changes;
@@ -54,6 +55,7 @@ pub(crate) fn all() -> Api {
     approvals::routes(&mut api);
     artifacts::routes(&mut api);
     audit::routes(&mut api);
+    backup::routes(&mut api);
     calls::routes(&mut api);
     chains::routes(&mut api);
     changes::routes(&mut api);

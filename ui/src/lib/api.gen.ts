@@ -2788,6 +2788,46 @@ export interface components {
             /** @description The others, with the reason. */
             excluded: components["schemas"]["ExcludedTool"][];
         };
+        /** @description The text with what it says and what is wrong with it. */
+        CheckedAgent: {
+            /** @description The text with the wanted keys. */
+            text: string;
+            /** @description Its keys as they are written, also those with a wrong value; `null` = the text cannot be parsed. */
+            fields?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Its prompt. */
+            prompt: string;
+            /** @description What is wrong; nothing = it can be saved. */
+            faults: components["schemas"]["AgentFault"][];
+            /** @description The entries of its list of tools with the tools that each names. */
+            entries: components["schemas"]["AgentToolEntry"][];
+            /** @description What its list of tools comes to; `null` = no agent can be read from the text. */
+            tools?: components["schemas"]["AgentTools"] | null;
+        };
+        /** @description What the list of tools of an agent comes to. */
+        AgentTools: {
+            /** @description The tools that its list comes to. */
+            resolved: string[];
+            /** @description Of these, those that it is offered now. */
+            offered: string[];
+            /** @description The others, with the reason. */
+            excluded: components["schemas"]["ExcludedTool"][];
+        };
+        /** @description An entry of a list of tools. */
+        AgentToolEntry: {
+            /** @description A name, `group:G`, `server:S` or a glob. */
+            entry: string;
+            /** @description The tools that it names. */
+            tools: string[];
+        };
+        /** @description What is wrong with an agent. */
+        AgentFault: {
+            /** @description The key, `prompt`, or a limit such as `limits.rounds`; `null` = the text as a whole. */
+            field?: string | null;
+            /** @description What is wrong. */
+            message: string;
+        };
         /** @description A tool that an agent is not offered. */
         ExcludedTool: {
             /** @description The tool. */
@@ -4407,6 +4447,8 @@ export interface components {
             zone: string;
             /** @description Its next times, RFC 3339 with offset. */
             next: string[];
+            /** @description The webhook that starts it. */
+            hook?: string | null;
             /** @description The agent of its runs; absent = the configured one. */
             agent?: string | null;
             /** @description The conversation of its runs, once there was one. */
@@ -5090,6 +5132,42 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
+        /** @description What an import would add. */
+        RulesImport: {
+            /** @description The rules that would be added; one that the file has already is not among them. */
+            rules: components["schemas"]["ImportedRule"][];
+            /** @description Rules that cannot be taken. */
+            left_out: components["schemas"]["RefusedRule"][];
+            /** @description Entries that are no rules. */
+            not_rules: components["schemas"]["SkippedEntry"][];
+            /** @description The text of the file now. */
+            before: string;
+            /** @description The text that it would have. */
+            after: string;
+        };
+        /** @description A rule that would be added. */
+        ImportedRule: {
+            /** @description The rule as it is sent to be added. */
+            body: unknown;
+            /** @description Where it is written: `NAME:LINE`. */
+            from: string;
+        };
+        /** @description A rule that cannot be taken. */
+        RefusedRule: {
+            /** @description Where it is written: `NAME:LINE`. */
+            from: string;
+            /** @description The rule. */
+            rule: string;
+            /** @description Why. */
+            why: string;
+        };
+        /** @description An entry that is no rule. */
+        SkippedEntry: {
+            /** @description The entry. */
+            what: string;
+            /** @description Why, and which setting has the same purpose. */
+            why: string;
+        };
         /** @description What is to be said of a rule. */
         FindingRow: {
             /** @description `error` (the rule would not be taken) or `warning`. */
@@ -5651,6 +5729,10 @@ export interface components {
             allowed_tools: string[];
             /** @description Tools that it cannot do without. */
             tools_required: string[];
+            /** @description Whether models may have it: the switch `skill:NAME`. */
+            enabled: boolean;
+            /** @description Agents whose runs begin with it. */
+            agents: string[];
             /** @description Where it comes from: `built in`, or its file. */
             place: string;
         };
@@ -5668,6 +5750,10 @@ export interface components {
             allowed_tools: string[];
             /** @description Tools that it cannot do without. */
             tools_required: string[];
+            /** @description Whether models may have it: the switch `skill:NAME`. */
+            enabled: boolean;
+            /** @description Agents whose runs begin with it. */
+            agents: string[];
             /** @description Where it comes from: `built in`, or its file. */
             place: string;
             /** @description Its licence. */

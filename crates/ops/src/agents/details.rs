@@ -122,7 +122,7 @@ impl AgentDetails {
 }
 
 impl AgentTools {
-    fn new(ctx: &AgentFiles<'_>, agent: &Agent) -> Self {
+    pub(super) fn new(ctx: &AgentFiles<'_>, agent: &Agent) -> Self {
         let toolcrib = ctx.library.toolcrib;
         let expansion = expand_tool_list(agent.tools.as_deref(), &ctx.library.tool_names());
         let resolved = expansion.tools.clone();

@@ -8,6 +8,7 @@ mod examples;
 mod explain;
 mod explain_line;
 mod hypothetical_call;
+mod import;
 mod known_tools;
 mod lint;
 mod numbered_rule;
@@ -25,6 +26,9 @@ pub use examples::{TestReply, test};
 pub use explain::{ExplainReply, ExplainRequest, ExplainedSegment, RefusedBeforeRules, explain};
 pub use explain_line::{LineAnswer, LineJudge, LineQuestion};
 pub use hypothetical_call::AskedCall;
+pub use import::{
+    ImportRulesReply, ImportRulesRequest, ImportedRule, RefusedRule, SkippedEntry, import,
+};
 pub use known_tools::{is_misspelled_name, known_tools};
 pub use lint::{LintReply, RuleFinding, lint};
 pub use numbered_rule::{NumberedRule, RuleName, numbered};

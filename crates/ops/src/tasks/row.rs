@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_assistant::task::{TaskError, schedule_of};
 use toolcrib_assistant::time::{describe, describe_next, format_instant};
-use toolcrib_core::{Task, TaskExecution};
+use toolcrib_core::{Task, TaskExecution, TaskTrigger};
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
@@ -41,6 +41,9 @@ pub struct TaskReply {
     /// The same in words.
     #[serde(default)]
     pub next_in_words: Vec<String>,
+    /// The webhook that starts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
     /// The agent of its runs; absent = the configured one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -95,7 +98,12 @@ impl TaskReply {
     pub(super) fn new(ctx: &StoreContext<'_>, task: Task) -> Self {
         let (schedule, next, next_in_words) = schedule(&task);
         let shows = ctx.shows_payloads;
+        let hook = match &task.trigger {
+            TaskTrigger::Hook { hook, .. } => Some(hook.clone()),
+            _ => None,
+        };
         Self {
+            hook,
             task: task.id.to_string(),
             description: task.description,
             kind: task.kind.as_str().to_owned(),

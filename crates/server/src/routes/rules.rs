@@ -2,6 +2,7 @@
 //! call.
 
 mod explain;
+mod import;
 mod lint;
 mod replay;
 mod suggest;
@@ -12,7 +13,8 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 
 use toolcrib_ops::rules::{
-    self, ExplainReply, LintReply, ReplayReply, RuleBody, RuleRow, RuleSuggestion, TestReply,
+    self, ExplainReply, ImportRulesReply, LintReply, ReplayReply, RuleBody, RuleRow,
+    RuleSuggestion, TestReply,
 };
 
 use crate::api::{Api, Operation, Page, etag_response};
@@ -20,6 +22,7 @@ use crate::role::Role;
 use crate::state::DaemonState;
 
 use explain::{ExplainBody, explain_call};
+use import::{ImportRulesBody, import_rules};
 use lint::{LintBody, lint_rules, test_rules};
 use replay::{ReplayBody, replay_rules};
 use suggest::suggest_rules;
@@ -68,6 +71,18 @@ pub(super) fn routes(api: &mut Api) {
     api.add(
         explain.body::<ExplainBody>().returns_ok::<ExplainReply>("What policy says."),
         explain_call,
+    );
+    let import = Operation::post(
+        "/rules/import",
+        Role::Operator,
+        "Shows what an import of rules of another program would add to the person's own file.",
+    );
+    api.add(
+        import
+            .description("Nothing is written: `POST /rules/own` adds the rules.")
+            .body::<ImportRulesBody>()
+            .returns_ok::<ImportRulesReply>("The rules, and what is left out."),
+        import_rules,
     );
     let lint = Operation::post("/rules/lint", Role::Viewer, "Says what is wrong with rules.");
     api.add(lint.body::<LintBody>().returns_ok::<LintReply>("Errors and warnings."), lint_rules);

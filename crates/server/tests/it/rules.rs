@@ -215,3 +215,24 @@ async fn a_malformed_id_of_a_call_says_what_to_do() {
     }
     daemon.stop().await;
 }
+
+#[tokio::test]
+async fn an_import_is_shown_and_writes_nothing() {
+    let daemon = TestDaemon::start().await;
+    let text = json!({"permissions": {"allow": ["Bash(npm test:*)"], "defaultMode": "plan"}});
+    let body = json!({"name": "settings.json", "text": text.to_string()});
+    let shown = daemon.client().post("/api/v1/rules/import", &body).await.expect(200);
+    assert_eq!(shown["rules"][0]["body"]["rule"], "Bash(npm test:*)");
+    assert_eq!(shown["not_rules"][0]["what"], "permissions.defaultMode");
+    assert!(shown["after"].as_str().unwrap().contains("npm test"), "{shown}");
+    assert_eq!(daemon.client().get(OWN).await.expect(200)["items"], json!([]));
+    // The rules are as they are sent to be added.
+    let rules = json!([shown["rules"][0]["body"]]);
+    assert_eq!(daemon.client().post(OWN, &rules).await.expect(200)["changed"], true);
+    let again = daemon.client().post("/api/v1/rules/import", &body).await.expect(200);
+    assert_eq!((&again["rules"], &again["before"]), (&json!([]), &again["after"]));
+    let odd = json!({"name": "rules.txt", "text": ""});
+    let refused = daemon.client().post("/api/v1/rules/import", &odd).await;
+    assert!(refused.text.contains("claude or codex"), "{}", refused.text);
+    daemon.stop().await;
+}
