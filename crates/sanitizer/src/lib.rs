@@ -3,7 +3,7 @@
 //!
 //! # Structure
 //!
-//! [`sanitize()`] chooses by the media type (`content_type`) how to read a text. HTML passes
+//! [`sanitize()`] selects how to read a text by its media type (`content_type`). HTML passes
 //! `hidden_html` and `html_to_markdown`, JSON `json_literals`. Then, in this order:
 //! `injection_phrases`, `markers` and `remote_images` flag, `escape_invisible` writes out hidden
 //! and terminal characters, `control_token_scan` escapes tokens and turn markers (with
@@ -17,9 +17,10 @@
 //!
 //! # Invariants
 //!
-//! - Nothing is deleted silently: what is removed, replaced or escaped is counted in the report.
+//! - Nothing is deleted silently: the report counts every removal, replacement and escape.
 //! - One pass reaches the fixpoint, except for HTML. `property_tests` checks it.
-//! - Text is truncated after it is sanitized: a cut could split what the sanitizer looks for.
+//! - Text is truncated after it is sanitized: a cut could split a string that the sanitizer must
+//!   find.
 //! - Linear time, no I/O, no panic.
 
 mod bidi_controls;

@@ -1,7 +1,7 @@
 //! Agents: a prompt with a model, tools, skills and limits, one per file.
 //!
-//! `NAME.toml` holds everything as keys. `NAME.md` has the same keys as YAML front matter, and the
-//! prompt as its body.
+//! `NAME.toml` contains all fields as keys. `NAME.md` has the same keys as YAML front matter, and
+//! the prompt as its body.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt;
@@ -39,16 +39,17 @@ impl fmt::Display for ModelRef {
     }
 }
 
-/// Approval preset: what runs without asking. The names are those of the engine's presets.
+/// Approval preset: selects the calls that run without approval. The names are those of the
+/// engine's presets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentPreset {
-    /// `auto`: safe and high run, critical asks.
+    /// `auto`: safe and high-risk calls run, critical ones need approval.
     Auto,
-    /// `ask-risky`: high and critical ask.
+    /// `ask-risky`: high-risk and critical calls need approval.
     AskRisky,
-    /// `ask-all`: everything but innate tools asks.
+    /// `ask-all`: all calls except those of innate tools need approval.
     AskAll,
-    /// `locked`: only safe reads run, nothing asks.
+    /// `locked`: only safe reads run, and no call asks for approval.
     Locked,
 }
 
@@ -56,7 +57,7 @@ impl AgentPreset {
     /// All presets.
     pub const ALL: [Self; 4] = [Self::Auto, Self::AskRisky, Self::AskAll, Self::Locked];
 
-    /// Its name in files, the same as the preset's.
+    /// Returns its name in files, the same as the preset's.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -88,7 +89,7 @@ pub struct Agent {
     pub skills: Vec<String>,
     /// Limits of its runs.
     pub limits: Limits,
-    /// Its role, which the flags `allow_TOOL_ROLE` of the configuration name: 1 to 40 of `a-z`,
+    /// Its role, to which the `allow_TOOL_ROLE` flags of the configuration refer: 1 to 40 of `a-z`,
     /// `0-9`, `-` and `_`.
     pub role: String,
     /// Approval preset; `None` for the configured default.
@@ -252,17 +253,18 @@ fn mode(text: &str) -> Result<AgentPreset, String> {
     })
 }
 
-/// `code-reviewer` becomes "Code reviewer".
+/// Converts `code-reviewer` to "Code reviewer".
 fn title_of(name: &str) -> String {
     let words = name.replace('-', " ");
     let mut chars = words.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A template for `NAME.md`: it loads as it is, with all tools and no limits of its own.
+/// Returns a template for `NAME.md`: it loads unchanged, with all tools and without separate
+/// limits.
 ///
 /// # Errors
-/// Why this is no valid name of an agent, as a sentence fragment.
+/// The reason why this is not a valid name of an agent, as a sentence fragment.
 pub fn agent_template(name: &str) -> Result<String, String> {
     name_rules::check(name)?;
     if name == GENERAL_ASSISTANT {

@@ -1,7 +1,7 @@
 //! The library: agents, skills, kits and guides as files.
 //!
-//! [`Library::load`] reads the given folders and nothing else. A file is loaded completely or not
-//! at all: its error is a [`Problem`] with its path, and everything else still loads.
+//! [`Library::load`] reads only the given folders. A file is loaded completely or not at all: its
+//! error is a [`Problem`] with its path, and all other files still load.
 
 mod agent;
 mod agent_fields;

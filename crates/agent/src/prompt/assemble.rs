@@ -11,7 +11,7 @@ pub struct PromptSection {
     pub text: String,
 }
 
-/// The parts of the system prompt that are not empty, in order.
+/// Returns the non-empty parts of the system prompt, in order.
 #[must_use]
 pub fn prompt_sections(parts: &Parts<'_>) -> Vec<PromptSection> {
     let sections = [
@@ -40,7 +40,7 @@ pub fn prompt_sections(parts: &Parts<'_>) -> Vec<PromptSection> {
     sections.into_iter().filter_map(section).collect()
 }
 
-/// The system prompt of these parts.
+/// Joins these parts to the system prompt.
 #[must_use]
 pub fn join_sections(sections: &[PromptSection]) -> String {
     let texts: Vec<&str> = sections.iter().map(|section| section.text.as_str()).collect();
