@@ -7,16 +7,16 @@ use serde_json::Value;
 
 use crate::memory::Author;
 
-/// What a row is.
+/// Kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RowKind {
     /// A shopping or to-do list.
     List,
-    /// What a person wants to reach, and the run that pursues it.
+    /// A goal of a person, and the run that pursues it.
     Goal,
     /// The person's own part of the system prompt.
     Soul,
-    /// A file that a person put in, without its text.
+    /// A file that a person added, without its text.
     Document,
     /// What is to leave in a person's name, such as a mail.
     Draft,
@@ -29,7 +29,7 @@ impl RowKind {
     pub const ALL: [Self; 6] =
         [Self::List, Self::Goal, Self::Soul, Self::Document, Self::Draft, Self::MailInbox];
 
-    /// Name in databases.
+    /// Returns the name in databases.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -52,9 +52,9 @@ impl fmt::Display for RowKind {
 /// One row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AssistantRow {
-    /// Its name, unique for the owner and the kind.
+    /// Key, unique for the owner and the kind.
     pub key: String,
-    /// Number of its last change; the store assigns it.
+    /// Number of the row's last change; the store assigns it.
     pub revision: i64,
     /// Everything else.
     pub body: Value,
@@ -69,7 +69,7 @@ pub struct AssistantRowWrite {
     pub kind: RowKind,
     /// Key.
     pub key: String,
-    /// Revision of the row that the change is based on; `None` = there is none.
+    /// Revision of the row that the change is based on; `None` for a new row.
     pub expected: Option<i64>,
     /// The row after the change; `None` removes it.
     pub body: Option<Value>,
@@ -79,7 +79,7 @@ pub struct AssistantRowWrite {
     pub author: Author,
     /// Unix time in milliseconds.
     pub at: i64,
-    /// The recorded change that this one takes back.
+    /// The recorded change that this one undoes.
     pub undoes: Option<i64>,
 }
 
@@ -90,7 +90,7 @@ pub struct AssistantRowChange {
     pub number: i64,
     /// Key.
     pub key: String,
-    /// The row before; `None` = there was none.
+    /// The row before the change; `None` if it did not exist.
     pub before: Option<Value>,
     /// The change in a few words.
     pub note: String,
@@ -98,6 +98,6 @@ pub struct AssistantRowChange {
     pub author: Author,
     /// Unix time in milliseconds.
     pub at: i64,
-    /// Whether it can be taken back: it takes back none and was not taken back.
+    /// Whether the change can be undone: it is not itself an undo and was not undone.
     pub can_be_undone: bool,
 }

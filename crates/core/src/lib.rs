@@ -1,14 +1,15 @@
 //! Shared vocabulary of Toolcrib: tools, calls, outcomes, policy, approvals and store traits.
 //!
-//! The crate holds plain data and small traits, so that every other crate can use tools without
+//! The crate contains plain data and small traits, so that every other crate can use tools without
 //! depending on the engine, a provider, a store or a terminal.
 //!
 //! Invariants
 //! - [`ErrorType`] is the one closed table from failure to outcome, text for the model, HTTP status
 //!   and exit code.
-//! - [`Entry`] is closed and ordered: provider-defined before hosted before local, so that a wrong
-//!   matching order cannot be written.
-//! - [`Invoker`] is the single entry to the pipeline: nothing else passes a call to a [`Handler`].
+//! - [`Entry`] is closed and ordered: provider-defined before hosted before local, so that code
+//!   cannot match them in a wrong order.
+//! - [`Invoker`] is the single entry to the pipeline: no other component passes a call to a
+//!   [`Handler`].
 //! - [`Answer`] has two variants, so that every caller has to handle suspension.
 //!
 //! The crate has no async runtime, no HTTP, no file access, no environment variables and no

@@ -6,7 +6,7 @@ use toolcrib_core::{SwitchState, Tier, ToolSpec};
 
 use crate::tool_names::names;
 
-/// What a switch is for, as its stored name says it.
+/// Target of a switch, encoded in its stored name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SwitchTarget {
     /// Every tool: the kill switch (`tools`).
@@ -26,7 +26,7 @@ pub enum SwitchTarget {
 }
 
 impl SwitchTarget {
-    /// The name under which it is stored.
+    /// Returns the name under which it is stored.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -40,7 +40,7 @@ impl SwitchTarget {
         }
     }
 
-    /// What a stored name is for; `None` = a newer Toolcrib wrote it.
+    /// Parses a stored name; `None` if a newer Toolcrib wrote it.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name.split_once(':') {
@@ -57,16 +57,16 @@ impl SwitchTarget {
         }
     }
 
-    /// Whether it has this state: only tools and groups are asked about.
+    /// Returns whether the target supports this state: only tools and groups support `ask`.
     #[must_use]
     pub fn allows_state(&self, state: SwitchState) -> bool {
         state != SwitchState::Ask || matches!(self, Self::Tool(_) | Self::Group(_))
     }
 }
 
-/// Stored switch states; a name without one is as its definition and the settings have it. What is
-/// above a tool never touches the tool's own switch, so that a group that comes back finds each of
-/// its tools as it was.
+/// Stored switch states; without one, the definition and the settings apply. Switches above a tool
+/// never change the tool's own switch, so that tools keep their states when their group is switched
+/// on again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Switches {
     everything_off: bool,
@@ -79,7 +79,7 @@ pub(crate) struct Switches {
 }
 
 impl Switches {
-    /// The same of rows; of two about one thing the later one counts.
+    /// Creates the states from rows; of two rows for one target the later one applies.
     pub(crate) fn from_rows(rows: &[(SwitchTarget, SwitchState)]) -> Self {
         let mut switches = Self::default();
         for (switched, state) in rows {
@@ -88,8 +88,8 @@ impl Switches {
         switches
     }
 
-    /// Sets one, or takes its setting back. A state that it cannot have becomes the strictest that
-    /// it can have.
+    /// Sets a switch, or removes its setting. An unsupported state becomes the strictest supported
+    /// one.
     pub(crate) fn set(&mut self, switched: &SwitchTarget, state: Option<SwitchState>) {
         let state = state.map(|s| if switched.allows_state(s) { s } else { SwitchState::Off });
         match switched {
@@ -110,7 +110,7 @@ impl Switches {
         self.everything_off
     }
 
-    /// Whether no source and no tier is switched.
+    /// Returns whether no source and no tier has a stored state.
     pub(crate) fn has_no_source_or_tier(&self) -> bool {
         self.sources.is_empty() && self.tiers.is_empty()
     }
@@ -123,7 +123,7 @@ impl Switches {
         self.tiers.get(&tier) == Some(&SwitchState::Off)
     }
 
-    /// The stored state of a feature; otherwise the settings count.
+    /// Returns the stored state of a feature; without one, the settings apply.
     pub(crate) fn feature(&self, feature: &str) -> Option<SwitchState> {
         self.features.get(feature).copied()
     }
@@ -138,8 +138,8 @@ impl Switches {
         self.groups.get(group).copied()
     }
 
-    /// The stored state of a tool: by its name, else the strictest by an alias, which may have been
-    /// its name before.
+    /// Returns the stored state of a tool: by its name, else the strictest by an alias, which may
+    /// be a former name.
     pub(crate) fn tool(&self, spec: &ToolSpec) -> Option<SwitchState> {
         if self.tools.is_empty() {
             return None;

@@ -101,8 +101,8 @@ pub trait UsageStore: Send + Sync {
     /// row that cannot be written is dropped, so that accounting never blocks a run.
     fn add_usage(&self, row: UsageRow);
 
-    /// Totals of an owner since this Unix time in milliseconds, sorted by requests or calls,
-    /// largest first.
+    /// Returns totals of an owner since this Unix time in milliseconds, sorted by requests or
+    /// calls, largest first.
     fn usage<'a>(
         &'a self,
         owner: &'a str,
@@ -110,6 +110,6 @@ pub trait UsageStore: Send + Sync {
         since: Option<i64>,
     ) -> BoxFuture<'a, Result<Vec<UsageTotals>, StoreError>>;
 
-    /// The newest row of a run.
+    /// Returns the newest row of a run.
     fn last_usage(&self, run: RunId) -> BoxFuture<'_, Result<Option<UsageRow>, StoreError>>;
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{UsageBy, UsageRow, UsageTotals, quarter_hour};
 
 impl UsageTotals {
-    /// Totals of one model response, named by the grouping; calls are not counted yet.
+    /// Returns totals of one model response, named by the grouping; calls are not counted yet.
     #[must_use]
     pub fn from_row(row: &UsageRow, by: UsageBy) -> Self {
         let name = match by {
@@ -30,13 +30,14 @@ impl UsageTotals {
         }
     }
 
-    /// Totals of the ended calls of a tool or agent.
+    /// Returns totals of the ended calls of a tool or agent.
     #[must_use]
     pub fn from_calls(name: String, calls: u64, run_nanos: u64) -> Self {
         Self { name, calls: Some(calls), run_nanos: Some(run_nanos), ..Self::default() }
     }
 
-    /// The sum of both under the name of the first. Unreported values stay `None`; sums saturate.
+    /// Returns the sum of both under the name of the first. Unreported values stay `None`; sums
+    /// saturate.
     #[must_use]
     pub fn merged_with(self, other: &Self) -> Self {
         Self {
