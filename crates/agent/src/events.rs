@@ -283,7 +283,7 @@ pub enum ToolState {
         output: Value,
         /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run.
         elapsed_ms: u64,
-        /// Blocks that it shows to people.
+        /// Cards that it shows to people: `{blocks, untrusted?}` or `{html}`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cards: Vec<Value>,
     },

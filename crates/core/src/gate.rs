@@ -47,8 +47,8 @@ pub struct GateInput<'a> {
 pub enum Vote {
     /// The call must not run.
     Deny {
-        /// `permission_denied` or `policy_denied`: what was refused and by which part of policy,
-        /// with instructions to the model about what would be allowed.
+        /// `permission_denied` or `policy_denied`. The message names the refused operation and the
+        /// part of policy that refused it, and tells the model which alternatives are allowed.
         error: ToolError,
         /// The rule, if a rule denies.
         rule: Option<RuleRef>,
@@ -74,11 +74,42 @@ pub enum Vote {
 
 /// A part of policy. It decides synchronously from its input and its own state; an error or a panic
 /// denies the call.
+///
+/// The strictest vote of all gates counts: one [`Vote::Deny`] denies, one [`Vote::Ask`] asks. A
+/// gate runs for every call, so it does no I/O.
+///
+/// ```
+/// use toolcrib_core::{Effect, ErrorType, Gate, GateInput, ReasonKind, ToolError, Vote};
+///
+/// /// Denies what destroys something, and asks about everything that changes something.
+/// struct Careful;
+///
+/// impl Gate for Careful {
+///     fn name(&self) -> &'static str {
+///         "careful"
+///     }
+///
+///     fn evaluate(&self, call: &GateInput<'_>) -> Result<Vote, String> {
+///         Ok(match call.effect {
+///             Effect::Pure | Effect::Read => Vote::Abstain,
+///             Effect::Destructive => {
+///                 let text = format!("{} is not allowed. Move the file instead.", call.spec.name);
+///                 Vote::Deny { error: ToolError::new(ErrorType::PolicyDenied, text), rule: None }
+///             }
+///             Effect::Idempotent | Effect::SideEffect => Vote::Ask {
+///                 kind: ReasonKind::Risk,
+///                 reason: "it changes something".to_owned(),
+///                 rule: None,
+///             },
+///         })
+///     }
+/// }
+/// ```
 pub trait Gate: Send + Sync {
-    /// Its name, for traces.
+    /// Returns the name, for traces.
     fn name(&self) -> &'static str;
 
-    /// The part of policy that rulings name.
+    /// Returns the part of policy that rulings name.
     fn decider(&self) -> Decider {
         Decider::Gate
     }

@@ -25,6 +25,24 @@ use crate::url_check::{Host, host_of};
 ///
 /// An entry with a port opens that port even if the Fetch standard blocks it. There are no
 /// wildcards.
+///
+/// ```
+/// use toolcrib_net::{AddressPolicy, AllowReason, Host, Rule, check_url};
+///
+/// let policy = AddressPolicy::with_allowed(["db.lan:5432", "10.1.0.0/16:8080"])?;
+/// let evaluate = |host: &Host, ip: &str, port| policy.evaluate(host, ip.parse().unwrap(), port);
+///
+/// let name = Host::Name("db.lan".to_owned());
+/// assert_eq!(evaluate(&name, "192.168.1.9", 5432), Ok(AllowReason::AllowList));
+/// assert!(evaluate(&name, "192.168.1.9", 22).is_err());
+/// // An allowed name opens no metadata service, whatever it resolves to.
+/// assert_eq!(evaluate(&name, "169.254.169.254", 5432), Err(Rule::Metadata));
+///
+/// // A whole URL; the addresses of a name are checked again when it is resolved.
+/// assert!(check_url("http://10.1.2.3:8080/", &policy).is_ok());
+/// assert!(check_url("http://127.0.0.1:8080/", &policy).is_err());
+/// # Ok::<(), toolcrib_net::AllowEntryError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     entries: Vec<AllowEntry>,

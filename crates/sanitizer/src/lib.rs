@@ -10,6 +10,8 @@
 //! `nested_tags`, `call_fences` and `react_labels`), `remote_images` escapes images. The order
 //! matters: escaping an `ESC` to `^[` can complete a token, never the reverse.
 //!
+//! `html_card` is for people: it rewrites the HTML cards of tools from an allow-list.
+//!
 //! The tables are `control_tokens` (tokens of providers), `injection_phrase_table` (phrases in
 //! fifteen languages) and `injection_phrase_pairs` (English orders of two parts).
 //!
@@ -34,6 +36,7 @@ mod escape_invisible;
 mod head_tail;
 mod hidden_html;
 mod hiding_styles;
+mod html_card;
 mod html_to_markdown;
 mod injection_phrase_index;
 mod injection_phrase_pairs;
@@ -61,6 +64,7 @@ mod property_tests;
 
 pub use head_tail::{Captured, HeadTail};
 pub use hidden_html::{ShownHtml, without_hidden};
+pub use html_card::{HtmlCard, MAX_HTML_CARD, html_card};
 pub use html_to_markdown::{Links, html_to_markdown};
 pub use report::{Change, ChangeKind, Flag, FlagKind};
 pub use sanitize::{Sanitized, sanitize, sanitize_bytes};

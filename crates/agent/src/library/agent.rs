@@ -7,6 +7,7 @@
 use std::fmt;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::front_matter;
 use super::location::Location;
@@ -161,6 +162,30 @@ pub(super) fn read(
         .to_owned());
     };
     check(stem, raw, prompt.trim().to_owned(), place)
+}
+
+/// The agent of these keys.
+///
+/// # Errors
+/// The problem, as a sentence fragment.
+pub(super) fn from_keys(
+    stem: &str,
+    keys: Map<String, Value>,
+    prompt: String,
+) -> Result<Agent, String> {
+    let raw: RawAgent = serde_json::from_value(Value::Object(keys)).map_err(|error| {
+        let message = error.to_string();
+        // Serde's message: unknown field `x`, expected one of `a`, `b`
+        let mut quoted = message.split('`').skip(1).step_by(2);
+        match message.strip_prefix("unknown field") {
+            Some(_) => front_matter::unknown_key(
+                quoted.next().unwrap_or_default(),
+                &quoted.collect::<Vec<_>>(),
+            ),
+            None => message,
+        }
+    })?;
+    check(stem, raw, prompt, Location::BuiltIn)
 }
 
 fn check(stem: &str, raw: RawAgent, prompt: String, place: Location) -> Result<Agent, String> {

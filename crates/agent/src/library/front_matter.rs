@@ -83,7 +83,8 @@ pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     })
 }
 
-fn unknown_key(key: &str, expected: &[&str]) -> String {
+/// What is said of an unknown key: names like it, or all there are.
+pub(super) fn unknown_key(key: &str, expected: &[&str]) -> String {
     let near = likely_typos(key, expected.iter().copied());
     let key = quote_name(key);
     if near.is_empty() {

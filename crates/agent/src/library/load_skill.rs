@@ -73,6 +73,11 @@ impl Tool for LoadSkill {
             let place = kit.location.to_string();
             return Ok(ToolOutput::text(kit.to_text()).with_origin(Trust::Workspace, place));
         }
+        if library.skills_off.iter().any(|skill| skill.name == name) {
+            return Err(ToolError::validation(format!(
+                "The skill \"{name}\" is switched off. Go on without it."
+            )));
+        }
         let skill = library.skill(name).map_err(|unknown| {
             let known: Vec<&str> = library.skills.iter().map(|s| s.name.as_str()).collect();
             let next = match (unknown.near.is_empty(), known.is_empty()) {

@@ -2,7 +2,7 @@
 //! tools.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -35,6 +35,8 @@ pub struct Library {
     pub agents: Vec<Agent>,
     /// Skills.
     pub skills: Vec<Skill>,
+    /// Skills that are switched off: no model gets them.
+    pub skills_off: Vec<Skill>,
     /// Kits.
     pub kits: Vec<Kit>,
     /// Guides, at most one per tool.
@@ -73,7 +75,7 @@ impl Library {
         agents.sort_by_key(|agent| agent.name != GENERAL_ASSISTANT);
         let kits = apply_scopes("kit", kits, folders.trusted, &mut problems);
         let guides = apply_scopes("guide of the tool", guides, folders.trusted, &mut problems);
-        Self { agents, skills, kits, guides, problems }
+        Self { agents, skills, skills_off: Vec::new(), kits, guides, problems }
     }
 
     /// Returns the agent with this name.
@@ -93,16 +95,6 @@ impl Library {
         let found = self.skills.iter().find(|skill| skill.name == name);
         found.ok_or_else(|| unknown("skill", name, self.skills.iter().map(|s| s.name.as_str())))
     }
-
-    /// Returns the kits whose tools are all in a view, given by their canonical names.
-    pub fn kits_for(&self, has: impl Fn(&str) -> bool) -> Vec<&Kit> {
-        self.kits.iter().filter(|kit| kit.tools().all(&has)).collect()
-    }
-
-    /// Returns the guides whose tool is in a view, given by its canonical name.
-    pub fn guides_for(&self, has: impl Fn(&str) -> bool) -> Vec<&Guide> {
-        self.guides.iter().filter(|guide| has(&guide.tool)).collect()
-    }
 }
 
 fn unknown<'a>(
@@ -114,26 +106,56 @@ fn unknown<'a>(
     UnknownName { kind, name: name.to_owned(), near }
 }
 
-/// A library that is replaced when its files change; cheap to clone. A snapshot stays unchanged.
+/// A library that is replaced when its files change or a skill is switched; cheap to clone. A
+/// snapshot stays unchanged.
 #[derive(Debug, Clone, Default)]
-pub struct LibraryHandle(Arc<RwLock<Arc<Library>>>);
+pub struct LibraryHandle(Arc<RwLock<Held>>);
+
+/// A library, and the names of skills that are off, whether there are such skills or not.
+#[derive(Debug, Default)]
+struct Held {
+    library: Arc<Library>,
+    off: BTreeSet<String>,
+}
+
+impl Library {
+    /// The same library with exactly these skills off.
+    fn with_skills_off(mut self, off: &BTreeSet<String>) -> Self {
+        self.skills.append(&mut self.skills_off);
+        self.skills.sort_by(|a, b| a.name.cmp(&b.name));
+        (self.skills_off, self.skills) =
+            self.skills.into_iter().partition(|skill| off.contains(&skill.name));
+        self
+    }
+}
 
 impl LibraryHandle {
     /// Creates a handle of this library.
     #[must_use]
     pub fn new(library: Library) -> Self {
-        Self(Arc::new(RwLock::new(Arc::new(library))))
+        Self(Arc::new(RwLock::new(Held { library: Arc::new(library), off: BTreeSet::new() })))
     }
 
     /// Returns the current snapshot.
     #[must_use]
     pub fn current(&self) -> Arc<Library> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).library)
     }
 
     /// Replaces the library for all clones of the handle.
     pub fn replace(&self, library: Library) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(library);
+        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        held.library = Arc::new(library.with_skills_off(&held.off));
+    }
+
+    /// Switches these skills off, and all others on, for all clones of the handle.
+    pub fn set_skills_off(&self, off: BTreeSet<String>) {
+        if self.0.read().unwrap_or_else(PoisonError::into_inner).off == off {
+            return;
+        }
+        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        held.library = Arc::new(Library::clone(&held.library).with_skills_off(&off));
+        held.off = off;
     }
 }
 
@@ -354,9 +376,9 @@ fn parse_agent(path: &Path, text: &str, place: Location) -> Result<Agent, String
     agent::read(&stem, text, if toml { FileFormat::Toml } else { FileFormat::Markdown }, place)
 }
 
-/// Checks that the tools and skills of an agent exist. An unavailable server removes its tools, but
-/// not the agent: the second value is the warning about it.
-fn check_references(
+/// Checks that the tools and skills of an agent exist. A server that is away takes its tools with
+/// it, not the agent: that is a warning, which the second value is.
+pub(super) fn check_references(
     agent: Agent,
     skills: &[Skill],
     tools: &KnownTools<'_>,

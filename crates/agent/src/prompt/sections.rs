@@ -189,8 +189,8 @@ fn titled(title: &str, parts: impl Iterator<Item = String>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("{title}\n\n{}", parts.join("\n\n")))
 }
 
-/// Puts a text on one line, so that it cannot imitate another part of the prompt.
-fn one_line(text: &str) -> String {
+/// A text on one line, so that it cannot imitate another part of the prompt.
+pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 

@@ -48,22 +48,22 @@ pub(super) const EXTENSION: &str = "py";
 pub struct SavedChains {
     id: String,
     folder: PathBuf,
-    of_anybody: bool,
+    is_untrusted: bool,
     runner: Arc<ScriptRunner>,
 }
 
 impl SavedChains {
-    /// Returns the chains in this folder; a missing folder has none. With `of_anybody`, such as for
-    /// an untrusted workspace, they have critical risk, so they need an approval before they run.
+    /// The chains in this folder; a missing folder has none. With `is_untrusted`, such as for an
+    /// untrusted workspace, they have critical risk, so a person is asked before they run.
     #[must_use]
     pub fn new(
         id: impl Into<String>,
         folder: impl AsRef<Path>,
-        of_anybody: bool,
+        is_untrusted: bool,
         setup: &Setup,
     ) -> Self {
         let (id, folder) = (id.into(), folder.as_ref().to_owned());
-        Self { id, folder, of_anybody, runner: Arc::new(ScriptRunner::new(setup)) }
+        Self { id, folder, is_untrusted, runner: Arc::new(ScriptRunner::new(setup)) }
     }
 
     /// Returns a number that changes whenever a chain is added, removed or changed.
@@ -83,7 +83,7 @@ impl SavedChains {
         let name = ToolName::local(stem).unwrap_or_else(|_| remote_name("chain", stem));
         Some(match read(path) {
             Ok((mut spec, code)) => {
-                if self.of_anybody {
+                if self.is_untrusted {
                     spec.risk = Risk::Critical;
                 }
                 let (runner, wants) =

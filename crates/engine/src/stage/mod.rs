@@ -1,4 +1,4 @@
-//! The fifteen stages of the pipeline, one file each, in their order.
+//! The fifteen stages of the pipeline, one file each, in order.
 
 mod action_alias;
 pub(crate) mod admit;
@@ -9,7 +9,6 @@ pub(crate) mod decode;
 pub(crate) mod gates;
 pub(crate) mod guard;
 pub(crate) mod intent;
-pub(crate) mod kill_switch;
 pub(crate) mod phase;
 pub(crate) mod receive;
 pub(crate) mod repeat;
@@ -18,3 +17,4 @@ pub(crate) mod run;
 pub(crate) mod settle;
 pub(crate) mod shape_result;
 pub(crate) mod step;
+pub(crate) mod switch;

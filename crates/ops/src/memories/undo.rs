@@ -16,7 +16,7 @@ pub struct UndoMemoryRequest {
     pub key: Option<String>,
 }
 
-/// A change was taken back.
+/// A change was undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UndoneMemory {
     /// Key of the memory.

@@ -61,8 +61,8 @@ struct FileDocument {
     path: String,
     /// Its text.
     text: String,
-    /// What of it was made harmless, in words: then this is not letter for letter the file. Known
-    /// secrets are masked in it all the same.
+    /// What the sanitizer changed, in words; the text then differs from the file. Known secrets are
+    /// always masked.
     neutralised: Vec<String>,
     /// The call that read it.
     call: String,

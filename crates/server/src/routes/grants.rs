@@ -25,9 +25,9 @@ pub(super) fn routes(api: &mut Api) {
     let revoke = Operation::delete(
         "/grants/{id}",
         Role::Approver,
-        "Takes a remembered approval back: such calls are asked about again, at once.",
+        "Revokes a remembered approval: such calls are asked about again, at once.",
     );
-    api.add(revoke.returns_ok::<RevokedGrant>("It holds no longer."), revoke_grant);
+    api.add(revoke.returns_ok::<RevokedGrant>("The remembered approval is revoked."), revoke_grant);
 }
 
 /// A text that is no id names no grant.

@@ -37,7 +37,7 @@ struct MemoryText {
     category: Option<String>,
 }
 
-/// Whose last change is taken back.
+/// The list or memory whose last change is undone.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct UndoMemory {
@@ -69,18 +69,18 @@ pub(super) fn routes(api: &mut Api) {
     api.add(edit.body::<MemoryText>().returns_ok::<MemoryReply>("The memory."), edit_memory);
     let forget = Operation::delete("/memories/{key}", Role::Operator, "Forgets a memory.");
     api.add(
-        forget.returns_ok::<MemoryReply>("What it was; `POST /memory/undo` takes it back."),
+        forget.returns_ok::<MemoryReply>("The deleted memory; `POST /memory/undo` restores it."),
         forget_memory,
     );
     let undo =
-        Operation::post("/memory/undo", Role::Operator, "Takes back the last change of a memory.");
+        Operation::post("/memory/undo", Role::Operator, "Undoes the last change of a memory.");
     api.add(undo.body::<UndoMemory>().returns_ok::<UndoneMemory>("It is undone."), undo_memory);
     let export = Operation::get("/memory/export", Role::Caller, "Exports all memories.");
     api.add(export.returns_ok::<Value>("A file for `POST /memory/import`."), export_memories);
     let import = Operation::post("/memory/import", Role::Operator, "Imports memories from a file.");
     let import = import.description("Memories with the same keys are replaced. Nothing is written if one memory of the file cannot be stored.");
     api.add(
-        import.body::<ImportMemories>().returns_ok::<ImportedMemories>("What was changed."),
+        import.body::<ImportMemories>().returns_ok::<ImportedMemories>("The changes."),
         import_memories,
     );
 }

@@ -28,7 +28,7 @@ pub(super) fn routes(api: &mut Api) {
     let html = "text/html; charset=utf-8";
     let root = file("/", "Shows the page.").returns_media(html, "The document; it loads the rest.");
     api.add(root, |headers: HeaderMap| async move { answer("index.html", &headers, ASK) });
-    let icon = file("/favicon.svg", "Gives the icon of the page.");
+    let icon = file("/favicon.svg", "Gets the icon of the page.");
     api.add(icon.returns_media("image/svg+xml", "The icon."), |headers: HeaderMap| async move {
         answer("favicon.svg", &headers, ASK)
     });
@@ -37,7 +37,7 @@ pub(super) fn routes(api: &mut Api) {
         manifest.returns_media("application/manifest+json", "The manifest."),
         |headers: HeaderMap| async move { answer("manifest.webmanifest", &headers, ASK) },
     );
-    let asset = file("/assets/{file}", "Gives a script or a style of the page.");
+    let asset = file("/assets/{file}", "Gets a script or a style sheet of the page.");
     api.add(
         asset.returns_media("text/javascript; charset=utf-8", "The file."),
         |Path(name): Path<String>, headers: HeaderMap| async move {

@@ -25,6 +25,7 @@ use crate::api::{
 };
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
+use crate::routes::surroundings::accept_language;
 use crate::run_supervisor::{self, Requester, ResumeOptions, StartOptions};
 use crate::state::DaemonState;
 
@@ -34,7 +35,7 @@ pub(super) use request::NewRun;
 /// The list, as its cursors name it.
 const LIST: &str = "runs";
 /// What a reader of a stream has seen last.
-const ABOUT_LAST: &str = "Id of the last event that was seen: the stream goes on after it, where that is still known, and begins with the state otherwise.";
+const ABOUT_LAST: &str = "The id of the last event that the client received: the stream continues after it if it is still known, and otherwise begins with the snapshot.";
 
 /// A run in a list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +46,7 @@ pub(crate) struct RunRow {
     pub(crate) conversation: String,
     /// The agent.
     pub(crate) agent: String,
-    /// Where it stands: `running`, `paused` or `ended`.
+    /// Its state: `running`, `paused` or `ended`.
     pub(crate) state: String,
     /// Why it waits or how it ended.
     pub(crate) status: Option<String>,
@@ -81,34 +82,35 @@ impl RunRow {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListRunsQuery {
-    /// Only those that stand here: `running`, `paused` or `ended`.
+    /// Only runs in this state: `running`, `paused` or `ended`.
     state: Option<RunState>,
-    /// Most rows, 1 to 500; default 50.
+    /// The maximum number of rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
-    /// The `next` of the page before.
+    /// The `next` of the previous page.
     cursor: Option<String>,
 }
 
-/// Something that is said to a run.
+/// A message to a run.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SteerBody {
     /// The words, at least one.
     text: String,
-    /// Images beside the text, at most 8, for models that take images; others are told of them.
+    /// Images with the text, at most 8, for models that accept images; other models get a note
+    /// about them.
     #[serde(default)]
     images: Vec<NewImage>,
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let begin = Operation::post("/runs", Role::Caller, "Lets an agent work.")
+    let begin = Operation::post("/runs", Role::Caller, "Starts a run of an agent.")
         .description("The run is stored before the answer, and continues when the client disconnects. `wait` holds the answer back until the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.")
         .header(IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_DESCRIPTION)
         .body::<NewRun>()
         .returns_ok::<RunSnapshot>("It has ended: the answer with everything that was said and done.")
         .returns_media("text/event-stream", "With `stream`: its events, as `GET /runs/{run}/events` has them.")
-        .returns::<RunSnapshot>(202, "It works, or waits for a person.");
+        .returns::<RunSnapshot>(202, "The run is active, or waits for a person.");
     api.add(begin, start_run);
     let list = Operation::get("/runs", Role::Viewer, "Lists runs, the newest first.");
     api.add(
@@ -123,20 +125,23 @@ pub(super) fn routes(api: &mut Api) {
         .returns_media("text/event-stream", "Its events.");
     api.add(events, stream_run);
     let stop = Operation::post("/runs/{run}/stop", Role::Caller, "Stops a run for good.")
-        .description("Its request is dropped, its tools are stopped, its questions are withdrawn; what was said stays.");
+        .description("Its request to the model is dropped, its tools are stopped, and its questions are withdrawn; its messages stay.");
     api.add(
         stop.returns_ok::<RunSnapshot>("It has ended.")
             .returns::<RunSnapshot>(202, "It is being stopped."),
         stop_run,
     );
-    let steer = Operation::post("/runs/{run}/steer", Role::Caller, "Says something to a run at work.")
-        .description("The words are said to the model before its next request. A run that waits for a person hears them when it goes on.");
-    api.add(steer.body::<SteerBody>().returns::<RunSnapshot>(202, "It will be said."), steer_run);
-    let resume = Operation::post("/runs/{run}/resume", Role::Caller, "Takes up a run that waits or was left behind.")
-        .description("The daemon does this itself when its questions are decided; this is for those who do not want to wait.");
-    api.add(resume.returns::<RunSnapshot>(202, "It goes on."), resume_run);
-    let all = Operation::get("/events", Role::Viewer, "Streams what happens to all runs, questions and switches.")
-        .description("The first event is `snapshot`: the runs that are not over and the questions that are open. Then `run`, `approval`, `decision` and `switch`.")
+    let steer = Operation::post("/runs/{run}/steer", Role::Caller, "Sends a message to an active run.")
+        .description("The model gets the message with its next request; a run that waits for a person sends it when it continues.");
+    api.add(
+        steer.body::<SteerBody>().returns::<RunSnapshot>(202, "The message is accepted."),
+        steer_run,
+    );
+    let resume = Operation::post("/runs/{run}/resume", Role::Caller, "Resumes a run that is paused or was interrupted.")
+        .description("The daemon does this itself when the questions of the run are decided; this route does it at once.");
+    api.add(resume.returns::<RunSnapshot>(202, "The run continues."), resume_run);
+    let all = Operation::get("/events", Role::Viewer, "Streams changes of all runs, approvals and switches.")
+        .description("The first event is `snapshot`: the runs that have not ended and the open approvals. Then come `run`, `approval`, `decision`, `switch`, `notification` and `drafts.changed`.")
         .header("last-event-id", ABOUT_LAST)
         .returns_media("text/event-stream", "Changes.");
     api.add(all, stream_all_runs);
@@ -167,8 +172,7 @@ async fn start_run(
         ));
     }
     let key = idempotency_key(&headers)?.map(|key| (key, new.fingerprint(&principal)));
-    let language = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let wish = new.run_request(&principal, language)?;
+    let wish = new.run_request(&principal, accept_language(&headers))?;
     let requester = Requester {
         name: principal.name.clone(),
         client: principal.client.clone(),
