@@ -83,7 +83,7 @@ pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     })
 }
 
-/// What is said of an unknown key: names like it, or all there are.
+/// Renders the advice about an unknown key: similar names, or all valid ones.
 pub(super) fn unknown_key(key: &str, expected: &[&str]) -> String {
     let near = likely_typos(key, expected.iter().copied());
     let key = quote_name(key);
