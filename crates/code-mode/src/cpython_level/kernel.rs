@@ -84,7 +84,7 @@ pub(crate) struct KernelFiles {
 }
 
 impl KernelFiles {
-    /// Returns the created files, with the bytes of those that are stored.
+    /// Reads the created files; the result contains the bytes of those that are stored.
     pub(crate) async fn read_created(
         &self,
         made: &[CreatedFile],
@@ -244,7 +244,7 @@ impl Kernel {
         self.has_packages
     }
 
-    /// Returns the files that the code created.
+    /// Reads the files that the code created.
     pub(crate) async fn files(
         &mut self,
         made: &[CreatedFile],
