@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{ConversationId, RunId, RunStatus, StoredRun};
 use toolcrib_ops::runs::{RunSnapshot, RunState};
+use toolcrib_ops::{OpError, Resource};
 use toolcrib_providers::conversation::UserMessage;
 
 use crate::active_requests::{
@@ -21,9 +22,9 @@ use crate::active_requests::{
 };
 use crate::api::{
     Api, Json, Operation, Page, PageQuery, Path, Query, cursor, etag_response, parse_cursor,
-    parse_run_id,
+    parse_id, parse_run_id,
 };
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::routes::surroundings::accept_language;
 use crate::run_supervisor::{self, Requester, ResumeOptions, StartOptions};
@@ -156,7 +157,7 @@ pub(crate) async fn find_run(
     let id = parse_run_id(id)?;
     let found = daemon.stores().runs.run(id).await?;
     let mine = found.filter(|run| run.context.owner == principal.owner);
-    mine.ok_or_else(|| Problem::not_found(format!("there is no run {id}")))
+    mine.ok_or_else(|| OpError::not_found(Resource::Run, id).into())
 }
 
 async fn start_run(
@@ -401,6 +402,5 @@ async fn resume_run(
 
 /// The id of a conversation out of a body or a path.
 pub(crate) fn conversation_id(text: &str) -> Result<ConversationId, Problem> {
-    let wrong = |_| Problem::new(Code::NotFound, format!("there is no conversation {text}"));
-    text.parse().map_err(wrong)
+    parse_id(Resource::Conversation, text)
 }
