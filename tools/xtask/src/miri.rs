@@ -25,7 +25,6 @@ const TESTS: [(&str, &[&str]); 3] = [
         &[
             "code_pages::tests::only_unmodified_mappings_are_released",
             "host_rules::",
-            "linux::raw_syscalls::user_namespace::tests::signals_are_blocked_and_restored",
             "linux::seccomp_filter::tests::every_kind_compiles_and_fits_the_kernel",
             "process::tool_mark::tests::the_hard_limit_is_read",
         ],
