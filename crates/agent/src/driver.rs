@@ -53,11 +53,11 @@ pub struct Driver {
     pub windows: Arc<ContextWindows>,
     /// Prices of models.
     pub prices: Arc<Prices>,
-    /// When older messages are replaced by a summary.
+    /// The rules for replacing older messages by a summary.
     pub compaction: CompactionRules,
-    /// How tools are selected for requests.
+    /// The rules for selecting the tools of a request.
     pub tool_selection: ToolSelectionRules,
-    /// Tools that a model on this device may get, as entries of tool lists.
+    /// Tools that a model on this device may receive, as entries of tool lists.
     pub on_device_tools: Arc<[String]>,
     /// The declared tools of active runs, for tools that add to them.
     pub request_tools: Arc<ActiveRequestTools>,
@@ -73,7 +73,7 @@ pub trait ToolRefresh: Send + Sync {
     fn refresh(&self) -> BoxFuture<'_, Vec<String>>;
 }
 
-/// Tools that do not change while a run works.
+/// Tools that do not change while a run is working.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoRefresh;
 
@@ -110,11 +110,11 @@ pub struct RunJob {
     pub limits: RunLimits,
     /// Limit of money, where prices are known.
     pub cost: Option<Money>,
-    /// Usage before this process took the run over.
+    /// Usage before this process took over the run.
     pub used: RunUsage,
     /// Fencing epoch of the stored run.
     pub epoch: u64,
-    /// Whether another process began it.
+    /// Whether another process started it.
     pub resumed: bool,
     /// Data from which another process can build this job again; stored as it is.
     pub setup: serde_json::Value,
@@ -129,7 +129,7 @@ pub enum DriveOutcome {
     Paused(Vec<Pending>),
 }
 
-/// Why a run could not be driven.
+/// The reasons why a run could not be driven.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum DriveError {
     /// There is no model to ask.
@@ -138,7 +138,7 @@ pub enum DriveError {
     /// The run could not be opened.
     #[error("{}", .0.message)]
     Run(ToolError),
-    /// The run could not be stored, or another process has taken it: this process stops, and a
+    /// The run could not be stored, or another process has taken it over: this process stops, and a
     /// later one continues from the stored state.
     #[error("the run could not be stored: {0}")]
     Store(StoreError),
@@ -152,7 +152,7 @@ impl Driver {
     /// Drives a run until it ends or waits for people.
     ///
     /// # Errors
-    /// [`DriveError`] if it cannot begin or cannot be stored.
+    /// [`DriveError`] if it cannot start or cannot be stored.
     pub async fn drive(
         &self,
         machine: &mut Machine,
@@ -198,12 +198,12 @@ impl Driver {
         drop(open);
         let stored = work.save(machine, status).await;
         match (&driven, stored) {
-            // The process that took the run over continues it; this process's result does not
+            // The process that took over the run continues it; this process's result does not
             // count.
             (_, Err(fenced @ StoreError::Fenced { .. })) => return Err(DriveError::Store(fenced)),
             (DriveOutcome::Paused(_), Err(error)) => return Err(DriveError::Store(error)),
-            // The calls have run and the answer exists: do not discard it because it cannot be
-            // stored.
+            // The calls have run and the answer exists: a failure to store the run must not discard
+            // it.
             (DriveOutcome::Ended(_), Err(error)) => {
                 let text = format!(
                     "the run could not be stored, so no process can continue its conversation: {error}"
@@ -248,14 +248,14 @@ struct RunDriver<'a> {
     dead: Vec<usize>,
     /// Estimated tokens of the newest request.
     last_estimate: u64,
-    /// Whether the run's time ended while a model was asked.
+    /// Whether the run reached its time limit during a request to a model.
     out_of_time: bool,
-    /// Length of the history before which no summary is tried again.
+    /// Length of the history below which no further summary is attempted.
     no_summary_before: usize,
     sent: request_context::RequestCache,
-    /// Whether a process that died may have sent the next calls before.
+    /// Whether a process that died may already have sent the next calls.
     may_repeat_calls: bool,
-    /// Why the run cannot be stored any more; it must not continue then.
+    /// The reason why the run cannot be stored any more; it must not continue then.
     lost: Option<StoreError>,
 }
 
@@ -380,7 +380,7 @@ fn last_event(machine: &Machine, driven: &DriveOutcome) -> Event {
     }
 }
 
-/// The status that a paused run reports.
+/// Returns the status that a paused run reports.
 fn pause_status(pending: &[Pending]) -> &'static str {
     let asks = pending.iter().any(|wait| matches!(wait.what, PendingKind::Answer(_)));
     if asks { "clarification_needed" } else { "approval_needed" }

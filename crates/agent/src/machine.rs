@@ -1,7 +1,7 @@
-//! The agent loop as a state machine without I/O: it names the next step and takes the step's
+//! The agent loop as a state machine without I/O: it returns the next step and accepts the step's
 //! result.
 //!
-//! It can be stored at any step and finished by another process: everything it knows is in
+//! It can be stored at any step and completed by another process: its complete state is in
 //! [`Machine`], which is plain data. Each call of the model has exactly one result, because a
 //! message is sent only when each of its result slots is filled.
 
@@ -55,7 +55,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// A run that begins with a message in a conversation.
+    /// Creates a run that starts with a message in a conversation.
     #[must_use]
     pub fn begin(
         run: RunId,
@@ -91,13 +91,13 @@ impl Machine {
         Self { state, history }
     }
 
-    /// A stored run.
+    /// Restores a stored run.
     #[must_use]
     pub fn restore(state: State, history: Vec<Arc<Message>>) -> Self {
         Self { state, history }
     }
 
-    /// The next step. Calling this repeatedly changes nothing.
+    /// Returns the next step, without changing the machine.
     #[must_use]
     pub fn next(&self) -> NextStep<'_> {
         match &self.state.phase {
@@ -108,8 +108,9 @@ impl Machine {
         }
     }
 
-    /// Whether the newest message is the one whose calls are being answered, according to the
-    /// state. It is not if another run has written into the conversation since this one was stored.
+    /// Returns whether the newest message is the one whose calls are being answered, according to
+    /// the state. It is not if another run has written to the conversation since this one was
+    /// stored.
     #[must_use]
     pub fn matches_history(&self) -> bool {
         let open: Vec<usize> = match self.history.last().map(|message| &**message) {
@@ -123,20 +124,20 @@ impl Machine {
         }
     }
 
-    /// Everything but the messages.
+    /// Returns the state of the run, without the messages.
     #[must_use]
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// The messages, oldest first.
+    /// Returns the messages, oldest first.
     #[must_use]
     pub fn history(&self) -> &[Arc<Message>] {
         &self.history
     }
 
-    /// Text of the newest message of the model, or of the loop if a guard ended the run before the
-    /// model wrote one; empty if there is none in this run yet.
+    /// Returns the text of the newest message of the model, or of the loop if a guard ended the run
+    /// before the model wrote one; empty if there is none in this run yet.
     #[must_use]
     pub fn answer(&self) -> &str {
         if !self.state.closing_text.is_empty() {
@@ -180,19 +181,20 @@ impl Machine {
         self.state.skills.push(skill);
     }
 
-    /// Sets when the run began, in milliseconds since 1970; only the first time counts.
+    /// Sets the start of the run, in milliseconds since 1970; only the first call counts.
     pub fn set_begun_at(&mut self, at: i64) {
         self.state.begun_at.get_or_insert(at);
     }
 
-    /// Called before the model is asked: inserts queued messages.
+    /// Inserts queued messages; called before a request to the model.
     pub fn before_request(&mut self) {
         if let Phase::Model { .. } = self.state.phase {
             self.inject_queued();
         }
     }
 
-    /// Queues a message that arrived while the run works, to be inserted before the next request.
+    /// Queues a message that arrived while the run is working, to be inserted before the next
+    /// request.
     ///
     /// # Errors
     /// The message itself, if the run has ended.
@@ -210,8 +212,8 @@ impl Machine {
         self.end(RunEnd::Stopped);
     }
 
-    /// Ends the run: open calls get a result, and queued messages are kept. A run that has ended
-    /// keeps its end.
+    /// Ends the run: open calls get a result, and queued messages stay. A run that has already
+    /// ended is unchanged.
     fn end(&mut self, end: RunEnd) {
         if matches!(self.state.phase, Phase::Ended { .. }) {
             return;
@@ -245,7 +247,7 @@ impl Machine {
         })
     }
 
-    /// The newest message, if the model wrote it and its calls are being answered.
+    /// Returns the newest message, if the model wrote it and its calls are being answered.
     fn answering(&mut self) -> Option<&mut ModelMessage> {
         match Arc::make_mut(self.history.last_mut()?) {
             Message::Model(message) => Some(message),
@@ -254,8 +256,8 @@ impl Machine {
     }
 }
 
-/// Fills every open result slot, so that an interrupted conversation can be sent. `known` are the
-/// calls of the newest message with known ids, by index.
+/// Fills every open result slot, so that an interrupted conversation can be sent. `known` contains
+/// the calls of the newest message with known ids, by index.
 fn close_open_calls(history: &mut [Arc<Message>], known: &[(usize, CallId)]) {
     let newest = history.len().saturating_sub(1);
     for (at, message) in history.iter_mut().enumerate() {

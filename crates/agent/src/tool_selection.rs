@@ -1,8 +1,9 @@
-//! Tool selection: which tools of a view a request declares. All of them while their schemas take a
-//! small part of the context window, else the innate tools and those that the model has found.
+//! Tool selection: decides which tools of a view a request declares. It declares all of them while
+//! their schemas take a small part of the context window, otherwise the innate tools and those that
+//! the model has found.
 //!
 //! An undeclared tool can be found with `find_tools`, and called by its name at any time: the view
-//! of the batch decides about that, as always.
+//! of the batch decides about such calls, as for every call.
 
 mod declared_tools;
 mod found_tools;
@@ -26,15 +27,15 @@ pub use declared_tools::ActiveRequestTools;
 pub(crate) use declared_tools::RequestTools;
 pub use found_tools::FoundTools;
 
-/// Part of the window, in percent, that schemas may take before tools have to be found.
+/// Part of the window, in percent, that schemas may take before tools must be found.
 pub const SHARE: u64 = 8;
-/// Tokens that found tools may take in a small window, where the share would leave no space for
+/// Tokens that found tools may take in a small window, in which the share would leave no space for
 /// any.
 pub const LEAST_ROOM: u64 = 2_000;
 /// Characters of a lazy tool's description.
 const SUMMARY_CHARS: usize = 100;
 
-/// When tools have to be found.
+/// The condition under which tools must be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolSelectionMode {
@@ -52,8 +53,8 @@ pub enum ToolSelectionMode {
 pub struct ToolSelectionRules {
     /// When tools have to be found.
     pub mode: ToolSelectionMode,
-    /// Percentage of the window, 1 to 100: for all schemas together in the automatic mode, and for
-    /// found tools.
+    /// Percentage of the window, 1 to 100: the limit for all schemas together in the automatic
+    /// mode, and for found tools.
     pub share: u64,
 }
 
@@ -64,7 +65,7 @@ impl Default for ToolSelectionRules {
 }
 
 impl ToolSelectionRules {
-    /// Tokens that found tools may take in a window of this size.
+    /// Returns the number of tokens that found tools may take in a window of this size.
     fn room(&self, window: u64) -> u64 {
         (window.saturating_mul(self.share) / 100).max(LEAST_ROOM)
     }
@@ -89,11 +90,11 @@ pub struct SelectedTools {
     /// The tools, in the order of the view, so that prompt caches stay valid. A lazy tool has only
     /// its name and a summary.
     pub tools: Vec<Entry>,
-    /// The groups that can be loaded, if tools have to be found.
+    /// The groups that can be loaded, if tools must be found.
     pub groups: Vec<ToolGroup>,
     /// Number of tools of the view that are not declared.
     pub left_out: usize,
-    /// Estimate of the tokens that this saves.
+    /// Estimated number of tokens saved by this.
     pub tokens_saved: u64,
     /// Tools that are declared with their schema.
     whole: HashSet<ToolName>,
@@ -122,7 +123,7 @@ impl PricedView {
         window: u64,
     ) -> SelectedTools {
         if !self.view.find(FIND_TOOLS).is_some_and(can_be_called) {
-            // Without it undeclared tools could not be found.
+            // Without `find_tools`, undeclared tools could not be found.
             return self.declare(|_| Some(DeclarationForm::Whole));
         }
         let brief: Vec<Option<Entry>> = self.view.tools.iter().map(brief).collect();
@@ -159,7 +160,7 @@ impl PricedView {
         offered
     }
 
-    /// The found tools that fit, most recently used first.
+    /// Returns the found tools that fit, most recently used first.
     fn carried(&self, found: &FoundTools, mut room: u64) -> HashSet<ToolName> {
         let mut carried = HashSet::new();
         let mut places: BTreeMap<&str, u64> = BTreeMap::new();
@@ -221,7 +222,7 @@ impl PricedView {
 enum DeclarationForm {
     Whole,
     Brief(Entry),
-    /// The tool has no use in this request.
+    /// The tool is not useful in this request.
     Useless,
 }
 
@@ -229,7 +230,7 @@ fn can_be_called(entry: &Entry) -> bool {
     entry.handler().is_none_or(|handler| handler.broken_reason().is_none())
 }
 
-/// A lazy tool without its schema; `None` if the tool is not lazy.
+/// Returns a lazy tool without its schema; `None` if the tool is not lazy.
 fn brief(entry: &Entry) -> Option<Entry> {
     let Entry::Local(handler) = entry else { return None };
     let spec = handler.spec();
@@ -248,7 +249,7 @@ fn brief(entry: &Entry) -> Option<Entry> {
     Some(Entry::Local(Arc::new(NameOnlyHandler(Arc::new(short)))))
 }
 
-/// The first line of a description, or its first words.
+/// Returns the first line of a description, or its first words.
 fn summary(text: &str) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     if line.chars().count() <= SUMMARY_CHARS {

@@ -300,7 +300,7 @@ impl Runner {
         let mut texts = self.person_texts(&start.agent, &start.context.owner).await;
         let conversation = start.conversation.to_string();
         texts.ended_goals = self.ended_goals(&start.context.owner, &conversation).await;
-        machine.add_labels(&person_texts::labels(&texts.memories));
+        machine.add_labels(&person_texts::labels(&texts));
         for skill in skills {
             machine.activate(skill);
         }
@@ -461,7 +461,9 @@ impl Runner {
         extra: Option<&str>,
     ) -> Result<Vec<ActiveSkill>, RunnerError> {
         let library = self.library();
-        let names = agent.skills.iter().map(String::as_str).chain(extra);
+        // An agent works without a skill of its file that is switched off.
+        let is_on = |name: &&String| !library.skills_off.iter().any(|skill| skill.name == **name);
+        let names = agent.skills.iter().filter(is_on).map(String::as_str).chain(extra);
         names
             .map(|name| {
                 let skill =

@@ -23,7 +23,7 @@ pub enum RowError {
     #[error("\"{0}\" is being changed by another process. Try again.")]
     Contended(String),
     /// There is no change that can be taken back.
-    #[error("There is no change to take back.")]
+    #[error("There is no change to undo.")]
     NothingToUndo,
     /// The store failed.
     #[error(transparent)]

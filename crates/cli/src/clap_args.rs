@@ -73,7 +73,7 @@ pub(crate) use daemon::{DaemonCommand, Open, StopDaemon, Token, TokenAdd};
 pub(crate) use db::{Db, DbMigrate};
 pub(crate) use doctor::DoctorArgs;
 pub(crate) use document::Document;
-pub(crate) use draft::{Draft, EditDraft, SendDraft};
+pub(crate) use draft::{Draft, EditDraft, NewDraft, SendDraft};
 pub(crate) use goal::Goal;
 pub(crate) use grant::Grant;
 pub(crate) use heartbeat::Heartbeat;

@@ -7,6 +7,7 @@ mod args;
 mod artifact;
 mod audit;
 mod backup;
+mod call_json;
 mod chat;
 pub(crate) mod config;
 mod conversation;
@@ -37,7 +38,6 @@ mod memory;
 mod metrics;
 mod net_check;
 mod notification;
-mod policy_advice;
 mod prompt;
 mod prove;
 mod python;
@@ -117,6 +117,15 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Agent(Agent::New(command)) => agent::new(&command, json),
         Command::Agent(Agent::Tools(command)) => agent_tools::run(&command, json),
         Command::Skill(Skill::List(places)) => skill::list(&places, json),
+        Command::Skill(Skill::Show { name, library_args }) => {
+            skill::show(&name, &library_args, json)
+        }
+        Command::Skill(Skill::Enable { name, library_args }) => {
+            skill::switch(&name, SwitchState::On, &library_args, json)
+        }
+        Command::Skill(Skill::Disable { name, library_args }) => {
+            skill::switch(&name, SwitchState::Off, &library_args, json)
+        }
         Command::Skill(Skill::Add { folder, project, library_args: places }) => {
             skill::add(&folder, project, &places, json)
         }

@@ -14,7 +14,7 @@ use crate::rule::RuleRef;
 use crate::spec::{Effect, Reach, Risk};
 use crate::tool_name::ToolName;
 
-/// The part of policy that asks. A grant answers only the reasons it was given for.
+/// Part of policy that asks. A grant answers only the reasons it was given for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasonKind {
@@ -35,7 +35,7 @@ pub enum ReasonKind {
 }
 
 impl ReasonKind {
-    /// Whether no grant answers such a question: it is asked each time.
+    /// Returns whether no grant answers such a question: it is asked each time.
     #[must_use]
     pub fn always_asks(self) -> bool {
         matches!(self, Self::ExecutedFile | Self::Floor)
@@ -67,7 +67,7 @@ pub struct ApprovalRequest {
     pub tool: ToolName,
     /// The operation that policy evaluates.
     pub operation: String,
-    /// The final arguments: exactly what is shown is what runs.
+    /// The final arguments: the call runs with exactly the shown arguments.
     pub args: Value,
     /// Assessed risk.
     pub risk: Risk,
@@ -111,20 +111,20 @@ pub struct UserQuestion {
 }
 
 impl ApprovalRequest {
-    /// Whether the deadline has passed.
+    /// Returns whether the deadline has passed.
     #[must_use]
     pub fn is_expired(&self, now_ms: i64) -> bool {
         self.expires_at.is_some_and(|end| now_ms >= end)
     }
 
-    /// The call that the decision allows or denies; `None` for a question of the model. Each call
-    /// is asked about once.
+    /// Returns the call that the decision allows or denies; `None` for a question of the model.
+    /// Each call is asked about once.
     #[must_use]
     pub fn gated_call(&self) -> Option<CallId> {
         self.question.is_none().then_some(self.call)
     }
 
-    /// The hash that a decision is bound to.
+    /// Returns the hash that a decision is bound to.
     #[must_use]
     pub fn compute_binding(definition_hash: &str, args: &Value, run: Option<RunId>) -> String {
         let run = run.map(|r| r.to_string()).unwrap_or_default();
@@ -145,7 +145,7 @@ pub enum Decision {
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         only: BTreeMap<String, String>,
         /// Whether the grant also answers questions about taint. It does not by default, because
-        /// labels change with what the run reads.
+        /// labels change with the content that the run reads.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         taint: bool,
     },
@@ -181,8 +181,8 @@ impl Decision {
         Self::Approve { scope, only: BTreeMap::new(), taint: false }
     }
 
-    /// Whether the decision fits the request: questions of the model are answered or skipped, all
-    /// others are decided.
+    /// Returns whether the decision fits the request: questions of the model are answered or
+    /// skipped, all others are decided.
     #[must_use]
     pub fn matches_kind(&self, request: &ApprovalRequest) -> bool {
         match self {
@@ -208,15 +208,15 @@ impl DecisionRecord {
     /// Author of the decision that ends an expired question, as named in records.
     pub const DEADLINE: &str = "deadline";
 
-    /// The decision for an expired question. It is stored like any other, so that setting the clock
-    /// back does not reopen the question.
+    /// Returns the decision for an expired question. It is stored like any other, so that setting
+    /// the clock back does not reopen the question.
     #[must_use]
     pub fn expiry(at_ms: i64) -> Self {
         let decided_by = Self::DEADLINE.to_owned();
         Self { decision: Decision::Deny { note: None }, decided_by, decided_at: at_ms }
     }
 
-    /// Whether the question expired without a decision.
+    /// Returns whether the question expired without a decision.
     #[must_use]
     pub fn is_expiry(&self) -> bool {
         self.decided_by == Self::DEADLINE && matches!(self.decision, Decision::Deny { .. })

@@ -21,7 +21,7 @@ impl fmt::Display for ArtifactRef {
 }
 
 impl ArtifactRef {
-    /// Whether the text has the form of a reference and is therefore safe in a file name.
+    /// Returns whether the text has the form of a reference and is therefore safe in a file name.
     #[must_use]
     pub fn is_well_formed(&self) -> bool {
         self.0.strip_prefix("art_").is_some_and(|hex| {
@@ -58,8 +58,8 @@ pub struct ArtifactMeta {
     pub conversation: String,
     /// Unix time in milliseconds.
     pub created_at: i64,
-    /// Expiry, Unix time in milliseconds; `None` means never. It is kept longer while a run that
-    /// created it has not ended.
+    /// Expiry, Unix time in milliseconds; `None` means never. While a run that created it has not
+    /// ended, the artifact is stored longer.
     #[serde(default)]
     pub expires_at: Option<i64>,
 }
@@ -108,15 +108,15 @@ pub trait ArtifactStore: Send + Sync {
     /// [`StoreError`] if nothing can be stored now.
     fn create(&self, new: NewArtifact) -> Result<Box<dyn ArtifactWriter>, StoreError>;
 
-    /// Metadata of an artifact of this owner; `None` if it does not exist or belongs to another
-    /// owner.
+    /// Returns the metadata of an artifact of this owner; `None` if it does not exist or belongs to
+    /// another owner.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
     fn meta(&self, artifact: &ArtifactRef, owner: &str)
     -> Result<Option<ArtifactMeta>, StoreError>;
 
-    /// Up to `length` bytes from `offset`; `None` as for [`ArtifactStore::meta`].
+    /// Returns up to `length` bytes from `offset`; `None` as for [`ArtifactStore::meta`].
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read, or if the artifact is damaged; the error then
@@ -129,7 +129,7 @@ pub trait ArtifactStore: Send + Sync {
         length: usize,
     ) -> Result<Option<Vec<u8>>, StoreError>;
 
-    /// Metadata of an owner's artifacts, newest first, at most `limit`.
+    /// Returns the metadata of an owner's artifacts, newest first, at most `limit`.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.

@@ -18,7 +18,7 @@ pub struct ArtifactBuilder<W> {
 }
 
 impl<W: io::Write> ArtifactBuilder<W> {
-    /// An empty artifact whose bytes go to `to`.
+    /// Creates an empty artifact whose bytes are written to `to`.
     #[must_use]
     pub fn new(new: NewArtifact, to: W) -> Self {
         let hasher = of_owner(&new.owner);
@@ -40,8 +40,8 @@ impl<W: io::Write> ArtifactBuilder<W> {
         Ok(())
     }
 
-    /// Metadata of the artifact as of `now_ms` (Unix time in milliseconds), without an expiry, and
-    /// the writer.
+    /// Returns the metadata of the artifact as of `now_ms` (Unix time in milliseconds), without an
+    /// expiry, and the writer.
     #[must_use]
     pub fn finish(self, now_ms: i64) -> (ArtifactMeta, W) {
         let sha256 = canonical_json::hex(&self.hasher.finalize());
@@ -69,7 +69,7 @@ fn of_owner(owner: &str) -> Sha256 {
     Sha256::new().chain_update(owner.as_bytes()).chain_update([0])
 }
 
-/// Whether the artifact was built from exactly these bytes.
+/// Returns whether the artifact was built from exactly these bytes.
 #[must_use]
 pub fn matches_hash(meta: &ArtifactMeta, bytes: &[u8]) -> bool {
     canonical_json::hex(&of_owner(&meta.owner).chain_update(bytes).finalize()) == meta.sha256

@@ -1,5 +1,5 @@
-//! Rows of the assistant: lists, goals, instructions, documents and drafts, each a JSON body under
-//! a key.
+//! Rows of the assistant: lists, goals, instructions, documents, drafts and mail inboxes, each a
+//! JSON body under a key.
 
 use std::fmt;
 
@@ -7,26 +7,29 @@ use serde_json::Value;
 
 use crate::memory::Author;
 
-/// What a row is.
+/// Kind of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RowKind {
     /// A shopping or to-do list.
     List,
-    /// What a person wants to reach, and the run that pursues it.
+    /// A goal of a person, and the run that pursues it.
     Goal,
     /// The person's own part of the system prompt.
     Soul,
-    /// A file that a person put in, without its text.
+    /// A file that a person added, without its text.
     Document,
-    /// What is to leave in a person's name: a mail.
+    /// What is to leave in a person's name, such as a mail.
     Draft,
+    /// How far the inbox of a mail account was read, and what arrived last.
+    MailInbox,
 }
 
 impl RowKind {
     /// All kinds.
-    pub const ALL: [Self; 5] = [Self::List, Self::Goal, Self::Soul, Self::Document, Self::Draft];
+    pub const ALL: [Self; 6] =
+        [Self::List, Self::Goal, Self::Soul, Self::Document, Self::Draft, Self::MailInbox];
 
-    /// Name in databases.
+    /// Returns the name in databases.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,6 +38,7 @@ impl RowKind {
             Self::Soul => "soul",
             Self::Document => "document",
             Self::Draft => "draft",
+            Self::MailInbox => "mail_inbox",
         }
     }
 }
@@ -48,9 +52,9 @@ impl fmt::Display for RowKind {
 /// One row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AssistantRow {
-    /// Its name, unique for the owner and the kind.
+    /// Key, unique for the owner and the kind.
     pub key: String,
-    /// Number of its last change; the store assigns it.
+    /// Number of the row's last change; the store assigns it.
     pub revision: i64,
     /// Everything else.
     pub body: Value,
@@ -65,7 +69,7 @@ pub struct AssistantRowWrite {
     pub kind: RowKind,
     /// Key.
     pub key: String,
-    /// Revision of the row that the change is based on; `None` = there is none.
+    /// Revision of the row that the change is based on; `None` for a new row.
     pub expected: Option<i64>,
     /// The row after the change; `None` removes it.
     pub body: Option<Value>,
@@ -75,7 +79,7 @@ pub struct AssistantRowWrite {
     pub author: Author,
     /// Unix time in milliseconds.
     pub at: i64,
-    /// The recorded change that this one takes back.
+    /// The recorded change that this one undoes.
     pub undoes: Option<i64>,
 }
 
@@ -86,7 +90,7 @@ pub struct AssistantRowChange {
     pub number: i64,
     /// Key.
     pub key: String,
-    /// The row before; `None` = there was none.
+    /// The row before the change; `None` if it did not exist.
     pub before: Option<Value>,
     /// The change in a few words.
     pub note: String,
@@ -94,6 +98,6 @@ pub struct AssistantRowChange {
     pub author: Author,
     /// Unix time in milliseconds.
     pub at: i64,
-    /// Whether it can be taken back: it takes back none and was not taken back.
+    /// Whether the change can be undone: it is not itself an undo and was not undone.
     pub can_be_undone: bool,
 }

@@ -49,11 +49,11 @@ pub struct Context {
     pub device: String,
     /// Topic of the conversation in a few words; for history and audit.
     pub topic: String,
-    /// What the surface says about the person who asks.
+    /// Information from the surface about the person who asks.
     #[serde(skip_serializing_if = "Surroundings::is_empty")]
     pub surroundings: Surroundings,
-    /// How many goals and tasks started one another until this run: 0 in what a person started.
-    /// It is known before the run begins, so that the first call of a run has it too.
+    /// Number of goals and tasks in the chain that started this run; 0 if a person started it. The
+    /// value is known before the run begins, so that the first call of the run has it too.
     #[serde(skip_serializing_if = "is_zero")]
     pub depth: u32,
 }
@@ -66,8 +66,8 @@ fn is_zero(depth: &u32) -> bool {
 /// The channels that rules and permissions know.
 pub const CHANNELS: [&str; 3] = ["chat", "background", "external-agent"];
 
-/// The channel of a call: the one in its context, or else the one of its origin. A chain without a
-/// channel counts as its model's.
+/// Returns the channel of a call: the one in its context, or else the one of its origin. A chain
+/// without a channel counts as its model's.
 #[must_use]
 pub fn effective_channel(context: &Context, origin: Origin) -> &str {
     if !context.channel.is_empty() {
@@ -88,11 +88,11 @@ pub enum RawArgs {
     Text(String),
     /// A JSON value, as Anthropic and Gemini send it.
     Value(Value),
-    /// The provider's response broke off inside the arguments: the call is recorded and never run.
-    /// The text is the reason.
+    /// The provider's response ended inside the arguments: the call is recorded and never run. The
+    /// text is the reason.
     Broken(String),
-    /// Stored arguments that hold a secret: the JSON form of one of the other variants, sealed by a
-    /// [`Sealer`](crate::seal::Sealer). No provider sends this variant.
+    /// Stored arguments that contain a secret: the JSON form of one of the other variants, sealed
+    /// by a [`Sealer`](crate::seal::Sealer). No provider sends this variant.
     Sealed(String),
 }
 
@@ -114,12 +114,12 @@ pub struct Call {
 }
 
 impl Call {
-    /// A call with a fresh id.
+    /// Creates a call with a fresh id.
     pub fn new(name: impl Into<String>, args: impl Into<RawArgs>) -> Self {
         Self { id: CallId::fresh(), name: name.into(), args: args.into() }
     }
 
-    /// A call with argument text and a fresh id.
+    /// Creates a call with argument text and a fresh id.
     pub fn with_text(name: impl Into<String>, args: impl Into<String>) -> Self {
         Self { id: CallId::fresh(), name: name.into(), args: RawArgs::Text(args.into()) }
     }
@@ -157,8 +157,8 @@ pub struct Batch {
     #[serde(rename = "again")]
     pub is_replay: bool,
     /// Identity of the tool environment that a stored batch was asked in: workspace, policy and
-    /// tools, as the program around the engine names it. Only a process with the same identity
-    /// carries the batch out. Empty = it is not stored, or an earlier version stored it.
+    /// tools, as named by the program that embeds the engine. Only a process with the same identity
+    /// runs the batch. Empty if the batch is not stored or was stored by an earlier version.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub environment: String,
     /// The running call that makes these calls. Resuming one of them resumes that call afterwards.
@@ -168,7 +168,8 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Calls outside a run, with an empty context and a view of every enabled tool.
+    /// Creates a batch of calls outside a run, with an empty context and a view of every enabled
+    /// tool.
     #[must_use]
     pub fn new(origin: Origin, calls: Vec<Call>) -> Self {
         Self {

@@ -4,9 +4,9 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::hash::{BuildHasher, Hash, Hasher};
 
-/// JSON with sorted keys and no whitespace, so that equal values have equal text. Keys are sorted
-/// by Unicode code point. RFC 8785 sorts by UTF-16 code unit, which orders characters above U+FFFF
-/// differently.
+/// Returns JSON with sorted keys and no whitespace, so that equal values have equal text. Keys are
+/// sorted by Unicode code point. RFC 8785 sorts by UTF-16 code unit, which orders characters above
+/// U+FFFF differently.
 #[must_use]
 pub fn to_string(value: &Value) -> String {
     let mut out = String::new();
@@ -52,20 +52,21 @@ fn write_scalar(value: &Value, out: &mut String) {
     let _ = write!(out, "{value}");
 }
 
-/// SHA-256 of the canonical text as 64 hexadecimal digits: for approvals, intent records and audit
-/// records.
+/// Returns the SHA-256 of the canonical text as 64 hexadecimal digits: for approvals, intent
+/// records and audit records.
 #[must_use]
 pub fn sha256(value: &Value) -> String {
     hex(&Sha256::digest(to_string(value).as_bytes()))
 }
 
-/// SHA-256 of text that is already canonical.
+/// Returns the SHA-256 of text that is already canonical.
 #[must_use]
 pub fn sha256_text(text: &str) -> String {
     hex(&Sha256::digest(text.as_bytes()))
 }
 
-/// SHA-256 of several texts with their lengths, so that moving a boundary changes the hash.
+/// Returns the SHA-256 of several texts with their lengths, so that moving a boundary changes the
+/// hash.
 #[must_use]
 pub fn sha256_parts(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
@@ -76,7 +77,7 @@ pub fn sha256_parts(parts: &[&str]) -> String {
     hex(&hasher.finalize())
 }
 
-/// Lowercase hexadecimal text of bytes.
+/// Returns the lowercase hexadecimal text of bytes.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
@@ -86,8 +87,8 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// A fast 64-bit hash of a value, independent of key order: for the repeat guard. Never store it:
-/// it depends on the process's random state.
+/// Returns a fast 64-bit hash of a value, independent of key order: for the repeat guard. Never
+/// store it: it depends on the process's random state.
 pub fn fast_hash(value: &Value, state: &impl BuildHasher) -> u64 {
     let mut hasher = state.build_hasher();
     match value {

@@ -35,7 +35,7 @@ pub struct View {
 }
 
 impl View {
-    /// A view of these tools, indexed by names and aliases.
+    /// Creates a view of these tools, indexed by names and aliases.
     #[must_use]
     pub fn new(tools: Vec<Entry>, excluded: Vec<Excluded>) -> Self {
         let mut names = HashMap::default();
@@ -51,13 +51,13 @@ impl View {
         Self { tools, excluded, names }
     }
 
-    /// The entry with this name or alias.
+    /// Returns the entry with this name or alias.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Entry> {
         self.names.get(name).and_then(|&i| self.tools.get(i))
     }
 
-    /// All names and aliases.
+    /// Returns all names and aliases.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.keys().map(String::as_str)
     }
@@ -72,7 +72,7 @@ pub struct ToolInfo {
     pub title: String,
     /// Localization key of the title.
     pub title_key: String,
-    /// What it does, in English.
+    /// Description of the tool, in English.
     pub description: String,
     /// Localization key of the description.
     pub description_key: String,
@@ -99,10 +99,10 @@ pub struct ToolInfo {
 
 /// The registry as other crates see it.
 pub trait Catalog: Send + Sync {
-    /// The tools that a caller sees, and the excluded ones.
+    /// Returns the tools that a caller sees, and the excluded ones.
     fn view(&self, request: &Arc<ViewRequest>) -> Arc<View>;
 
-    /// Every tool, enabled or not, in a stable order.
+    /// Returns every tool, enabled or not, in a stable order.
     fn infos(&self) -> Vec<ToolInfo>;
 
     /// Sets the state of one tool in this process; storing it is the caller's task.
@@ -120,7 +120,7 @@ pub trait Catalog: Send + Sync {
         self.set_tool_state(tool, enabled.into())
     }
 
-    /// The kill switch: `false` stops every new call at once.
+    /// Sets the kill switch: `false` refuses every new call at once.
     fn set_tools_enabled(&self, enabled: bool);
 
     /// Loads a source and replaces an earlier one with the same id. The change is atomic; running
@@ -134,6 +134,6 @@ pub trait Catalog: Send + Sync {
     /// Unloads a source; `false` if it was not loaded.
     fn detach(&self, source: &str) -> bool;
 
-    /// A counter that grows with every change.
+    /// Returns a counter that grows with every change.
     fn generation(&self) -> u64;
 }

@@ -4,7 +4,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Source of wall-clock time. Timeouts never use it: they use the monotonic clock.
 pub trait Clock: Send + Sync {
-    /// Unix time in milliseconds.
+    /// Returns the Unix time in milliseconds.
     fn now_ms(&self) -> i64;
 }
 

@@ -1,8 +1,8 @@
 //! Stored conversations and runs, and the traits of their stores.
 //!
 //! A message's body and a run's state are JSON that the agent loop writes and reads; a store keeps
-//! them unchanged and in order. Trimming and compaction change what is sent to a model and never
-//! delete stored messages. A user deletes a conversation as a whole.
+//! them unchanged and in order. Trimming and compaction change only the requests to a model and
+//! never delete stored messages. A user deletes a conversation as a whole.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -15,7 +15,7 @@ use crate::store::StoreError;
 /// A conversation: the ordered messages of one owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// Id; [`Context::conversation`] holds the same id as text.
+    /// Id; [`Context::conversation`] contains the same id as text.
     pub id: ConversationId,
     /// Owner.
     pub owner: String,
@@ -65,14 +65,14 @@ pub trait ConversationStore: Send + Sync {
         id: ConversationId,
     ) -> BoxFuture<'_, Result<Option<Conversation>, StoreError>>;
 
-    /// Conversations of an owner, most recently updated first, at most `limit`.
+    /// Returns the conversations of an owner, most recently updated first, at most `limit`.
     fn conversations<'a>(
         &'a self,
         owner: &'a str,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Conversation>, StoreError>>;
 
-    /// The page of [`conversations`](Self::conversations) after a cursor: the
+    /// Returns the page of [`conversations`](Self::conversations) after a cursor: the
     /// [`updated_at`](Conversation::updated_at) and the id of a listed conversation.
     fn conversations_before<'a>(
         &'a self,
@@ -92,14 +92,14 @@ pub trait ConversationStore: Send + Sync {
         messages: Vec<StoredMessage>,
     ) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Messages from position `since` on, in order.
+    /// Returns the messages from position `since` on, in order.
     fn messages(
         &self,
         conversation: ConversationId,
         since: u64,
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>>;
 
-    /// At most `limit` messages from position `since` on, in order.
+    /// Returns at most `limit` messages from position `since` on, in order.
     fn messages_page(
         &self,
         conversation: ConversationId,
@@ -122,7 +122,7 @@ pub trait ConversationStore: Send + Sync {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunStatus {
-    /// A process works on the run, or died while it did.
+    /// A process works on the run, or died while working on it.
     Running,
     /// The run waits for a person; any process may resume it.
     Paused,
@@ -131,7 +131,7 @@ pub enum RunStatus {
 }
 
 impl RunStatus {
-    /// Name in files and on the wire.
+    /// Returns the name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -153,8 +153,8 @@ pub struct StoredRun {
     pub context: Context,
     /// Status.
     pub status: RunStatus,
-    /// State of the agent loop without the messages. It records how the run ended or what it waits
-    /// for.
+    /// State of the agent loop without the messages. It records how the run ended or the decision
+    /// that it waits for.
     pub state: Value,
     /// Fencing epoch of the process that works on the run; each [`RunStore::claim_run`] increases
     /// it.
@@ -187,7 +187,7 @@ pub trait RunStore: Send + Sync {
     /// Returns one run.
     fn run(&self, id: RunId) -> BoxFuture<'_, Result<Option<StoredRun>, StoreError>>;
 
-    /// Claims a run in one step, if it waits for a person or its process is gone: it must still be
+    /// Claims a run in one step, if it waits for a person or its process has died: it must still be
     /// `running` or `paused` under exactly this epoch. The run becomes `running` under the next
     /// epoch and is returned as stored. A run that has ended or was claimed since is a
     /// [`StoreError::Conflict`] with its status; an unknown one is [`StoreError::Missing`]. Of two
@@ -203,8 +203,8 @@ pub trait RunStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<StoredRun>, StoreError>>;
 
-    /// The page of [`runs`](Self::runs) after a cursor: the [`created_at`](StoredRun::created_at)
-    /// and the id of a listed run.
+    /// Returns the page of [`runs`](Self::runs) after a cursor: the
+    /// [`created_at`](StoredRun::created_at) and the id of a listed run.
     fn runs_before<'a>(
         &'a self,
         owner: &'a str,

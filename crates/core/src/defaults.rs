@@ -60,10 +60,9 @@ pub const APPROVAL_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Maximum bytes of argument text that are parsed. Larger data belongs in a file or an artifact.
 pub const ARGUMENT_BYTES: usize = 16 * 1024 * 1024;
-/// File changes kept for undo, per workspace.
+/// File changes stored for undo, per workspace.
 pub const UNDO_ENTRIES: usize = 50;
-/// How long an artifact that nothing pins is kept: long enough for a conversation on the command
-/// line.
+/// Lifetime of an artifact that nothing pins: long enough for a conversation on the command line.
 pub const ARTIFACT_TTL: Duration = Duration::from_secs(24 * 3600);
 /// Quota of artifact bytes per owner: eight artifacts of the largest size.
 pub const ARTIFACT_OWNER_BYTES: u64 = 2 * 1024 * 1024 * 1024;

@@ -1,15 +1,15 @@
-//! Text for people who decide: what a model, a tool, a server or a file wrote, made fit for a
-//! terminal, a dialog of an MCP client or a page. Nothing in it moves a cursor, hides a character,
-//! reverses the reading direction or begins a line that looks like one of ours.
+//! Safe display of untrusted text (from a model, a tool, a server or a file) to people who decide,
+//! in a terminal, a dialog of an MCP client or a page. The escaped text cannot move the cursor,
+//! hide a character, reverse the reading direction or imitate a line of Toolcrib.
 //!
-//! Every surface on which a person decides uses these functions. Escaping text twice is the same as
-//! escaping it once.
+//! Every surface on which a person decides uses these functions. They are idempotent: escaping text
+//! twice has the same result as escaping it once.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// The text with every character that a terminal obeys, or that has no glyph of its own, written as
-/// `\u{…}`. Line breaks and tabs stay.
+/// Escapes every control character and every character without a glyph as `\u{…}`. Line breaks and
+/// tabs stay unchanged.
 #[must_use]
 pub fn escape_controls(text: &str) -> Cow<'_, str> {
     let Some(first) = first_hidden(text) else { return Cow::Borrowed(text) };
@@ -29,8 +29,8 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// The same in one line: line breaks and tabs become spaces, so that the text cannot forge a line
-/// of the question that shows it.
+/// Escapes the text like the function above and replaces line breaks and tabs by spaces, so that
+/// the text cannot forge a line of the question that shows it.
 #[must_use]
 pub fn escape_to_line(text: &str) -> String {
     escape_controls(text).replace(['\n', '\t'], " ")
@@ -47,7 +47,7 @@ fn first_hidden(text: &str) -> Option<usize> {
     None
 }
 
-/// Whether a reader could not see the character, or would see other text because of it.
+/// Returns whether the character is invisible or changes how other text is displayed.
 fn is_hidden(c: char, previous: Option<char>) -> bool {
     match c {
         '\n' | '\t' => false,
@@ -59,8 +59,8 @@ fn is_hidden(c: char, previous: Option<char>) -> bool {
     }
 }
 
-/// Characters without a glyph: default-ignorable code points and format characters (Unicode 16,
-/// DerivedCoreProperties), line and paragraph separators and noncharacters.
+/// Returns whether the character has no glyph: default-ignorable code points and format characters
+/// (Unicode 16, DerivedCoreProperties), line and paragraph separators and noncharacters.
 fn is_ignorable(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}'..='\u{1160}' | '\u{17b4}'..='\u{17b5}'
@@ -71,8 +71,9 @@ fn is_ignorable(c: char) -> bool {
         || (c as u32) & 0xfffe == 0xfffe
 }
 
-/// The beginning of a description that says what a tool is for: up to the first end of a sentence,
-/// a colon or a semicolon. A dot inside a word, as in `config.toml` or `e.g.`, ends nothing.
+/// Returns the purpose of a tool, which is the beginning of its description up to the first end of
+/// a sentence, colon or semicolon. A dot inside a word, as in `config.toml` or `e.g.`, does not end
+/// it.
 #[must_use]
 pub fn first_sentence(description: &str) -> &str {
     let text = description.trim();

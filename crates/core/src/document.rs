@@ -1,34 +1,35 @@
-//! Pieces of the text of documents that people put in.
+//! Chunks of the text of documents that people add.
 
-/// A piece of text: a paragraph or a few.
+/// A chunk of text: one or more paragraphs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentChunk {
-    /// Its number in the document, from 0.
+    /// Number of the chunk in the document, from 0.
     pub number: u32,
-    /// Its page or sheet, from 1; 0 = the document has none.
+    /// Page or sheet of the chunk, from 1; 0 if the document has none.
     pub page: u32,
-    /// Its first character in the page.
+    /// Position of the chunk's first character in the page.
     pub start: u32,
     /// The text.
     pub text: String,
-    /// Its vector, as the index stores it.
+    /// Embedding vector, as the index stores it.
     pub vector: Vec<u8>,
 }
 
-/// A stored piece of text.
+/// A stored chunk.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundChunk {
     /// Number in the store: later chunks have larger ones.
     pub id: i64,
     /// Id of the document.
     pub document: String,
-    /// The piece; its vector is empty.
+    /// The chunk; its vector is empty.
     pub chunk: DocumentChunk,
-    /// How well it fits the words, the larger the better; 0 where it was not searched.
+    /// Rank of the chunk for the searched words (larger is better); 0 if the chunk was not found by
+    /// a search.
     pub rank: f64,
 }
 
-/// The vector of a stored piece.
+/// The vector of a stored chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkVector {
     /// Number in the store.

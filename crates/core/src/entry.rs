@@ -47,8 +47,8 @@ pub enum Entry {
 }
 
 impl Entry {
-    /// An entry for a tool whose definition is broken: it is listed with this reason and cannot be
-    /// called.
+    /// Creates an entry for a tool whose definition is broken: it is listed with this reason and
+    /// cannot be called.
     #[must_use]
     pub fn broken(name: ToolName, reason: impl Into<String>) -> Self {
         let schema = serde_json::json!({"type": "object", "properties": {}});
@@ -56,7 +56,7 @@ impl Entry {
         Self::Local(Arc::new(Broken { spec: Arc::new(spec), reason: reason.into() }))
     }
 
-    /// The definition.
+    /// Returns the definition.
     #[must_use]
     pub fn spec(&self) -> &Arc<ToolSpec> {
         match self {
@@ -65,7 +65,7 @@ impl Entry {
         }
     }
 
-    /// The handler; `None` if the provider runs the tool.
+    /// Returns the handler; `None` if the provider runs the tool.
     #[must_use]
     pub fn handler(&self) -> Option<&Arc<dyn Handler>> {
         match self {
@@ -74,7 +74,7 @@ impl Entry {
         }
     }
 
-    /// The kind as text: `provider_defined`, `hosted` or `local`.
+    /// Returns the kind as text: `provider_defined`, `hosted` or `local`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -84,7 +84,7 @@ impl Entry {
         }
     }
 
-    /// The providers' own declarations; empty for a local tool.
+    /// Returns the providers' own declarations; empty for a local tool.
     #[must_use]
     pub fn providers(&self) -> &[ProviderSpec] {
         match self {
@@ -164,12 +164,12 @@ impl std::fmt::Debug for Entry {
 /// assert!(Device { tools: Arc::default() }.is_remote());
 /// ```
 pub trait Source: Send + Sync {
-    /// Id: `builtin`, `workspace` or the server's name.
+    /// Returns the id: `builtin`, `workspace` or the server's name.
     fn id(&self) -> &str;
 
-    /// Whether the definitions come from outside this program: a server, a paired app, a folder.
-    /// Tools of remote sources can raise risk and effect of a call above their declaration, never
-    /// lower them, and are never innate. The default is `true`.
+    /// Returns whether the definitions come from outside this program: a server, a paired app, a
+    /// folder. Tools of remote sources can raise risk and effect of a call above their declaration,
+    /// never lower them, and are never innate. The default is `true`.
     fn is_remote(&self) -> bool {
         true
     }
@@ -189,7 +189,7 @@ pub struct FixedSource {
 }
 
 impl FixedSource {
-    /// A local source with these entries.
+    /// Creates a local source with these entries.
     pub fn new(id: impl Into<String>, entries: Vec<Entry>) -> Self {
         Self { id: id.into(), remote: false, entries }
     }

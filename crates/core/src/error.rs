@@ -21,31 +21,31 @@ macro_rules! error_types {
             /// Every type, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Name in files and on the wire.
+            /// Returns the name in files and on the wire.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// The outcome of a call that ends with this error.
+            /// Returns the outcome of a call that ends with this error.
             #[must_use]
             pub fn outcome(self) -> OutcomeKind {
                 match self { $(Self::$variant => OutcomeKind::$outcome,)* }
             }
 
-            /// The HTTP status of an API response about it.
+            /// Returns the HTTP status of an API response with this error.
             #[must_use]
             pub fn http_status(self) -> u16 {
                 match self { $(Self::$variant => $http,)* }
             }
 
-            /// The exit code of a command that ends with it.
+            /// Returns the exit code of a command that ends with this error.
             #[must_use]
             pub fn exit_code(self) -> u8 {
                 match self { $(Self::$variant => $exit,)* }
             }
 
-            /// Whether a retry can help, if the tool does not declare it.
+            /// Returns whether a retry can help, if the tool does not declare it.
             #[must_use]
             pub fn is_transient(self) -> bool {
                 match self { $(Self::$variant => $retry,)* }
@@ -104,9 +104,10 @@ error_types! {
     StoreFailed = "store_failed", Failed, 503, 1, retry false;
     /// The call was started, and it is unknown whether it finished.
     UnknownOutcome = "unknown_outcome", Unknown, 500, 125, retry false;
-    /// The call ran, and its outcome could not be recorded. The answer has what the tool returned
-    /// ([`Outcome::unrecorded`](crate::Outcome::unrecorded)); the record may later say `unknown`.
-    /// 507 is Insufficient Storage (RFC 4918, section 11.5), 74 is `EX_IOERR` of `sysexits.h`.
+    /// The call ran, and its outcome could not be recorded. The answer contains the result of the
+    /// tool ([`Outcome::unrecorded`](crate::Outcome::unrecorded)); the record may later have the
+    /// outcome `unknown`. 507 is Insufficient Storage (RFC 4918, section 11.5), 74 is `EX_IOERR` of
+    /// `sysexits.h`.
     NotRecorded = "not_recorded", Unknown, 507, 74, retry false;
 }
 
@@ -122,7 +123,7 @@ impl fmt::Display for ErrorType {
 pub struct ToolError {
     /// The row of the table.
     pub error_type: ErrorType,
-    /// What the model reads: complete sentences that say what to do. Never contains a secret or a
+    /// Message for the model: complete sentences with instructions. Never contains a secret or a
     /// path of the host.
     pub message: String,
     /// Additional information for logs and reports.
@@ -134,7 +135,8 @@ pub struct ToolError {
     /// Whether the tool refused before it read anything: its message then raises no taint label.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_nothing: bool,
-    /// The message without its instructions to the model, for people; `None` = it has none.
+    /// The message without its instructions to the model, for people; `None` if it has no
+    /// instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_people: Option<String>,
     /// The obstacle that kept the call from running, if the owner can remove it.
@@ -142,8 +144,8 @@ pub struct ToolError {
     pub obstacle: Option<Box<Obstacle>>,
 }
 
-/// What keeps a call from running and what the owner can change. Each surface adds its own words
-/// about how.
+/// An obstacle that prevented a call and that the owner can remove. Each surface adds its own
+/// instructions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Obstacle {
@@ -160,7 +162,7 @@ pub enum Obstacle {
 }
 
 impl ToolError {
-    /// A failure with its message for the model.
+    /// Creates a failure with its message for the model.
     pub fn new(error_type: ErrorType, message: impl Into<String>) -> Self {
         Self {
             error_type,
@@ -173,12 +175,12 @@ impl ToolError {
         }
     }
 
-    /// A failure without a more specific type.
+    /// Creates a failure without a more specific type.
     pub fn execution(message: impl Into<String>) -> Self {
         Self::new(ErrorType::ExecutionError, message)
     }
 
-    /// Arguments that match the schema but are invalid for the tool.
+    /// Creates a failure for arguments that match the schema but are invalid for the tool.
     pub fn validation(message: impl Into<String>) -> Self {
         Self::new(ErrorType::ValidationError, message)
     }
@@ -193,14 +195,14 @@ impl ToolError {
         self
     }
 
-    /// Adds what the owner can change.
+    /// Adds an obstacle that the owner can remove.
     #[must_use]
     pub fn with_obstacle(mut self, obstacle: Obstacle) -> Self {
         self.obstacle = Some(Box::new(obstacle));
         self
     }
 
-    /// The message without its instructions to the model.
+    /// Returns the message without its instructions to the model.
     #[must_use]
     pub fn message_for_people(&self) -> &str {
         self.for_people.as_deref().unwrap_or(&self.message)
@@ -227,7 +229,7 @@ impl ToolError {
         self
     }
 
-    /// Whether a retry can help.
+    /// Returns whether a retry can help.
     #[must_use]
     pub fn is_transient(&self) -> bool {
         self.transient.unwrap_or_else(|| self.error_type.is_transient())

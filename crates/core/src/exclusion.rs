@@ -35,7 +35,7 @@ pub enum Exclusion {
     },
     /// Disabled by a person or by default.
     Disabled,
-    /// A rule denies every call of it to this caller.
+    /// A rule denies this caller every call of the tool.
     Rule {
         /// The rule.
         rule: RuleRef,

@@ -47,8 +47,8 @@ pub struct GateInput<'a> {
 pub enum Vote {
     /// The call must not run.
     Deny {
-        /// `permission_denied` or `policy_denied`: what was refused and by which part of policy,
-        /// with instructions to the model about what would be allowed.
+        /// `permission_denied` or `policy_denied`. The message names the refused operation and the
+        /// part of policy that refused it, and tells the model which alternatives are allowed.
         error: ToolError,
         /// The rule, if a rule denies.
         rule: Option<RuleRef>,
@@ -106,10 +106,10 @@ pub enum Vote {
 /// }
 /// ```
 pub trait Gate: Send + Sync {
-    /// Its name, for traces.
+    /// Returns the name, for traces.
     fn name(&self) -> &'static str;
 
-    /// The part of policy that rulings name.
+    /// Returns the part of policy that rulings name.
     fn decider(&self) -> Decider {
         Decider::Gate
     }

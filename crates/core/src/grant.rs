@@ -82,7 +82,7 @@ pub struct GrantQuery<'a> {
 }
 
 impl Grant {
-    /// Whether this grant answers a question of this kind about the call.
+    /// Returns whether this grant answers a question of this kind about the call.
     #[must_use]
     pub fn covers(&self, query: &GrantQuery<'_>, reason: ReasonKind) -> bool {
         let in_scope = match self.scope {
@@ -104,7 +104,7 @@ impl Grant {
             && self.expires_at.is_none_or(|end| query.now_ms < end)
     }
 
-    /// Whether the arguments match the grant's globs.
+    /// Returns whether the arguments match the grant's globs.
     #[must_use]
     pub fn matches_args(&self, args: &Value) -> bool {
         self.args.iter().all(|(name, pattern)| match args.get(name) {

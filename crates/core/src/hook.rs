@@ -78,7 +78,7 @@ pub struct GuardInput<'a> {
 /// }
 /// ```
 pub trait Guard: Send + Sync {
-    /// Its name, for traces.
+    /// Returns the name, for traces.
     fn name(&self) -> &str;
 
     /// Checks a call before policy does.
@@ -179,7 +179,7 @@ pub struct Event {
 /// assert!(!Failures::default().wants(EventKind::AfterTool));
 /// ```
 pub trait Observer: Send + Sync {
-    /// Whether the observer wants events of this kind.
+    /// Returns whether the observer wants events of this kind.
     fn wants(&self, kind: EventKind) -> bool {
         let _ = kind;
         true

@@ -15,8 +15,8 @@ pub struct IdError {
     prefix: &'static str,
 }
 
-/// 48 bits of milliseconds, then 80 bits that no other process or thread repeats: a random start
-/// per process plus a counter.
+/// Returns 48 bits of milliseconds followed by 80 bits that no other process or thread repeats: a
+/// random start per process plus a counter.
 fn fresh() -> u128 {
     use std::hash::{BuildHasher, RandomState};
     use std::sync::OnceLock;
@@ -36,7 +36,7 @@ macro_rules! id {
         pub struct $name(u128);
 
         impl $name {
-            /// A new identifier. Identifiers sort by the wall-clock time of their creation.
+            /// Creates a new identifier. Identifiers sort by the wall-clock time of their creation.
             #[must_use]
             pub fn fresh() -> Self {
                 Self(fresh())
@@ -125,8 +125,8 @@ id!(
 );
 
 impl CallId {
-    /// The id of the `times`-th child call with this content. It is deterministic, so that a
-    /// replayed parent finds the same child. It keeps the parent's timestamp, so that both are
+    /// Returns the id of the `times`-th child call with this content. It is deterministic, so that
+    /// a replayed parent finds the same child. It keeps the parent's timestamp, so that both are
     /// listed together.
     #[must_use]
     pub fn child(self, what: &str, times: u32) -> Self {

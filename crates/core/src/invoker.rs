@@ -25,7 +25,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// The outcome, if the call ended.
+    /// Returns the outcome, if the call ended.
     #[must_use]
     pub fn outcome(&self) -> Option<&Outcome> {
         match self {
@@ -48,7 +48,7 @@ pub struct RunLimits {
 }
 
 impl Default for RunLimits {
-    /// 500 calls and 1 h of work; no token limit.
+    /// Returns 500 calls and 1 h of working time, without a token limit.
     fn default() -> Self {
         Self { calls: Some(defaults::RUN_CALLS), tokens: None, time: Some(defaults::RUN_TIME) }
     }
@@ -85,29 +85,30 @@ pub struct RunUsage {
 /// Receives events of the calls of one batch while it runs. The engine calls it synchronously on
 /// the path of the call, so implementations must return at once.
 pub trait BatchSubscriber: Send + Sync {
-    /// Whether the subscriber asks a person itself. A call from outside that needs an approval is
-    /// then suspended with a stored question, instead of being denied; the subscriber decides it or
-    /// leaves it in the inbox.
+    /// Returns whether the subscriber asks a person itself. A call from outside that needs an
+    /// approval is then suspended with a stored question, instead of being denied; the subscriber
+    /// decides it or leaves it in the inbox.
     fn handles_approvals(&self) -> bool {
         false
     }
 
-    /// A question is stored and about to be shown to a person.
+    /// Called when a question is stored and about to be shown to a person.
     fn on_approval_request(&self, request: &ApprovalRequest) {
         let _ = request;
     }
 
-    /// A decision was made.
+    /// Called when a decision was made.
     fn on_decision(&self, request: &ApprovalRequest, record: &DecisionRecord) {
         let _ = (request, record);
     }
 
-    /// A running call reports progress.
+    /// Called when a running call reports progress.
     fn on_progress(&self, call: CallId, progress: &Progress) {
         let _ = (call, progress);
     }
 
-    /// A call has its answer. Answers arrive in order of completion, not in the order of the batch.
+    /// Called when a call has its answer. Answers arrive in order of completion, not in the order
+    /// of the batch.
     fn on_answer(&self, answer: &Answer) {
         let _ = answer;
     }
@@ -127,7 +128,7 @@ pub trait Invoker: Send + Sync {
     ) -> BoxFuture<'_, Vec<Answer>>;
 
     /// Answers calls with this error without running them, and records them like calls that a stage
-    /// refused: a call of a model has one outcome, also if its run ends before its turn.
+    /// refused: each call of a model has one outcome, even if its run ends before the call starts.
     fn refuse(&self, batch: Batch, error: ToolError) -> BoxFuture<'_, Vec<Answer>>;
 
     /// Decides about a suspended call and resumes it. `None` means that another task of this
@@ -159,14 +160,14 @@ pub trait Invoker: Send + Sync {
     /// Charges a model's time to a run and its parents.
     fn charge_time(&self, run: RunId, time: Duration);
 
-    /// Taint labels of a run; `None` if it is not open.
+    /// Returns the taint labels of a run; `None` if it is not open.
     fn labels(&self, run: RunId) -> Option<Labels>;
 
     /// Raises a label for something that no call returned, such as a search by the model's
-    /// provider. Results of calls raise labels by themselves. Does nothing if the run is not open.
+    /// provider. Results of calls raise labels automatically. Does nothing if the run is not open.
     fn raise_label(&self, run: RunId, label: Label, by: LabelSource);
 
-    /// Usage of a run; `None` if it is not open.
+    /// Returns the usage of a run; `None` if it is not open.
     fn usage(&self, run: RunId) -> Option<RunUsage>;
 
     /// Cancels every call of a run and its child runs.
@@ -197,15 +198,15 @@ pub enum DecideError {
     /// Edited arguments keep a masked secret while others change, and the editor may not read that
     /// secret: the edit could send it elsewhere.
     #[error(
-        "the edit keeps `***`, which stands for a secret, and changes other arguments: write the value itself, leave that argument out, or approve the call as it is"
+        "the edit contains `***` in place of a secret, and changes other arguments: write the value itself, leave that argument out, or approve the call unchanged"
     )]
     KeepsMask,
     /// The deadline has passed; the outcome is `expired`.
     #[error("the approval request has expired")]
     Expired,
-    /// This process cannot carry the call out as it was asked: it works in another workspace, under
-    /// other settings, or without the tool. Nothing was decided or run. The text says which, and
-    /// what to do.
+    /// This process cannot run the call as it was requested: it uses another workspace, other
+    /// settings, or lacks the tool. Nothing was decided or run. The text names the difference and
+    /// the remedy.
     #[error("{0}")]
     OtherEnvironment(String),
     /// The store failed.

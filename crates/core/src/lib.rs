@@ -1,14 +1,15 @@
 //! Shared vocabulary of Toolcrib: tools, calls, outcomes, policy, approvals and store traits.
 //!
-//! The crate holds plain data and small traits, so that every other crate can use tools without
+//! The crate contains plain data and small traits, so that every other crate can use tools without
 //! depending on the engine, a provider, a store or a terminal.
 //!
 //! Invariants
 //! - [`ErrorType`] is the one closed table from failure to outcome, text for the model, HTTP status
 //!   and exit code.
-//! - [`Entry`] is closed and ordered: provider-defined before hosted before local, so that a wrong
-//!   matching order cannot be written.
-//! - [`Invoker`] is the single entry to the pipeline: nothing else passes a call to a [`Handler`].
+//! - [`Entry`] is closed and ordered: provider-defined before hosted before local, so that code
+//!   cannot match them in a wrong order.
+//! - [`Invoker`] is the single entry to the pipeline: no other component passes a call to a
+//!   [`Handler`].
 //! - [`Answer`] has two variants, so that every caller has to handle suspension.
 //!
 //! The crate has no async runtime, no HTTP, no file access, no environment variables and no
@@ -107,14 +108,16 @@ pub use store::{
     Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AssistantRowStore, AuditStore, CallDetails,
     CallEnd, CallFilter, CallHistory, CallRecord, CallRow, CallSample, CallStatus, CallStore,
     GrantStore, IdempotencyKey, Intent, InterruptedAttempt, LastError, MemoryStore,
-    MetricsAggregator, NotificationStore, Recovered, Revocation, Settlement, StoreError,
-    StoredCall, Switch, SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore, ToolMetrics,
-    UsageAggregator, UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
+    MetricsAggregator, NotificationStore, QUARTER_HOUR_MS, Recovered, Revocation, Settlement,
+    StoreError, StoredCall, Switch, SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore,
+    ToolMetrics, UsageAggregator, UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
+    quarter_hour,
 };
 pub use surroundings::Surroundings;
 pub use taint::{Label, LabelSource, Labels};
 pub use task::{
-    TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease, TaskStatus, TaskTrigger,
+    DailyHours, MailFilter, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease,
+    TaskStatus, TaskTrigger,
 };
 pub use tokio_util::sync::{CancellationToken, DropGuard};
 pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, TypedHandler};

@@ -1,4 +1,4 @@
-//! Memories: what an assistant keeps about a person beyond one conversation.
+//! Memories: facts about a person that an assistant stores beyond one conversation.
 
 use std::fmt;
 use std::str::FromStr;
@@ -16,11 +16,11 @@ pub enum MemoryCategory {
     /// A fact.
     #[default]
     General,
-    /// What the person prefers.
+    /// A preference of the person.
     Preference,
-    /// What worked.
+    /// An approach that worked.
     Learning,
-    /// What failed, and how it was solved.
+    /// A failure and its solution.
     Error,
     /// The person's own part of the system prompt: one memory of a fixed key.
     Soul,
@@ -30,7 +30,7 @@ impl MemoryCategory {
     /// The categories of notes, in the order of the system prompt.
     pub const ALL: [Self; 4] = [Self::General, Self::Preference, Self::Learning, Self::Error];
 
-    /// Name in tools, files and on the wire.
+    /// Returns the name in tools, files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -60,7 +60,7 @@ impl FromStr for MemoryCategory {
     }
 }
 
-/// Who or what wrote a row: a person, or a call of a run.
+/// The author of a row: a person, or a call of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Author {
@@ -75,7 +75,7 @@ pub struct Author {
 }
 
 impl Author {
-    /// A person, or a client with a token.
+    /// Creates the author for a person, or for a client with a token.
     #[must_use]
     pub fn person(by: impl Into<String>) -> Self {
         Self { by: by.into(), ..Self::default() }
@@ -87,7 +87,7 @@ impl Author {
 pub struct Memory {
     /// Owner.
     pub owner: String,
-    /// Its name, unique for the owner.
+    /// Key, unique for the owner.
     pub key: String,
     /// The text.
     pub content: String,
@@ -101,11 +101,11 @@ pub struct Memory {
     pub updated_at: i64,
     /// The author of the last change of its text.
     pub author: Author,
-    /// What the text comes from if that is outside text; `None` = it is the person's own. Recalling
-    /// it makes a run untrusted.
+    /// Source of the text if it is outside text; `None` for the person's own text. Recalling
+    /// outside text makes a run untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// Number of its last change; the store assigns it.
+    /// Number of the memory's last change; the store assigns it.
     #[serde(skip)]
     pub revision: i64,
 }
@@ -117,7 +117,7 @@ pub struct MemoryWrite {
     pub owner: String,
     /// Key.
     pub key: String,
-    /// Revision of the row that the change is based on; `None` = there is none.
+    /// Revision of the row that the change is based on; `None` for a new row.
     pub expected: Option<i64>,
     /// The row after the change; `None` removes it.
     pub memory: Option<Memory>,
@@ -125,7 +125,7 @@ pub struct MemoryWrite {
     pub author: Author,
     /// Unix time in milliseconds.
     pub at: i64,
-    /// The recorded change that this one takes back.
+    /// The recorded change that this one undoes.
     pub undoes: Option<i64>,
 }
 
@@ -136,7 +136,7 @@ pub struct MemoryChange {
     pub number: i64,
     /// Key.
     pub key: String,
-    /// The row before; `None` = there was none.
+    /// The row before the change; `None` if it did not exist.
     pub before: Option<Memory>,
     /// The author of the change.
     pub author: Author,

@@ -32,18 +32,18 @@ pub struct ChildCallSpec {
 
 /// The invoker as seen by a running call.
 pub trait ChildInvoker: Send + Sync {
-    /// The tools that the caller of the running call sees now.
+    /// Returns the tools that the caller of the running call sees now.
     fn view(&self) -> Arc<View>;
 
-    /// Whether the running call may have run before, in this process or in one that died. Records
-    /// of its children are then looked up first, which requires each child to have the id it had
-    /// before.
+    /// Returns whether the running call may have run before, in this process or in one that died.
+    /// Records of its children are then looked up first, which requires each child to have the id
+    /// it had before.
     fn is_replay(&self) -> bool;
 
-    /// Total time spent waiting for people so far. It counts against no limit.
+    /// Returns the total time spent waiting for people so far. It counts against no limit.
     fn approval_wait(&self) -> Duration;
 
-    /// The text of a stored result of this caller, at most 16 MiB.
+    /// Returns the text of a stored result of this caller, at most 16 MiB.
     ///
     /// # Errors
     /// `validation_error` if it does not exist, is not text or is too large.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::id::NotificationId;
 use crate::memory::Author;
 
-/// Notifications of one owner that are kept; older ones are removed.
+/// Maximum number of stored notifications per owner; older ones are removed.
 pub const NOTIFICATIONS_KEPT: usize = 500;
 
 /// One notification.
@@ -25,17 +25,17 @@ pub struct Notification {
     /// An address that the person can open from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
-    /// What its text comes from if that is outside text.
+    /// Source of the text if it is outside text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// Who or what sent it.
+    /// The sender.
     pub author: Author,
     /// Creation time, Unix time in milliseconds.
     pub created_at: i64,
-    /// Channels that took it over.
+    /// Channels that accepted it for delivery.
     #[serde(default)]
     pub delivered: Vec<String>,
-    /// Channels that did not, and why.
+    /// Channels that did not accept it, and why.
     #[serde(default)]
     pub failed: Vec<FailedDelivery>,
     /// When the person dismissed it, Unix time in milliseconds.
@@ -44,14 +44,15 @@ pub struct Notification {
 }
 
 impl Notification {
-    /// The link, if it can be opened outside of the page: `#/chat/…` is a place on the page.
+    /// Returns the link if it can be opened outside of the page. `#/chat/…` is a location within
+    /// the page.
     #[must_use]
     pub fn web_link(&self) -> Option<&str> {
         self.link.as_deref().filter(|link| !link.starts_with('#'))
     }
 }
 
-/// A channel that did not take a notification over.
+/// A channel that did not accept a notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedDelivery {
     /// Name of the channel.

@@ -62,7 +62,7 @@ impl Stage {
         Self::Settle,
     ];
 
-    /// Name in files and on the wire.
+    /// Returns the name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -165,8 +165,8 @@ pub struct ModelResult {
     /// Parts for people, which no model sees.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub for_people: Vec<Block>,
-    /// The tool's data as returned, for programs and chains; never larger than what is inlined for
-    /// a model.
+    /// The tool's data as returned, for programs and chains; never larger than the limit for inline
+    /// data of a model.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub structured: Option<Value>,
     /// Whether the tool itself reports a failure.
@@ -174,7 +174,7 @@ pub struct ModelResult {
     /// The type of that failure; `None` means `execution_error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<ErrorType>,
-    /// Isolation level of the program that the tool ran, where the result does not say it.
+    /// Isolation level of the program that the tool ran, if the result does not include it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
     /// The complete result, if the text is only a part of it.
@@ -187,7 +187,7 @@ pub struct ModelResult {
     pub source: Option<String>,
     /// Whether the text contains an injection phrase.
     pub flagged: bool,
-    /// What the sanitizer changed, for people.
+    /// Changes of the sanitizer, for people.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<String>,
 }
@@ -215,13 +215,13 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// How the call reached the outcome.
     pub report: Report,
-    /// What the tool returned, if the store could not record it. The outcome then is `unknown` with
+    /// The result of the tool, if the store could not record it. The outcome then is `unknown` with
     /// [`ErrorType::NotRecorded`]: a later reader of the store may find no other. Never stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unrecorded: Option<Box<UnrecordedEnd>>,
 }
 
-/// How a call ended as its process saw it, without a record of it.
+/// The end of a call as observed by its process, without a record.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UnrecordedEnd {
     /// How it ended.
@@ -231,8 +231,8 @@ pub struct UnrecordedEnd {
 }
 
 impl UnrecordedEnd {
-    /// The form that models and callers read: that of [`Outcome::to_wire`], with the outcome's
-    /// kind.
+    /// Returns the form that models and callers read: that of [`Outcome::to_wire`], with the
+    /// outcome's kind.
     #[must_use]
     pub fn to_wire(&self) -> Value {
         let mut wire = wire_result(&self.result);
@@ -242,14 +242,14 @@ impl UnrecordedEnd {
 }
 
 impl Outcome {
-    /// The stored text. It has one form, so that equal outcomes have equal text.
+    /// Returns the stored text. It has one form, so that equal outcomes have equal text.
     #[must_use]
     pub fn to_text(&self) -> String {
         // Plain data always has a JSON form.
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// SHA-256 of [`Outcome::to_text`], as recorded in the audit.
+    /// Returns the SHA-256 of [`Outcome::to_text`], as recorded in the audit.
     #[must_use]
     pub fn hash_text(text: &str) -> String {
         canonical_json::sha256_text(text)
@@ -267,7 +267,7 @@ impl Outcome {
         Self { kind, result: Err(error), unrecorded: Some(Box::new(end)), ..self }
     }
 
-    /// The error type, if the call failed.
+    /// Returns the error type, if the call failed.
     #[must_use]
     pub fn error_type(&self) -> Option<ErrorType> {
         match &self.result {
@@ -276,13 +276,13 @@ impl Outcome {
         }
     }
 
-    /// Whether the provider is told that the result is an error.
+    /// Returns whether the provider is told that the result is an error.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.result.as_ref().map_or(true, |r| r.is_error)
     }
 
-    /// The exit code of a command that ran only this call.
+    /// Returns the exit code of a command that ran only this call.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match &self.result {
@@ -291,7 +291,7 @@ impl Outcome {
         }
     }
 
-    /// The form that models read: `{"status":"success","result":…}` or
+    /// Returns the form that models read: `{"status":"success","result":…}` or
     /// `{"status":"error","error_type":…,"message":…}`.
     ///
     /// The JSON object is also the envelope of untrusted text: text that the tool did not write
@@ -311,7 +311,7 @@ impl Outcome {
 }
 
 impl ModelResult {
-    /// The type of the failure that the tool reports; `None` if it reports none.
+    /// Returns the type of the failure that the tool reports; `None` if it reports none.
     #[must_use]
     pub fn failure_type(&self) -> Option<ErrorType> {
         self.is_error.then(|| self.error_type.unwrap_or(ErrorType::ExecutionError))

@@ -25,7 +25,7 @@ pub enum OutcomeKind {
 }
 
 impl OutcomeKind {
-    /// Name in files and on the wire.
+    /// Returns the name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

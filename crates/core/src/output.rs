@@ -41,7 +41,8 @@ pub enum Block {
         /// Its text, if included.
         text: Option<String>,
     },
-    /// An HTML card for people; models never see it.
+    /// An HTML card for people; models never see it. The engine rewrites it from an allow-list
+    /// before it is stored.
     Html {
         /// An HTML fragment.
         html: String,
@@ -53,7 +54,7 @@ pub enum Block {
     },
     /// A stored result, by reference.
     Artifact(ArtifactRef),
-    /// The beginning and the end of a large text; the artifact holds the whole.
+    /// The beginning and the end of a large text; the artifact contains the complete text.
     Spilled {
         /// Beginning and end, with a marker between them.
         preview: String,
@@ -67,7 +68,7 @@ pub enum Block {
 }
 
 impl Block {
-    /// A plain text block.
+    /// Creates a plain text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::Text { text: text.into(), media_type: "text/plain".to_owned() }
     }
@@ -94,30 +95,30 @@ pub struct ToolOutput {
     /// Source of the text: a path or an address. It becomes part of the result that models read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Isolation level of the program that the tool ran, such as `namespaces` or `none`, where the
-    /// result itself does not say it; `None` if it ran none.
+    /// Isolation level of the program that the tool ran, such as `namespaces` or `none`, if the
+    /// result itself does not include it; `None` if the tool ran no program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
 }
 
 impl ToolOutput {
-    /// Output of one plain text block.
+    /// Creates output of one plain text block.
     pub fn text(text: impl Into<String>) -> Self {
         Self::from_blocks(vec![Block::text(text)])
     }
 
-    /// Output of one text block with this media type.
+    /// Creates output of one text block with this media type.
     pub fn text_with_type(text: impl Into<String>, media_type: impl Into<String>) -> Self {
         Self::from_blocks(vec![Block::Text { text: text.into(), media_type: media_type.into() }])
     }
 
-    /// Structured output; a model reads it as JSON.
+    /// Creates structured output; a model reads it as JSON.
     #[must_use]
     pub fn structured(value: Value) -> Self {
         Self { structured: Some(value), ..Self::from_blocks(Vec::new()) }
     }
 
-    /// Output of these blocks.
+    /// Creates output of these blocks.
     #[must_use]
     pub fn from_blocks(content: Vec<Block>) -> Self {
         Self {
@@ -139,8 +140,8 @@ impl ToolOutput {
         self
     }
 
-    /// Marks the output as that of a failure of this type: what the tool did until then stays
-    /// readable.
+    /// Marks the output as that of a failure of this type; the output that the tool produced before
+    /// the failure stays readable.
     #[must_use]
     pub fn failed_with(mut self, error_type: ErrorType) -> Self {
         self.is_error = true;

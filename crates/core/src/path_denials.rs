@@ -32,17 +32,17 @@ pub enum DenialReach {
 /// All paths are absolute. A caller asks about the real path, and about the path as it was named if
 /// that differs.
 pub trait PathDenials: Send + Sync {
-    /// The rule that denies this access to a path, or to a folder above it.
+    /// Returns the rule that denies this access to a path, or to a folder above it.
     fn denying_rule(&self, access: PathAccess, path: &Path) -> Option<&RuleRef>;
 
-    /// How far the denials reach into a folder.
+    /// Returns how far the denials reach into a folder.
     fn reach_into(&self, access: PathAccess, folder: &Path) -> DenialReach;
 
-    /// The rules with the deepest folder that contains all that each of them is about: the root
-    /// for a pattern that may match anywhere.
+    /// Returns each rule with the deepest folder that contains every path that it can match: the
+    /// root for a pattern that may match anywhere.
     fn scopes(&self) -> Vec<(&RuleRef, PathBuf)>;
 
-    /// Whether nothing is denied.
+    /// Returns whether nothing is denied.
     fn is_empty(&self) -> bool {
         self.scopes().is_empty()
     }
@@ -59,7 +59,7 @@ impl fmt::Debug for dyn PathDenials {
 pub struct NoPathDenials;
 
 impl NoPathDenials {
-    /// As the object that calls carry.
+    /// Returns the trait object for the context of a call.
     #[must_use]
     pub fn shared() -> Arc<dyn PathDenials> {
         Arc::new(Self)

@@ -66,6 +66,6 @@ pub enum PermissionState {
 /// The host's permissions. Queried before every call, because a permission can be revoked at any
 /// time.
 pub trait Permissions: Send + Sync {
-    /// The state of one permission for this context.
+    /// Returns the state of one permission for this context.
     fn state(&self, permission: &Permission, context: &Context) -> PermissionState;
 }

@@ -23,7 +23,7 @@ impl Verdict {
     /// All verdicts, mildest first.
     pub const ALL: [Self; 3] = [Self::Allow, Self::Ask, Self::Deny];
 
-    /// Name in files and on the wire.
+    /// Returns the name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -66,7 +66,8 @@ pub struct RuleRef {
 }
 
 impl RuleRef {
-    /// The rule with its place and reason, as the name in a sentence: `Bash(rm:*) (rules.toml:9)`.
+    /// Returns the rule with its location and reason, for use as a name in a sentence: `Bash(rm:*)
+    /// (rules.toml:9)`.
     #[must_use]
     pub fn named(&self) -> String {
         let reason = self.reason.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
@@ -75,7 +76,7 @@ impl RuleRef {
 }
 
 impl fmt::Display for RuleRef {
-    /// One line: `deny Bash(git push:*) (rules.toml:12: pushing leaves this machine)`.
+    /// Formats one line: `deny Bash(git push:*) (rules.toml:12: pushing leaves this machine)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {} ({}", self.effect, self.rule, self.origin)?;
         if let Some(reason) = &self.reason {

@@ -4,9 +4,9 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// The schema of `T`: everything inlined, no `$schema`, titles or integer formats. An optional
-/// field is only not required; its null variant is dropped, because null is decoded as absent
-/// anyway.
+/// Returns the schema of `T`: everything inlined, no `$schema`, titles or integer formats. An
+/// optional field is omitted from `required`; its null variant is dropped, because null is decoded
+/// as absent anyway.
 #[must_use]
 pub fn for_type<T: JsonSchema>() -> Value {
     let mut settings = SchemaSettings::draft2020_12();
@@ -66,8 +66,8 @@ fn is_rust_number_format(format: &Value) -> bool {
     )
 }
 
-/// `["string", "null"]` becomes `"string"`, null is removed from enums, and `anyOf: [T, null]`
-/// becomes `T`.
+/// Replaces `["string", "null"]` by `"string"`, removes null from enums, and replaces `anyOf: [T,
+/// null]` by `T`.
 fn drop_null(map: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = map.get_mut("type") {
         types.retain(|t| t != "null");

@@ -1,5 +1,5 @@
-//! Sealing: encryption of stored texts that hold secrets, such as arguments of suspended calls and
-//! messages.
+//! Sealing: encryption of stored texts that contain secrets, such as arguments of suspended calls
+//! and messages.
 
 /// Prefix of every sealed text.
 pub const SEALED: &str = "toolcrib-sealed-1.";

@@ -38,13 +38,13 @@ pub enum Effect {
 }
 
 impl Effect {
-    /// Whether a failed or interrupted call may simply be run again.
+    /// Returns whether a failed or interrupted call may simply be run again.
     #[must_use]
     pub fn is_repeatable(self) -> bool {
         self <= Self::Idempotent
     }
 
-    /// Whether the call changes nothing at all.
+    /// Returns whether the call changes nothing at all.
     #[must_use]
     pub fn only_reads(self) -> bool {
         self <= Self::Read
@@ -97,7 +97,7 @@ impl Tier {
     /// All tiers, in the order of the offering.
     pub const ALL: [Self; 3] = [Self::Innate, Self::FirstParty, Self::Interface];
 
-    /// Name in files and on the wire.
+    /// Returns the name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -183,7 +183,7 @@ pub type Operation = String;
 ///
 /// let schema = serde_json::json!({"type": "object", "properties": {}});
 /// let spec = ToolSpec::new(ToolName::local("get_status")?, "Show the status.", schema);
-/// // A tool that declares nothing is treated as the worst that it could be.
+/// // A tool that declares nothing gets the strictest defaults.
 /// assert_eq!((spec.risk, spec.effect), (Risk::High, Effect::SideEffect));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -195,7 +195,7 @@ pub struct ToolSpec {
     pub name: ToolName,
     /// Name for people, in English; the localization key is `tool.NAME.title`.
     pub title: String,
-    /// What the tool does in one or two sentences, for models, tool search and people.
+    /// Description in one or two sentences, for models, tool search and people.
     pub description: String,
     /// JSON Schema 2020-12 of the arguments, an object. In an `Arc` because the registry shares it.
     pub input_schema: Arc<Value>,
@@ -236,8 +236,8 @@ pub struct ToolSpec {
     pub polling: bool,
     /// Whether the tool is enabled by default.
     pub default_enabled: bool,
-    /// The tool that switches this one on: while neither the settings nor a switch name this tool,
-    /// it is on when that one is.
+    /// The tool whose state this one follows as long as neither the settings nor a switch names
+    /// this tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub enabled_with: Option<String>,
     /// The feature switch of a tool without its own switch (memory, scheduling, heartbeat, e-mail).
@@ -254,7 +254,7 @@ pub struct ToolSpec {
     /// Example calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub examples: Vec<Example>,
-    /// Further needs in the words of people, such as "mkdir" for a tool that makes folders. Only
+    /// Further needs in the words of people, such as "mkdir" for a tool that creates folders. Only
     /// the tool search reads them, the first 16; models and providers never receive them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<String>,
@@ -274,7 +274,8 @@ pub struct ToolSpec {
 }
 
 impl ToolSpec {
-    /// A definition with the strictest defaults: high risk, side effects, external text, 30 s.
+    /// Creates a definition with the strictest defaults: high risk, side effects, external text, 30
+    /// s.
     #[must_use]
     pub fn new(name: ToolName, description: impl Into<String>, input_schema: Value) -> Self {
         Self {
@@ -310,29 +311,29 @@ impl ToolSpec {
         }
     }
 
-    /// Whether models may be offered the tool.
+    /// Returns whether models may be offered the tool.
     #[must_use]
     pub fn is_for_models(&self) -> bool {
         self.meta.as_ref().is_none_or(ToolMeta::is_for_models)
     }
 
-    /// SHA-256 of the whole definition. Approvals and records are bound to it, so a changed tool
-    /// counts as a different tool.
+    /// Returns the SHA-256 of the whole definition. Approvals and records are bound to it, so a
+    /// changed tool counts as a different tool.
     #[must_use]
     pub fn definition_hash(&self) -> String {
         serde_json::to_value(self).map(|v| canonical_json::sha256(&v)).unwrap_or_default()
     }
 }
 
-/// `read_file` becomes "Read file".
+/// Converts `read_file` to "Read file".
 fn title_of(name: &str) -> String {
     let words = name.replace(['_', '-'], " ");
     let mut chars = words.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// Assessment of one call from its arguments. It may raise what the definition declares; only
-/// built-in tools may lower it.
+/// Assessment of one call from its arguments. It may raise the declared values; only built-in tools
+/// may lower them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Assessment {
     /// The canonical operation: the tool's name, or `tool.action`.
@@ -343,8 +344,8 @@ pub struct Assessment {
     pub effect: Effect,
     /// Reach of this call.
     pub reach: Reach,
-    /// Whether the call runs a program of its caller's choice where path rules cannot be enforced:
-    /// without a sandbox. Such a call asks while a rule denies a path.
+    /// Whether the call runs a program of its caller's choice without a sandbox, where path rules
+    /// cannot be enforced. Such a call needs an approval if a rule denies any path.
     pub unconfined: bool,
     /// Permissions that the call needs beyond the declared ones.
     pub permissions: Vec<Permission>,
@@ -355,7 +356,7 @@ pub struct Assessment {
 }
 
 impl Assessment {
-    /// Exactly the declared values.
+    /// Creates an assessment with exactly the declared values.
     #[must_use]
     pub fn from_spec(spec: &ToolSpec) -> Self {
         Self {

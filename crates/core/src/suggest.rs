@@ -6,8 +6,8 @@ const MAX_NAME_BYTES: usize = 200;
 /// Maximum number of suggestions.
 const MAX_SUGGESTIONS: usize = 3;
 
-/// Up to three of `names` similar to `asked`, closest first: by edit distance, or because one
-/// contains the other.
+/// Returns up to three of `names` similar to `asked`, closest first: by edit distance, or because
+/// one contains the other.
 pub fn similar_names<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let contains = |asked: &str, name: &str| {
         asked.len() >= 3 && name.len() >= 3 && (name.contains(asked) || asked.contains(name))
@@ -15,8 +15,8 @@ pub fn similar_names<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> V
     closest(asked, names, contains)
 }
 
-/// Up to three of `names` of which `asked` may be a typo, closest first: by edit distance alone.
-/// For keys in files, where a name that contains another one means something else.
+/// Returns up to three of `names` of which `asked` may be a typo, closest first: by edit distance
+/// alone. For keys in files, where a name that contains another one means something else.
 pub fn likely_typos<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     closest(asked, names, |_, _| false)
 }
@@ -41,7 +41,7 @@ fn closest<'a>(
     near.into_iter().take(MAX_SUGGESTIONS).map(|(_, name)| name).collect()
 }
 
-/// At most two of five characters differ.
+/// Returns whether at most two of five characters differ.
 fn is_close(distance: usize, asked: &str, name: &str) -> bool {
     distance * 5 <= asked.chars().count().max(name.chars().count()) * 2
 }

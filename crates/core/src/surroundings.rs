@@ -1,14 +1,16 @@
-//! What the surface says about the person who asks: their language, clock, place and device.
+//! Information from the surface about the person who asks: language, time zone, location and
+//! device.
 
 use serde::{Deserialize, Serialize};
 
-/// Longest place, in characters.
+/// Maximum length of a place, in characters.
 const MAX_PLACE: usize = 100;
-/// Longest of the other texts, in bytes: BCP 47 recommends room for 35, and the longest IANA name
-/// has 32.
+/// Maximum length of the other texts, in bytes: BCP 47 recommends room for 35, and the longest IANA
+/// name has 32.
 const MAX_WORD: usize = 64;
 
-/// Surroundings of the person behind a call. An empty text means that the surface did not say.
+/// Surroundings of the person behind a call. An empty text means that the surface did not provide
+/// the value.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Surroundings {
@@ -27,17 +29,17 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Whether the surface said nothing.
+    /// Returns whether the surface provided nothing.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether every text has the form that it should have; an error names the field and says what
-    /// is expected. Whether a time zone exists is not looked up.
+    /// Checks that every text has the expected form. The check does not look up whether a time zone
+    /// exists.
     ///
     /// # Errors
-    /// The text is for whoever sent the field.
+    /// The error names the field and the expected form, for the sender of the field.
     pub fn check(&self) -> Result<(), &'static str> {
         let is_word = |text: &str, more: &str| {
             let fits = |c: char| c.is_ascii_alphanumeric() || more.contains(c);
@@ -58,7 +60,7 @@ impl Surroundings {
         Ok(())
     }
 
-    /// The time zone, if the surface said one.
+    /// Returns the time zone, if the surface provided one.
     #[must_use]
     pub fn zone(&self) -> Option<&str> {
         Some(self.time_zone.as_str()).filter(|zone| !zone.is_empty())

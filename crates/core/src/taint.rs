@@ -9,7 +9,7 @@ use crate::id::CallId;
 /// Maximum characters of a displayed source; the author of an address chooses its length.
 const SOURCE_CHARS: usize = 160;
 
-/// The tool that [`LabelSource::tool`] names for what a run read before its first call.
+/// The tool that [`LabelSource::tool`] names for text that a run read before its first call.
 pub const SYSTEM_PROMPT: &str = "system prompt";
 
 /// The tool that [`LabelSource::tool`] names for outside text in the message that began a run.
@@ -29,7 +29,7 @@ impl Label {
     /// Both labels.
     pub const ALL: [Self; 2] = [Self::Untrusted, Self::Private];
 
-    /// Name in files and on the wire.
+    /// Returns the name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -38,7 +38,7 @@ impl Label {
         }
     }
 
-    /// What was read, for people: `text from outside`.
+    /// Describes the kind of content that was read, for people: `text from outside`.
     #[must_use]
     pub fn description(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ pub struct LabelSource {
 }
 
 impl fmt::Display for LabelSource {
-    /// One line: `fetch_url https://example.com/, call_…`.
+    /// Formats one line: `fetch_url https://example.com/, call_…`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.tool)?;
         if let Some(source) = &self.source {
@@ -100,13 +100,13 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Whether no label is set.
+    /// Returns whether no label is set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.untrusted.is_none() && self.private.is_none()
     }
 
-    /// What raised this label, if it is set.
+    /// Returns the source of this label, if the label is set.
     #[must_use]
     pub fn get(&self, label: Label) -> Option<&LabelSource> {
         match label {
@@ -115,7 +115,7 @@ impl Labels {
         }
     }
 
-    /// Sets a label; the first source is kept.
+    /// Sets a label; an earlier source remains.
     pub fn raise(&mut self, label: Label, by: LabelSource) {
         let place = match label {
             Label::Untrusted => &mut self.untrusted,
@@ -133,15 +133,15 @@ impl Labels {
         }
     }
 
-    /// The labels that are set, with their sources.
+    /// Returns the labels that are set, with their sources.
     pub fn iter(&self) -> impl Iterator<Item = (Label, &LabelSource)> {
         Label::ALL.into_iter().filter_map(|label| Some((label, self.get(label)?)))
     }
 }
 
 impl fmt::Display for Labels {
-    /// One line: `untrusted (fetch_url https://example.com/, call_…), private (…)`; empty without
-    /// labels.
+    /// Formats one line: `untrusted (fetch_url https://example.com/, call_…), private (…)`; empty
+    /// without labels.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, (label, by)) in self.iter().enumerate() {
             let comma = if place == 0 { "" } else { ", " };

@@ -1,14 +1,16 @@
-//! Tasks: what an assistant does later or repeatedly, without a person who asks.
+//! Tasks: work that an assistant does later or repeatedly, without a person's request at that time.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ConversationId, RunId, TaskId};
 use crate::memory::Author;
+use crate::surroundings::Surroundings;
 
-/// Executions that are kept with a task.
+/// Maximum number of executions stored with a task.
 pub const TASK_HISTORY: usize = 10;
 
-/// What makes a task due.
+/// Trigger of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "trigger", rename_all = "snake_case")]
 pub enum TaskTrigger {
@@ -28,9 +30,12 @@ pub enum TaskTrigger {
         recurrence: String,
         /// The first time, Unix time in milliseconds.
         first: i64,
-        /// The same as the clock of the task's zone shows it, such as `2026-03-29T02:30:00`. They
-        /// differ where the clock skips this time on the first day.
+        /// The first time in the local time of the task's zone, such as `2026-03-29T02:30:00`. The
+        /// two differ if the clock skips this local time on the first day.
         local: String,
+        /// The hours of the day outside of which its times are left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<DailyHours>,
     },
     /// At every heartbeat: its prompt is part of the heartbeat's.
     Heartbeat,
@@ -55,14 +60,63 @@ pub enum TaskTrigger {
         /// The glob.
         glob: String,
     },
+    /// When mail arrives that this filter matches.
+    Mail {
+        /// The filter.
+        filter: MailFilter,
+    },
+}
+
+/// Which mail makes a task due. What is left out matches every mail.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MailFilter {
+    /// Id or address of the account. Default: all accounts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// Part of the sender's name or address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Part of the subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
+
+impl MailFilter {
+    /// Whether a mail of an account with these names matches, ignoring case.
+    #[must_use]
+    pub fn matches(&self, account: [&str; 2], from: &str, subject: &str) -> bool {
+        let contains = |part: &Option<String>, text: &str| match part {
+            Some(part) => text.to_lowercase().contains(&part.to_lowercase()),
+            None => true,
+        };
+        let is_account =
+            |wanted: &String| account.iter().any(|one| one.eq_ignore_ascii_case(wanted));
+        self.account.as_ref().is_none_or(is_account)
+            && contains(&self.from, from)
+            && contains(&self.subject, subject)
+    }
 }
 
 impl TaskTrigger {
-    /// Whether no time makes it due, so that it never completes by itself.
+    /// Returns whether no time makes the task due, so that it never completes by itself.
     #[must_use]
     pub fn is_event(&self) -> bool {
-        matches!(self, Self::Heartbeat | Self::Hook { .. } | Self::Change { .. })
+        matches!(
+            self,
+            Self::Heartbeat | Self::Hook { .. } | Self::Change { .. } | Self::Mail { .. }
+        )
     }
+}
+
+/// A part of each day, in minutes since midnight of the task's zone. One that ends before it starts
+/// goes over midnight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DailyHours {
+    /// First minute, 0 to 1439.
+    pub start: u16,
+    /// The minute at which it is over, 0 to 1440.
+    pub end: u16,
 }
 
 /// What a due task does.
@@ -74,17 +128,26 @@ pub enum TaskKind {
     Run,
     /// It notifies the person until they dismiss it.
     Alarm,
+    /// It notifies the person once.
+    Notification,
     /// It is the heartbeat of its owner.
     Heartbeat,
 }
 
 impl TaskKind {
+    /// Whether it asks a model.
+    #[must_use]
+    pub fn is_run(self) -> bool {
+        matches!(self, Self::Run | Self::Heartbeat)
+    }
+
     /// Name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Run => "run",
             Self::Alarm => "alarm",
+            Self::Notification => "notification",
             Self::Heartbeat => "heartbeat",
         }
     }
@@ -93,15 +156,15 @@ impl TaskKind {
 /// Something that happened and makes a task due.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskEvent {
-    /// Identity of the event: the same event that arrives twice has the same.
+    /// Identity of the event: an event that arrives twice has the same key both times.
     pub key: String,
     /// When it arrived, Unix time in milliseconds.
     pub at: i64,
-    /// What happened, for the run. It is text from outside.
+    /// Description of the event for the run. It is text from outside.
     pub text: String,
 }
 
-/// Where a task stands.
+/// Status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum TaskStatus {
@@ -118,7 +181,7 @@ pub enum TaskStatus {
 }
 
 impl TaskStatus {
-    /// Name in tools and on the wire.
+    /// Returns the name in tools and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -144,7 +207,7 @@ pub struct TaskLease {
     pub event: Option<String>,
     /// When it was claimed, Unix time in milliseconds.
     pub claimed_at: i64,
-    /// Until when the claim holds if it is not renewed, Unix time in milliseconds.
+    /// Expiry of the claim if it is not renewed, Unix time in milliseconds.
     pub until: i64,
 }
 
@@ -167,10 +230,10 @@ pub struct TaskExecution {
     /// Earlier times that passed without an execution.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missed: u64,
-    /// The conversation, if it is of this execution alone.
+    /// The conversation, if it belongs to this execution alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationId>,
-    /// What its run had read from outside.
+    /// Source of outside text that the run had read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
 }
@@ -192,28 +255,31 @@ pub struct Task {
     pub owner: String,
     /// Its purpose, in a few words.
     pub description: String,
-    /// What it does.
+    /// Action of the task.
     #[serde(default)]
     pub kind: TaskKind,
     /// The prompt of its runs, or the text of the alarm.
     pub prompt: String,
-    /// What makes it due.
+    /// Trigger of the task.
     #[serde(flatten)]
     pub trigger: TaskTrigger,
     /// IANA name of the time zone that its times are in.
     pub zone: String,
-    /// The agent of its runs; empty = the configured one.
+    /// The agent of its runs; empty for the configured one.
     #[serde(default)]
     pub agent: String,
+    /// Surroundings of the person when the task was created, for its runs.
+    #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+    pub surroundings: Surroundings,
     /// Its status.
     pub status: TaskStatus,
-    /// When it is due next, Unix time in milliseconds; `None` = no time makes it due.
+    /// When it is due next, Unix time in milliseconds; `None` if no time makes it due.
     #[serde(default)]
     pub due_at: Option<i64>,
-    /// The present execution.
+    /// The current execution.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<TaskLease>,
-    /// The conversation of its runs, once there was one.
+    /// The conversation of its runs, once one was created.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ConversationId>,
     /// Failed executions since the last success.
@@ -231,29 +297,29 @@ pub struct Task {
     /// Events that wait for their execution, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<TaskEvent>,
-    /// Keys of the last events, newest first, so that none is taken twice.
+    /// Keys of the last events, newest first, so that no event is accepted twice.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub taken_events: Vec<String>,
-    /// How many tasks made one another until this one: 0 for a task of a person.
+    /// Number of tasks in the chain that created this one; 0 for a task of a person.
     #[serde(default)]
     pub depth: u32,
-    /// What its text comes from if that is outside text: its runs are untrusted.
+    /// Source of the text if it is outside text; the task's runs are then untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// Who or what made it.
+    /// The author of the task.
     pub author: Author,
     /// Creation time, Unix time in milliseconds.
     pub created_at: i64,
     /// Time of the last change, Unix time in milliseconds.
     pub updated_at: i64,
-    /// Number of its changes; the store assigns it.
+    /// Number of the task's changes; the store assigns it.
     #[serde(skip)]
     pub revision: i64,
 }
 
 impl Task {
-    /// When a scheduler has to look at the task, Unix time in milliseconds: it is due, or a claim
-    /// on it has ended.
+    /// Returns when a scheduler must check the task, Unix time in milliseconds: when it is due, or
+    /// when a claim on it has ended.
     #[must_use]
     pub fn wake_at(&self) -> Option<i64> {
         match self.status {
@@ -261,6 +327,12 @@ impl Task {
             TaskStatus::Running => self.lease.as_ref().map(|lease| lease.until),
             TaskStatus::Paused | TaskStatus::Completed | TaskStatus::Cancelled => None,
         }
+    }
+
+    /// The surroundings of its runs: those of the person who made it, in the zone of its times.
+    #[must_use]
+    pub fn run_surroundings(&self) -> Surroundings {
+        Surroundings { time_zone: self.zone.clone(), ..self.surroundings.clone() }
     }
 
     /// Whether the task may run again.

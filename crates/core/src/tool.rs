@@ -36,7 +36,7 @@ pub trait Streams: Send + Sync {
     /// Opens a stream of this media type.
     fn open(&self, call: &CallCtx, media_type: &str) -> Box<dyn StreamSink>;
 
-    /// Whether the call's progress has a listener at the moment.
+    /// Returns whether the call's progress has a listener at the moment.
     fn wants_progress(&self) -> bool {
         false
     }
@@ -86,11 +86,11 @@ pub struct CallCtx {
     /// Opens streams for large results.
     pub streams: Arc<dyn Streams>,
     /// The files and folders that rules keep from this call. Every tool that reads or changes files
-    /// leaves them out, and a program that it starts does not find them.
+    /// skips them, and a program that it starts cannot access them.
     pub path_denials: Arc<dyn PathDenials>,
     /// Hosts beyond the owner's settings that policy has let this call reach: those of
-    /// [`crate::Permission::Host`] of its assessment, so that a tool opens nothing that was not
-    /// asked about.
+    /// [`crate::Permission::Host`] of its assessment, so that a tool connects only to hosts that
+    /// the approval named.
     pub approved_hosts: Arc<[String]>,
 }
 
@@ -110,8 +110,8 @@ impl CallCtx {
     }
 }
 
-/// A tool with typed arguments: what an author writes. The schema of `Args` is the tool's schema,
-/// its doc comments are the descriptions.
+/// A tool with typed arguments, implemented by tool authors. The schema of `Args` is the tool's
+/// schema, its doc comments are the descriptions.
 ///
 /// ```
 /// use schemars::JsonSchema;
@@ -158,7 +158,7 @@ pub trait Tool: Send + Sync + 'static {
     /// declaration sets it to `false`, which saves decoding the arguments once per call.
     const ASSESSES: bool = true;
 
-    /// The definition; [`crate::schema::for_type`] returns the schema of `Args`.
+    /// Returns the definition; [`crate::schema::for_type`] returns the schema of `Args`.
     fn spec(&self) -> ToolSpec;
 
     /// Assesses this call from its arguments.
@@ -181,17 +181,17 @@ pub trait Tool: Send + Sync + 'static {
 
 /// A tool with its type erased, as the engine calls it.
 pub trait Handler: Send + Sync {
-    /// The definition.
+    /// Returns the definition.
     fn spec(&self) -> &Arc<ToolSpec>;
 
-    /// The reason why the tool cannot be called, if its definition is broken
+    /// Returns the reason why the tool cannot be called, if its definition is broken
     /// ([`crate::Entry::broken`]). `None` if it can be called.
     fn broken_reason(&self) -> Option<&str> {
         None
     }
 
-    /// The handler that replaces [`Handler::call`] for a tool that calls other tools; otherwise
-    /// `None`.
+    /// Returns the handler that replaces [`Handler::call`] for a tool that calls other tools;
+    /// otherwise `None`.
     fn parent_handler(&self) -> Option<&dyn ParentHandler> {
         None
     }

@@ -14,8 +14,8 @@ pub struct ToolMeta(Map<String, Value>);
 #[error("its _meta has {0} bytes; the limit is {max}", max = ToolMeta::BYTES)]
 pub struct MetaTooLong(usize);
 
-/// Prefix of Toolcrib's own keys. Keys with it from other sources are dropped, so that no server
-/// can speak for Toolcrib.
+/// Prefix of Toolcrib's own keys. Keys with this prefix from other sources are dropped, so that no
+/// server can impersonate Toolcrib.
 const OURS: &str = "dev.toolcrib/";
 
 impl ToolMeta {
@@ -34,14 +34,14 @@ impl ToolMeta {
         Ok((!own.0.is_empty()).then_some(own))
     }
 
-    /// All keys and values.
+    /// Returns all keys and values.
     #[must_use]
     pub fn as_map(&self) -> &Map<String, Value> {
         &self.0
     }
 
-    /// The `ui://` page that shows the tool's results (MCP Apps, SEP-1865). The flat key is the
-    /// form from before the specification's release.
+    /// Returns the `ui://` page that shows the tool's results (MCP Apps, SEP-1865). The flat key is
+    /// the form from before the specification's release.
     #[must_use]
     pub fn page(&self) -> Option<&str> {
         let page = self.0.get("ui").and_then(|ui| ui.get("resourceUri"));
@@ -49,8 +49,8 @@ impl ToolMeta {
         page.as_str().filter(|uri| uri.starts_with(Self::PAGE))
     }
 
-    /// Whether models may be offered the tool. `ui.visibility` can limit a tool to the page of its
-    /// server.
+    /// Returns whether models may be offered the tool. `ui.visibility` can limit a tool to the page
+    /// of its server.
     #[must_use]
     pub fn is_for_models(&self) -> bool {
         let visibility = self.0.get("ui").and_then(|ui| ui.get("visibility"));
@@ -58,7 +58,7 @@ impl ToolMeta {
         visibility.iter().any(|who| who == "model")
     }
 
-    /// Whether the page of its server may call the tool.
+    /// Returns whether the page of its server may call the tool.
     #[must_use]
     pub fn is_for_pages(&self) -> bool {
         let visibility = self.0.get("ui").and_then(|ui| ui.get("visibility"));

@@ -34,7 +34,7 @@ pub enum NameError {
 pub struct ToolName(Arc<str>);
 
 impl ToolName {
-    /// A name of a locally declared tool: `[a-z][a-z0-9_]{0,63}`.
+    /// Creates a name of a locally declared tool: `[a-z][a-z0-9_]{0,63}`.
     ///
     /// # Errors
     /// [`NameError`] if the text is empty, too long or not snake_case.
@@ -49,8 +49,8 @@ impl ToolName {
         }
     }
 
-    /// A name of a tool from a remote source, as made by [`remote_name`]: 1 to 64 characters of
-    /// `[A-Za-z0-9_-]`.
+    /// Creates a name of a tool from a remote source, as built by [`remote_name`]: 1 to 64
+    /// characters of `[A-Za-z0-9_-]`.
     ///
     /// # Errors
     /// [`NameError`] if the text is empty, too long or has another character.
@@ -63,7 +63,7 @@ impl ToolName {
         }
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -84,9 +84,9 @@ fn is_wire_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_' || b == b'-'
 }
 
-/// The canonical name of `tool` on `server`: `server__tool`. Other characters become `_`. A name
-/// that had to be changed or cut ends in a hash of the original, so that two originals never share
-/// a name and an original always gets the same one.
+/// Returns the canonical name of `tool` on `server`: `server__tool`. Other characters become `_`. A
+/// name that had to be changed or cut ends in a hash of the original, so that two originals never
+/// share a name and an original always gets the same one.
 #[must_use]
 pub fn remote_name(server: &str, tool: &str) -> ToolName {
     let joined = format!("{server}__{tool}");

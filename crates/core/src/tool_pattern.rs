@@ -17,7 +17,7 @@ pub struct ToolIdentity<'a> {
     pub source: &'a str,
 }
 
-/// Whether a list item matches this tool.
+/// Returns whether a list item matches this tool.
 #[must_use]
 pub fn matches(item: &str, tool: &ToolIdentity<'_>) -> bool {
     if let Some(group) = item.strip_prefix("group:") {
@@ -37,7 +37,7 @@ pub fn matches(item: &str, tool: &ToolIdentity<'_>) -> bool {
     item == tool.name || item == tool.source || tool.aliases.iter().any(is_named)
 }
 
-/// Whether an item is another spelling of the tool `server__tool` of an MCP server:
+/// Returns whether an item is another spelling of the tool `server__tool` of an MCP server:
 /// `mcp__server__tool` and `mcp__server` (Claude Code), `mcp_server_tool` (VS Code),
 /// `mcp:server.tool`.
 fn is_mcp_spelling(item: &str, name: &str) -> bool {
@@ -52,22 +52,22 @@ fn is_mcp_spelling(item: &str, name: &str) -> bool {
     rest.and_then(|rest| rest.strip_prefix('_')) == Some(tool)
 }
 
-/// Whether a list item can only mean a tool of an MCP server, so that it matches nothing while the
-/// server is away.
+/// Returns whether a list item can only match tools of an MCP server, so that it matches nothing
+/// while the server is unreachable.
 #[must_use]
 pub fn names_a_server(item: &str) -> bool {
     let begins = ["server:", "mcp__", "mcp_", "mcp:"];
     begins.iter().any(|begin| item.starts_with(begin)) || item.contains("__")
 }
 
-/// Whether an alias is an action of this tool: `file_manager.read` of `file_manager`.
+/// Returns whether an alias is an action of this tool: `file_manager.read` of `file_manager`.
 #[must_use]
 pub fn is_action_of(alias: &str, name: &str) -> bool {
     alias.strip_prefix(name).is_some_and(|rest| rest.len() > 1 && rest.starts_with('.'))
 }
 
-/// Whether the text matches the pattern: `*` matches any text, every other character matches
-/// itself.
+/// Returns whether the text matches the pattern: `*` matches any text, every other character
+/// matches itself.
 #[must_use]
 pub fn glob_matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');

@@ -21,11 +21,11 @@ pub const LOAD_TOOL_GROUP: &str = "load_tool_group";
 /// The tools that the requests of a conversation declare. The agent loop implements it; callers
 /// without a conversation use [`NoToolSelection`].
 pub trait ToolSelection: Send + Sync {
-    /// Whether this process writes the requests of the call's conversation, so that injected tools
-    /// are declared in them. Other callers need to be told how a tool is called.
+    /// Returns whether this process writes the requests of the call's conversation, so that
+    /// injected tools are declared in them. Other callers need to be told how a tool is called.
     fn declares_tools(&self, ctx: &CallCtx) -> bool;
 
-    /// Whether the caller's requests already declare this tool in full.
+    /// Returns whether the caller's requests already declare this tool in full.
     fn contains(&self, ctx: &CallCtx, tool: &ToolName) -> bool;
 
     /// Adds tools, best first, to the next requests of the conversation. The least recently used
@@ -37,10 +37,10 @@ pub trait ToolSelection: Send + Sync {
 /// Computes embeddings: vectors of texts such that similar meanings have similar vectors.
 /// Implementations call a model over an API or in another process.
 pub trait Embedder: Send + Sync {
-    /// Id of the model. Vectors of different models cannot be compared.
+    /// Returns the id of the model. Vectors of different models cannot be compared.
     fn id(&self) -> &str;
 
-    /// One vector for each text, all of the same length.
+    /// Returns one vector for each text, all of the same length.
     ///
     /// # Errors
     /// A [`ToolError`], whose detail is for the operator.
@@ -65,8 +65,8 @@ impl ToolSelection for NoToolSelection {
     }
 }
 
-/// The names that a result of one of these tools reports as injected, read from the result as
-/// stored with the conversation ([`crate::Outcome::to_wire`]). A process that resumes a
+/// Returns the names that a result of one of these tools reports as injected, read from the result
+/// as stored with the conversation ([`crate::Outcome::to_wire`]). A process that resumes a
 /// conversation restores the selection from it.
 #[must_use]
 pub fn injected_tools(tool: &str, wire: &Value) -> Vec<String> {

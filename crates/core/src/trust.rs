@@ -1,8 +1,8 @@
-//! How far the text of a result can be trusted: where it comes from.
+//! Trust level of a result's text, by its source.
 
 use serde::{Deserialize, Serialize};
 
-/// Where the text of a result comes from.
+/// Source of a result's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {

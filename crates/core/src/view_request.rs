@@ -1,4 +1,4 @@
-//! What decides which tools a caller sees.
+//! View request: the inputs that decide which tools a caller sees.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ModelCapabilities {
-    /// Provider that declares hosted and provider-defined tools; empty leaves those tools out.
+    /// Provider that declares hosted and provider-defined tools; empty excludes those tools.
     pub provider: String,
     /// Names that a small model may be given, such as an on-device model; `None` allows all.
     pub allow: Option<Vec<String>>,
@@ -32,7 +32,7 @@ pub struct ViewRequest {
 }
 
 impl ViewRequest {
-    /// Whether nothing limits the view.
+    /// Returns whether nothing limits the view.
     #[must_use]
     pub fn is_default(&self) -> bool {
         let Self { role, agent, skill, features_off, model } = self;

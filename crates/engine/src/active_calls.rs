@@ -1,4 +1,5 @@
-//! Every call that was received and has not ended: what is at work, and how one of them is stopped.
+//! The table of calls that were received and have not ended. It lists running calls and cancels
+//! calls on request.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +8,7 @@ use toolcrib_core::{CallId, CancellationToken, Context, Effect, Origin, RunId, T
 
 use crate::registered_tool::RegisteredTool;
 
-/// A call at work: its start is recorded, and it has not ended.
+/// A running call: its start is recorded, and it has not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningCall {
     /// Its id.
@@ -16,32 +17,32 @@ pub struct RunningCall {
     pub run: Option<RunId>,
     /// The tool, by its canonical name.
     pub tool: ToolName,
-    /// Who asked for it.
+    /// Where the call comes from.
     pub origin: Origin,
-    /// Whose call it is.
+    /// Owner, agent and the rest of the caller's context.
     pub context: Arc<Context>,
-    /// What it may do, as it was assessed.
+    /// Assessed effect.
     pub effect: Effect,
     /// When its start was recorded, in milliseconds since 1970.
     pub started_at_ms: i64,
 }
 
-/// Parts of the table, so that calls of several threads do not wait for each other: more than this
-/// machine is likely to have cores.
+/// Number of shards of the table, so that calls of several threads do not wait for each other: more
+/// than a machine is likely to have cores.
 const SHARDS: usize = 16;
 
 /// One call.
 struct TableEntry {
     call: CallId,
     cancel: CancellationToken,
-    /// Whether the call was stopped: an attempt that begins after that is stopped too.
+    /// Whether the call was stopped. An attempt that begins afterwards is stopped too.
     is_stopped: bool,
-    /// Whether only its end has to be recorded: nothing stops it any more.
+    /// Whether only the end remains to be recorded. The call can then no longer be stopped.
     is_over: bool,
     work: Option<RunningWork>,
 }
 
-/// What a call at work is.
+/// Data of a running call.
 pub(crate) struct RunningWork {
     pub(crate) run: Option<RunId>,
     pub(crate) origin: Origin,
@@ -51,7 +52,7 @@ pub(crate) struct RunningWork {
     pub(crate) started_at: i64,
 }
 
-/// Numbered places, those that are free listed beside.
+/// Numbered slots with a list of the free ones.
 #[derive(Default)]
 struct Shard {
     places: Vec<Option<TableEntry>>,
@@ -70,7 +71,7 @@ pub(crate) struct CallTable {
     table: Arc<ShardedTable>,
 }
 
-/// The place of one call, given up when dropped.
+/// The slot of one call, released when dropped.
 pub(crate) struct CallRegistration {
     table: Arc<ShardedTable>,
     part: usize,
@@ -97,7 +98,7 @@ impl TableEntry {
 }
 
 impl CallTable {
-    /// A call was received; this is what stops it.
+    /// Adds a received call with the token that stops it.
     pub(crate) fn insert(&self, call: CallId, cancel: &CancellationToken) -> CallRegistration {
         let cancel = cancel.clone();
         let sitting = TableEntry { call, cancel, is_stopped: false, is_over: false, work: None };
@@ -144,7 +145,7 @@ impl CallTable {
         self.stop(|sitting| sitting.work.is_some() && meant.contains(&sitting.call))
     }
 
-    /// Stops what is meant and not over.
+    /// Stops the selected calls that are not finishing.
     fn stop(&self, is_meant: impl Fn(&TableEntry) -> bool) -> Vec<CallId> {
         let mut stopped = Vec::new();
         for part in &self.table.parts {
@@ -155,7 +156,7 @@ impl CallTable {
                 }
             }
         }
-        // Outside the table: what wakes up may come back here.
+        // Cancel outside the lock of the table: tasks that wake up may access the table.
         let stop = |(call, token): (CallId, CancellationToken)| {
             token.cancel();
             call
@@ -169,12 +170,12 @@ impl CallRegistration {
         lock(&self.table.parts[self.part]).places[self.place].as_mut().map(change)
     }
 
-    /// The call is at work from here on.
+    /// Marks the call as running.
     pub(crate) fn mark_running(&self, work: RunningWork) {
         self.change(|sitting| sitting.work = Some(work));
     }
 
-    /// Another attempt has a token of its own.
+    /// Sets the separate token of another attempt.
     pub(crate) fn replace_token(&self, cancel: &CancellationToken) {
         let renewed = self.change(|sitting| {
             sitting.cancel = cancel.clone();
@@ -185,7 +186,7 @@ impl CallRegistration {
         }
     }
 
-    /// Only its end is left to be recorded.
+    /// Marks the call as finishing: only its end remains to be recorded.
     pub(crate) fn mark_finishing(&self) {
         self.change(|sitting| sitting.is_over = true);
     }
@@ -197,7 +198,7 @@ impl Drop for CallRegistration {
         let gone = part.places[self.place].take();
         part.free.push(self.place);
         drop(part);
-        // What it held may be the last of something: never under the lock.
+        // Drop the value outside the lock: it may hold the last reference to an object.
         drop(gone);
     }
 }

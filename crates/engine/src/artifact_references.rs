@@ -1,4 +1,4 @@
-//! Arguments by reference: `{"$artifact": "art_…"}` stands for the text of a stored result, at any
+//! Arguments by reference: `{"$artifact": "art_…"}` represents the text of a stored result, at any
 //! depth, so that large data need not pass through a model. People and hashes see the reference,
 //! which is a hash of the content; the tool gets the text.
 
@@ -8,12 +8,12 @@ use toolcrib_core::{ArtifactRef, ArtifactStore, ErrorType, ToolError, defaults};
 /// The key that makes an object a reference.
 const KEY: &str = "$artifact";
 
-/// Whether argument text can hold a reference at all.
+/// Returns whether argument text can contain a reference at all.
 pub(crate) fn may_contain(text: &str) -> bool {
     text.contains(KEY)
 }
 
-/// Whether a value holds a reference.
+/// Returns whether a value contains a reference.
 pub(crate) fn contains(value: &Value) -> bool {
     match value {
         Value::Object(map) if map.len() == 1 && map.contains_key(KEY) => true,
@@ -23,12 +23,12 @@ pub(crate) fn contains(value: &Value) -> bool {
     }
 }
 
-/// The same value with the text of each artifact in place of its reference. A parameter that is no
-/// string reads the text as JSON, as it does with any other string.
+/// Returns the value with each reference replaced by the text of its artifact. A parameter that is
+/// not a string parses the text as JSON, as it does with any other string.
 ///
 /// # Errors
-/// `validation_error` for a reference that is not a text, names nothing of this owner, or is too
-/// large to be an argument.
+/// `validation_error` for a reference that is not a text, does not name an artifact of this owner,
+/// or is too large for an argument.
 pub(crate) fn resolve(
     value: Value,
     store: &dyn ArtifactStore,
@@ -38,7 +38,7 @@ pub(crate) fn resolve(
     resolve_within(value, store, owner, &mut room)
 }
 
-/// The text of one stored result.
+/// Returns the text of one stored result.
 ///
 /// # Errors
 /// As [`resolve`].

@@ -1,5 +1,5 @@
-//! Long results: written piece by piece into an artifact, with both ends kept for the model. And
-//! how far a call is, for who watches.
+//! Long results: streamed into an artifact, with the beginning and the end buffered for the model.
+//! Also forwards the progress of calls to subscribers.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,9 +18,9 @@ use crate::secrets::{Secrets, StreamMask};
 /// Opens streams into an artifact store.
 pub(crate) struct ArtifactStreams {
     pub(crate) artifacts: Arc<dyn ArtifactStore>,
-    /// Masked before anything is kept.
+    /// Secrets that are masked before any text is stored.
     pub(crate) secrets: Secrets,
-    /// Characters of both ends together.
+    /// Total characters of the beginning and the end.
     pub(crate) chars: AtomicUsize,
 }
 
@@ -35,8 +35,8 @@ impl Streams for ArtifactStreams {
             run: call.run,
             conversation: call.context.conversation.clone(),
         };
-        // Without an artifact the model still gets both ends: a full disk must not lose a result
-        // that was computed.
+        // Without an artifact the model still gets the beginning and the end: a full disk must not
+        // lose a computed result.
         let writer = self.artifacts.create(new).ok();
         Box::new(Stream {
             ends: HeadTail::new(self.chars.load(Ordering::Relaxed)),
@@ -49,11 +49,11 @@ impl Streams for ArtifactStreams {
     }
 }
 
-/// The same for one attempt that has a subscriber.
+/// Streams of one attempt that has a subscriber.
 pub(crate) struct ProgressStreams {
     pub(crate) streams: Arc<ArtifactStreams>,
     pub(crate) watch: Arc<dyn BatchSubscriber>,
-    /// When it said last how far it is.
+    /// Time of the last progress report.
     pub(crate) last: Mutex<Option<Instant>>,
 }
 
@@ -72,7 +72,7 @@ impl Streams for ProgressStreams {
             return;
         }
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-        // Masked whole: a cut could leave half of a secret.
+        // Mask before cutting: a cut could leave half of a secret.
         let masked = self.streams.secrets.mask(progress.message);
         let beyond = masked.chars().count().saturating_sub(defaults::PROGRESS_CHARS);
         progress.message = masked.chars().skip(beyond).collect();
@@ -86,7 +86,7 @@ struct Stream {
     writer: Option<Box<dyn ArtifactWriter>>,
     total: u64,
     mask: StreamMask,
-    /// There is nothing to mask.
+    /// Whether there are no secrets to mask.
     plain: bool,
 }
 
@@ -112,7 +112,7 @@ impl StreamSink for Stream {
     }
 }
 
-/// Both ends, with exact counts of the whole in the first line.
+/// Returns the beginning and the end, with exact counts of the complete text in the first line.
 fn preview(captured: Captured) -> String {
     if !captured.is_cut() {
         return captured.into_text();

@@ -1,5 +1,5 @@
-//! A batch: stages 0 to 8 in the order of the calls, the rest concurrently, the answers in order
-//! again.
+//! Runs a batch: stages 0 to 8 in the order of the calls, the other stages concurrently. Answers
+//! are returned in the order of the calls.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::stage::phase::{Budgeted, Decoded, Shaped};
 use crate::stage::repeat::{self, RepeatVerdict};
 use crate::stage::step::StageExit;
 
-/// Runs calls of which is known that none has its answer.
+/// Runs calls that are known to have no answer yet.
 pub(crate) async fn run_new(
     engine: Arc<EngineInner>,
     batch: Batch,
@@ -34,7 +34,7 @@ pub(crate) async fn run_new(
     let closed = batch.run.filter(|_| run.is_none()).map(not_open);
     let (is_replay, calls) = (batch.is_replay, batch.calls);
     let owner = ScopeOwner { origin: batch.origin, context: batch.context, view: batch.view, run };
-    let options = ScopeOptions { subscriber, is_replay, parent };
+    let options = ScopeOptions { subscriber, is_replay, parent, rules: None };
     let scope = BatchScope::new(&engine, owner, calls.len(), options);
     let prepare = |call| {
         let mut call = Box::new(CallState::new(Arc::clone(&scope), call, None));
@@ -44,7 +44,7 @@ pub(crate) async fn run_new(
         };
         (call, decoded)
     };
-    // Most batches are one call, which needs no list and no task.
+    // Most batches consist of one call, which needs no list and no task.
     let calls = match <[Call; 1]>::try_from(calls) {
         Ok([call]) => {
             let (mut call, decoded) = prepare(call);
@@ -65,8 +65,8 @@ pub(crate) async fn run_new(
     run_concurrently(authorized).await
 }
 
-/// Answers calls that their caller does not make after all. Each goes as far as its name and its
-/// arguments are known, so that its record has them.
+/// Answers calls that their caller abandons before they run. Each call passes the stages that
+/// determine its name and arguments, so that its record contains them.
 pub(crate) async fn refuse(
     engine: Arc<EngineInner>,
     batch: Batch,
@@ -74,7 +74,7 @@ pub(crate) async fn refuse(
 ) -> Vec<Answer> {
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let owner = ScopeOwner { origin: batch.origin, context: batch.context, view: batch.view, run };
-    let options = ScopeOptions { subscriber: None, is_replay: false, parent: None };
+    let options = ScopeOptions::default();
     let scope = BatchScope::new(&engine, owner, batch.calls.len(), options);
     let mut answers = Vec::with_capacity(batch.calls.len());
     for call in batch.calls {
@@ -105,7 +105,7 @@ async fn run_all_stages(call: &mut CallState) -> Result<Shaped, StageExit> {
     execute(call, budgeted).await
 }
 
-/// Stages 4 to 8. A call that was refused before them still counts as a repetition.
+/// Runs stages 4 to 8. A call that was refused before them still counts as a repetition.
 async fn authorize(
     call: &mut CallState,
     decoded: Result<Decoded, StageExit>,
@@ -125,7 +125,7 @@ async fn authorize(
     }
 }
 
-/// Stages 9 to 14 of an authorized call, or stage 14 of a refused one.
+/// Runs stages 9 to 14 of an authorized call, or stage 14 of a refused one.
 async fn complete(call: Box<CallState>, budgeted: Result<Budgeted, StageExit>) -> Answer {
     let subscriber = call.scope.subscriber.clone();
     let answer = finish_or_rerun(call, budgeted).await;
@@ -152,7 +152,8 @@ async fn finish_or_rerun(
     }
 }
 
-/// The person's arguments replace the model's: the same call enters again at stage 0.
+/// Replaces the model's arguments by the person's: the same call enters the pipeline again at stage
+/// 0.
 async fn rerun(mut call: Box<CallState>, resumed: Box<ResumedCall>) -> Answer {
     call.mark_answered();
     let real = call.args.display().cloned().unwrap_or_default();
@@ -163,14 +164,14 @@ async fn rerun(mut call: Box<CallState>, resumed: Box<ResumedCall>) -> Answer {
     };
     let again = Call { id: call.id, name: call.asked.clone(), args };
     let scope = Arc::clone(&call.scope);
-    // Kept, so that no other task resumes the same decision meanwhile.
+    // Hold the handle, so that no other task resumes the same decision meanwhile.
     let _handle = call.approval_handle.take();
     drop(call);
     Box::pin(run_resumed(scope, again, resumed)).await
 }
 
-/// Tools are caught where they run. A panic here is a fault of the engine, and even that must not
-/// take the caller with it.
+/// Runs the remaining stages and catches panics. Panics of tools are caught in the run stage; a
+/// panic here is a bug in the engine, which must not crash the caller either.
 async fn execute(call: &mut CallState, budgeted: Budgeted) -> Result<Shaped, StageExit> {
     let caught = AssertUnwindSafe(pipeline::execute(call, budgeted)).catch_unwind().await;
     caught.unwrap_or_else(|_| {
@@ -213,7 +214,7 @@ async fn run_concurrently(
         .collect()
 }
 
-/// The answer for a call that could not be received, because the store accepts none.
+/// Returns the answer for a call that could not be received, because the store accepts no claim.
 pub(crate) fn claim_failed(call: Call, error: &StoreError) -> Answer {
     let text = format!("The call could not be recorded ({error}), so it was not run.");
     answer_without_call(call, ToolError::new(ErrorType::StoreFailed, text))

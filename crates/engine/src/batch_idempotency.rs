@@ -1,5 +1,5 @@
-//! Batches that are accepted before they run: stored first, so that they survive a restart, and
-//! under a key at most once.
+//! Accepted batches: stored before they run, so that they survive a restart, and run at most once
+//! per idempotency key.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use crate::engine_inner::EngineInner;
 use crate::invoke;
 use crate::resume::environment;
 
-/// The place of a batch among those at work; it is given up when the work ends, however it ends.
+/// The entry of a batch in the table of running batches, released when the work ends for any
+/// reason.
 struct ActiveBatchGuard {
     engine: Arc<EngineInner>,
     batch: BatchId,
@@ -29,29 +30,29 @@ impl Drop for ActiveBatchGuard {
     }
 }
 
-/// A batch that was accepted.
+/// An accepted batch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submitted {
     /// Its id.
     pub batch: BatchId,
     /// Its calls, in order.
     pub calls: Vec<CallId>,
-    /// Whether it was accepted before under this key.
+    /// Whether it was already accepted under this key.
     pub is_known: bool,
 }
 
-/// Why a batch was not accepted. Nothing of it runs.
+/// Why a batch was not accepted. None of its calls runs.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 pub enum SubmitError {
     /// The key is empty or too long.
     #[error("an idempotency key has 1 to {KEY_CHARS} characters")]
     BadKey,
-    /// A known secret is in the key, which is stored and shown as it is.
+    /// The key contains a known secret; keys are stored and shown unmasked.
     #[error(
         "the idempotency key holds a known secret, and keys are stored and shown as they are; use a key without it"
     )]
     SecretKey,
-    /// The key was used for something else (HTTP 409).
+    /// The key was used for a different request (HTTP 409).
     #[error(
         "the idempotency key \"{0}\" was used before for other calls; use a new key for new calls"
     )]
@@ -62,13 +63,13 @@ pub enum SubmitError {
         "the calls of the idempotency key \"{0}\" are accepted and have not ended; they may run in another process or as soon as the store works; ask again later under the same key"
     )]
     RunningElsewhere(String),
-    /// The batch was accepted in another environment, and its process is gone: a process of that
-    /// environment carries it out.
+    /// The batch was accepted in another environment, and its process has ended: only a process of
+    /// that environment runs it.
     #[error(
         "the calls of the idempotency key \"{0}\" were accepted by a process with another workspace, policy or tools, which is gone; start a daemon with those settings to carry them out, or use a new key"
     )]
     OtherEnvironment(String),
-    /// The store failed. A commit that failed may have been done all the same.
+    /// The store failed. A commit that reported a failure may still have taken effect.
     #[error(
         "the calls could not be stored ({0}). None of them was run now, but they may have been accepted: ask again under the same idempotency key, or look at the history, before you send them as new calls"
     )]
@@ -76,7 +77,7 @@ pub enum SubmitError {
 }
 
 impl SubmitError {
-    /// The row of the table of failures, for surfaces that report it as the end of a call.
+    /// Returns the error type, for surfaces that report the failure as the end of a call.
     #[must_use]
     pub fn error_type(&self) -> ErrorType {
         match self {
@@ -88,12 +89,12 @@ impl SubmitError {
     }
 }
 
-/// What the store says to a batch, and what follows.
+/// The store's reply to a batch, and who runs it.
 struct BatchAcceptance {
-    /// The batch that counts: the first of its key.
+    /// The batch that applies: the first one accepted under the key.
     first: AcceptedBatch,
     is_known: bool,
-    /// Whether its work is this process's to do.
+    /// Whether this process runs the batch.
     is_local: bool,
 }
 
@@ -104,7 +105,7 @@ impl BatchAcceptance {
     }
 }
 
-/// Accepts a batch; its work goes on beside.
+/// Accepts a batch and runs it in a background task.
 pub(crate) async fn submit(
     engine: &Arc<EngineInner>,
     batch: Batch,
@@ -118,8 +119,7 @@ pub(crate) async fn submit(
     Ok(submitted)
 }
 
-/// Accepts a batch, says what it is, and then gives its answers: that it is accepted is known
-/// before it has run.
+/// Accepts a batch, reports the acceptance before any call runs, and then returns the answers.
 pub(crate) async fn accept_once(
     engine: &Arc<EngineInner>,
     batch: Batch,
@@ -134,7 +134,7 @@ pub(crate) async fn accept_once(
     }
 }
 
-/// Runs a batch at most once, and gives everybody who asks for it the same answers.
+/// Runs a batch at most once and returns the same answers to every caller with its key.
 pub(crate) async fn invoke_once(
     engine: &Arc<EngineInner>,
     batch: Batch,
@@ -148,8 +148,8 @@ pub(crate) async fn invoke_once(
     }
 }
 
-/// The answers of a batch that was accepted. `None` = it was taken over meanwhile, because this
-/// process stood still beyond its lease: the the current owner of the claim answers.
+/// Returns the answers of an accepted batch. `None` if another process took the batch over because
+/// this process was paused beyond its lease; the current owner of the claim then answers.
 async fn answers(
     engine: &Arc<EngineInner>,
     BatchAcceptance { first, is_local: is_ours, .. }: BatchAcceptance,
@@ -171,8 +171,8 @@ async fn answers(
     Ok(Some(answers.to_vec()))
 }
 
-/// Whether an answer is not the end of its call: nothing is recorded of one, so that this batch may
-/// still run it, here or in another process. An answer under a key is final.
+/// Returns whether an answer is not the end of its call: no outcome is recorded, so this batch may
+/// still run the call, here or in another process. An answer under a key is final.
 async fn may_still_run(engine: &EngineInner, answer: &Answer) -> bool {
     let is_open = |outcome: &&Outcome| {
         let did_not_run = outcome.error_type() == Some(ErrorType::StoreFailed);
@@ -184,12 +184,12 @@ async fn may_still_run(engine: &EngineInner, answer: &Answer) -> bool {
         && !there.is_ok_and(|call| call.is_some_and(|call| call.row.end.is_some()))
 }
 
-/// Goes on with a batch that was taken over.
+/// Continues a batch that was taken over.
 pub(crate) async fn finish(engine: &Arc<EngineInner>, batch: AcceptedBatch) -> Vec<Answer> {
     start(engine, batch).await.to_vec()
 }
 
-/// Stores a batch, or finds the first one of its key. One whose process is gone is taken over.
+/// Stores a batch, or finds the first one of its key and takes it over if its process has ended.
 async fn accept(
     engine: &Arc<EngineInner>,
     batch: Batch,
@@ -220,7 +220,7 @@ async fn accept(
                 let key = first.key.map(|key| key.key).unwrap_or_default();
                 return Err(SubmitError::OtherEnvironment(key));
             } else {
-                // Of several that find it left behind, one takes it.
+                // Of several processes that find the abandoned batch, one takes it over.
                 let take = |epoch| engine.calls.take_batch(first.id, epoch);
                 engine.under_claim(take).await.map_err(SubmitError::Store)?
             };
@@ -229,7 +229,7 @@ async fn accept(
     }
 }
 
-/// Whether each call has its outcome or waits for a person, in any process.
+/// Returns whether each call has its outcome or waits for a person, in any process.
 async fn is_done(engine: &EngineInner, batch: &AcceptedBatch) -> Result<bool, StoreError> {
     for call in &batch.batch.calls {
         if has_ended(engine, call.id).await? {
@@ -257,21 +257,23 @@ fn idempotency_key(
     Ok(IdempotencyKey { key: key.to_owned(), fingerprint: fingerprint(batch) })
 }
 
-/// What was asked for: names and arguments of the calls, and whose they are. Ids are new each time.
+/// Returns the fingerprint of a request: names and arguments of the calls, and their owner. Ids are
+/// excluded because they are new each time.
 fn fingerprint(batch: &Batch) -> String {
     let calls: Vec<_> =
         batch.calls.iter().map(|call| json!([call.name, args(&call.args)])).collect();
     let context = &batch.context;
     let mut asked =
         vec![json!(calls), json!(batch.origin), json!(context.agent), json!(context.workspace)];
-    // Keys of versions that knew no conversation keep their fingerprint.
+    // An empty conversation is omitted, so that keys of versions without conversations keep their
+    // fingerprint.
     if !context.conversation.is_empty() {
         asked.push(json!(context.conversation));
     }
     canonical_json::sha256(&json!(asked))
 }
 
-/// Text and value of the same arguments are the same.
+/// Returns the same value for arguments given as text and as a value.
 fn args(args: &RawArgs) -> serde_json::Value {
     match args {
         RawArgs::Text(text) => serde_json::from_str(text).unwrap_or_else(|_| json!(text)),
@@ -281,8 +283,8 @@ fn args(args: &RawArgs) -> serde_json::Value {
     }
 }
 
-/// Begins the work of a batch, on a task of its own, so that it continues when the caller
-/// disconnects. If it is at work here, this waits for the same answers.
+/// Starts a batch in a separate task, so that it continues when the caller disconnects. If the
+/// batch already runs in this process, this waits for the same answers.
 fn start(engine: &Arc<EngineInner>, accepted: AcceptedBatch) -> SharedAnswers {
     let mut at_work = engine.active_batches.lock();
     let answers = at_work.entry(accepted.id).or_insert_with(|| {
@@ -293,8 +295,8 @@ fn start(engine: &Arc<EngineInner>, accepted: AcceptedBatch) -> SharedAnswers {
     answers.clone()
 }
 
-/// Runs an accepted batch. Recorded calls are always looked up first: the process that stored the
-/// batch may find that another one that sent the same a moment later has already done it.
+/// Runs an accepted batch. Recorded calls are always looked up first: another process may have sent
+/// the same batch a moment later and already run it.
 async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<[Answer]> {
     let _place = ActiveBatchGuard { engine: Arc::clone(&engine), batch: accepted.id };
     if !environment::is_own(&engine, &accepted.batch) {
@@ -311,13 +313,13 @@ async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<
         // A call that could not be recorded, or runs elsewhere, keeps its batch open for recovery
         // after a crash.
         if is_done(&engine, &accepted).await == Ok(true) {
-            // Not written, it is only looked through once more after a restart.
+            // If this write fails, recovery only checks the batch once more after a restart.
             let _ = engine.calls.finish_batch(accepted.id).await;
             shorten(&engine, accepted).await;
             return answers.into();
         }
-        // This process may have been taken for dead meanwhile; what it did then is not recorded,
-        // and is looked at anew.
+        // Another process may have considered this one dead meanwhile. Work of that time is not
+        // recorded and is checked again.
         let was_taken_for_dead = epoch > 0 && engine.epoch() != epoch;
         if !was_taken_for_dead || !is_ours(&engine, &accepted).await.unwrap_or(false) {
             return answers.into();
@@ -325,12 +327,13 @@ async fn run_accepted(engine: Arc<EngineInner>, accepted: AcceptedBatch) -> Arc<
     }
 }
 
-/// Bytes of arguments from which on a finished batch is stored without those of its ended calls: as
-/// many as are stored with a call.
+/// Above this many bytes of arguments, a finished batch is stored without those of its ended calls:
+/// the limit for arguments stored with a call.
 const LONG_ARGS: usize = ARGS_BYTES;
 
-/// Removes long arguments of ended calls from the store. Their outcomes answer everyone who sends
-/// the key again; one that is run anyway fails, because its arguments are marked as broken.
+/// Removes long arguments of ended calls from the store. Their outcomes answer every request that
+/// repeats the key. A shortened call that is run anyway fails, because its arguments are marked as
+/// broken.
 async fn shorten(engine: &EngineInner, mut accepted: AcceptedBatch) {
     let mut is_shorter = false;
     for call in &mut accepted.batch.calls {
@@ -341,7 +344,7 @@ async fn shorten(engine: &EngineInner, mut accepted: AcceptedBatch) {
         }
     }
     if is_shorter {
-        // If it fails, they are stored for longer.
+        // If this fails, the arguments stay in the store.
         let _ = engine.calls.shorten_batch(accepted).await;
     }
 }
@@ -357,7 +360,7 @@ async fn has_ended(engine: &EngineInner, call: CallId) -> Result<bool, StoreErro
     Ok(engine.calls.call(call).await?.is_some_and(|stored| stored.row.end.is_some()))
 }
 
-/// Whether a batch is this process's to finish, under the claim that it has now.
+/// Returns whether this process must finish the batch under its current claim.
 async fn is_ours(engine: &EngineInner, batch: &AcceptedBatch) -> Result<bool, StoreError> {
     if engine.under_claim(|epoch| engine.calls.take_batch(batch.id, epoch)).await? {
         return Ok(true);

@@ -1,4 +1,4 @@
-//! What the calls of one batch share.
+//! State shared by the calls of one batch.
 
 use std::sync::Arc;
 
@@ -8,27 +8,28 @@ use toolcrib_core::{BatchSubscriber, CancellationToken, Context, Origin, ViewReq
 use crate::child_calls::parent::ParentContext;
 use crate::engine_inner::EngineInner;
 use crate::open_runs::Run;
+use crate::rules::RuleSet;
 use crate::view::ResolvedView;
 
 pub(crate) struct BatchScope {
     pub(crate) engine: Arc<EngineInner>,
-    /// The claim under which the engine worked when the batch came.
+    /// The engine's claim when the batch was received.
     epoch: u64,
     pub(crate) origin: Origin,
     pub(crate) context: Arc<Context>,
     pub(crate) view: Arc<ViewRequest>,
     pub(crate) resolved_view: Arc<ResolvedView>,
     pub(crate) run: Option<Arc<Run>>,
-    /// Calls of this batch that may run at once; `None` for a batch of one.
+    /// Slots for concurrent calls of this batch; `None` for a batch of one call.
     pub(crate) slots: Option<Arc<Semaphore>>,
     /// Whether these calls may have run before.
     pub(crate) is_replay: bool,
-    /// The running call that makes these, when one does.
+    /// The running call that makes these calls, if any.
     pub(crate) parent: Option<Arc<ParentContext>>,
     pub(crate) subscriber: Option<Arc<dyn BatchSubscriber>>,
 }
 
-/// Whose calls they are.
+/// Owner of the calls.
 pub(crate) struct ScopeOwner {
     pub(crate) origin: Origin,
     pub(crate) context: Arc<Context>,
@@ -36,12 +37,14 @@ pub(crate) struct ScopeOwner {
     pub(crate) run: Option<Arc<Run>>,
 }
 
-/// The rest of what is known of a batch.
+/// Other properties of a batch.
 #[derive(Default)]
 pub(crate) struct ScopeOptions {
     pub(crate) subscriber: Option<Arc<dyn BatchSubscriber>>,
     pub(crate) is_replay: bool,
     pub(crate) parent: Option<Arc<ParentContext>>,
+    /// Rules in place of those in force, for a dry run.
+    pub(crate) rules: Option<RuleSet>,
 }
 
 impl BatchScope {
@@ -52,8 +55,12 @@ impl BatchScope {
         options: ScopeOptions,
     ) -> Arc<Self> {
         let ScopeOwner { origin, context, view, run } = owner;
-        let ScopeOptions { subscriber, is_replay, parent } = options;
-        let resolved_view = engine.registry.resolve_view(&view);
+        let ScopeOptions { subscriber, is_replay, parent, rules } = options;
+        let mut resolved_view = engine.registry.resolve_view(&view);
+        if let Some(rules) = rules {
+            let policy = resolved_view.policy.with_rules(rules, &engine.clock);
+            resolved_view = Arc::new(resolved_view.with_policy(policy));
+        }
         let at_once = resolved_view.policy.settings.batch_concurrency.max(1);
         let slots = match &parent {
             Some(parent) => parent.slots.clone(),
@@ -74,7 +81,7 @@ impl BatchScope {
         })
     }
 
-    /// A token that ends with the parent, the run or the engine, and may end before.
+    /// Returns a token that is cancelled with the parent, the run or the engine, or on its own.
     pub(crate) fn cancel_token(&self) -> CancellationToken {
         let parent = self.parent.as_ref().and_then(|parent| parent.cancel.as_ref());
         match (parent, &self.run) {
@@ -84,14 +91,15 @@ impl BatchScope {
         }
     }
 
-    /// Whether another process has taken over the claim since the batch came, because this one was
-    /// paused beyond its lease.
+    /// Returns whether another process has taken over the claim since the batch was received,
+    /// because this one was paused beyond its lease.
     pub(crate) fn lost_lease(&self) -> bool {
         self.epoch != self.engine.epoch()
     }
 }
 
-/// The topic of a conversation is a person's own text, and is in every record.
+/// Masks secrets in the topic of the conversation, which is a person's own text and part of every
+/// record.
 fn mask_topic(engine: &EngineInner, context: Arc<Context>) -> Arc<Context> {
     if engine.secrets.is_empty() || context.topic.is_empty() {
         return context;

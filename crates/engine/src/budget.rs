@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use toolcrib_core::{ErrorType, RunLimits, RunUsage, ToolError};
 
-/// What was not enough.
+/// The exhausted budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BudgetShortfall {
     Calls(u64),
@@ -25,7 +25,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Counters that begin at what was used before.
+    /// Creates counters that start at the earlier usage.
     pub(crate) fn resumed(limits: RunLimits, used: RunUsage, parent: Option<Arc<Self>>) -> Self {
         Self {
             limits,
@@ -40,7 +40,8 @@ impl Budget {
         std::iter::successors(Some(self), |budget| budget.parent.as_deref())
     }
 
-    /// Whether any run of the chain counts tokens, so that estimating them is worth the work.
+    /// Returns whether any run of the chain counts tokens, so that estimating them is worth the
+    /// work.
     pub(crate) fn counts_tokens(&self) -> bool {
         self.chain().any(|b| b.limits.tokens.is_some())
     }
@@ -74,8 +75,8 @@ impl Budget {
         self.tokens.fetch_sub(tokens, Ordering::AcqRel);
     }
 
-    /// Adds tokens that were spent whether there was room or not; the error names the cap that is
-    /// now exceeded.
+    /// Adds spent tokens even if they exceed the limit; the error names the limit that is now
+    /// exceeded.
     pub(crate) fn charge_tokens(&self, tokens: u64) -> Result<(), BudgetShortfall> {
         let mut result = Ok(());
         for budget in self.chain() {
@@ -87,7 +88,7 @@ impl Budget {
         result
     }
 
-    /// Adds time that was spent.
+    /// Adds spent time.
     pub(crate) fn charge_time(&self, time: Duration) {
         let nanos = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         self.chain().for_each(|budget| {
@@ -95,14 +96,14 @@ impl Budget {
         });
     }
 
-    /// Whether tokens or time of this run, or of a parent, are used up.
+    /// Returns whether tokens or time of this run, or of a parent, are used up.
     pub(crate) fn is_exhausted(&self) -> bool {
         let tokens =
             |b: &Self| b.limits.tokens.is_some_and(|most| b.tokens.load(Ordering::Acquire) > most);
         self.chain().any(tokens) || self.time_left() == Some(Duration::ZERO)
     }
 
-    /// Time that is left on this run and its parents; `None` = no limit is set.
+    /// Returns the remaining time of this run and its parents; `None` if no limit is set.
     pub(crate) fn time_left(&self) -> Option<Duration> {
         self.chain()
             .filter_map(|b| {
@@ -121,7 +122,7 @@ impl Budget {
     }
 }
 
-/// Adds in one step if the sum stays within the limit; the limit otherwise.
+/// Adds atomically if the sum stays within the limit, and returns the limit otherwise.
 fn raise(counter: &AtomicU64, amount: u64, limit: Option<u64>) -> Result<(), u64> {
     if amount == 0 && limit.is_none() {
         return Ok(());
@@ -138,8 +139,8 @@ fn raise(counter: &AtomicU64, amount: u64, limit: Option<u64>) -> Result<(), u64
         .map_err(|_| limit)
 }
 
-/// One call's share. Dropped without [`Reservation::settle`] it is given back: the call did not
-/// run.
+/// The budget reserved for one call. Dropping it without [`Reservation::settle`] returns the
+/// budget: the call did not run.
 #[derive(Debug)]
 pub(crate) struct Reservation {
     budget: Arc<Budget>,
@@ -148,7 +149,7 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// The call ran: what it took in time and tokens replaces the estimate.
+    /// Settles a call that ran: its actual time and tokens replace the estimate.
     pub(crate) fn settle(mut self, ran: Duration, tokens: u64) {
         self.settled = true;
         let nanos = u64::try_from(ran.as_nanos()).unwrap_or(u64::MAX);
@@ -170,7 +171,7 @@ impl Drop for Reservation {
     }
 }
 
-/// The error of a call or a request that the budget does not cover.
+/// Returns the error for a call or a request that exceeds the budget.
 pub(crate) fn exceeded(short: BudgetShortfall) -> ToolError {
     let what = match short {
         BudgetShortfall::Calls(limit) => format!("all {limit} calls of this run are used"),

@@ -2,19 +2,19 @@
 //!
 //! A call consists of two parts:
 //!
-//! - its *phase* (`stage/phase.rs`) says how far it has come and owns what the next stages need:
-//!   the tool, the arguments, the assessment. Stages take a phase by value and return the next one,
-//!   so a wrong order of stages does not compile, and no stage unwraps what an earlier one should
-//!   have set.
+//! - its *phase* (`stage/phase.rs`) is its progress through the stages and owns the input of the
+//!   next ones: the tool, the arguments, the assessment. Stages take a phase by value and return
+//!   the next one, so a wrong order of stages does not compile, and no stage unwraps a value that
+//!   an earlier one should have set.
 //! - [`CallState`], this file, lives as long as the call and is passed to every stage as `&mut`. It
-//!   has what must be there in *every* phase: the identity of the call, what is to be released, and
-//!   [`CallFacts`], which the trace, the events and the one outcome tell of the call. Facts are
-//!   `Option`s because an outcome tells only what is known when the call ends; stages write them
-//!   and do not depend on them.
+//!   contains the data needed in *every* phase: the identity of the call, resources to release, and
+//!   [`CallFacts`], the data for the trace, the events and the one outcome. Facts are `Option`s
+//!   because an outcome contains only facts known when the call ends; stages write them and do not
+//!   depend on them.
 //!
-//! Dropped before it is answered, in any phase, by cancellation, a panic or an abandoned
-//! future, a call still gets its one outcome: the drop guard is on `CallState` and uses the facts
-//! alone. This is also why phases are values beside the state and not a type parameter of it: the
+//! A call that is dropped before it is answered, in any phase, by cancellation, a panic or an
+//! abandoned future, still gets its one outcome: the drop guard of `CallState` needs only the
+//! facts. This is also why phases are separate values and not a type parameter of the state: the
 //! state is allocated once per call and never moves, and the guard needs no phase.
 
 mod drop_guard;
@@ -46,24 +46,25 @@ use crate::stage::step::{StageExit, StagePass, StageResult};
 use record::StoredArgs;
 use stage_log::StageLog;
 
-/// Characters of the note of a stage: people read it, and a message for a model may be longer.
+/// Maximum characters of the note of a stage. Notes are for people; a message for a model may be
+/// longer.
 const NOTE_CHARS: usize = 1_000;
 
-/// What every phase of a call has. See the top of this file.
+/// The data of a call in every phase; see the module documentation.
 pub(crate) struct CallState {
     pub(crate) id: CallId,
-    /// The name as it was asked for.
+    /// The requested name.
     pub(crate) asked: String,
     pub(crate) args: CallArgs,
     pub(crate) scope: Arc<BatchScope>,
     /// The decision that the call enters again with; the approval stage takes it.
     pub(crate) resumed: Option<Box<ResumedCall>>,
-    /// Lines for the model beside the result.
+    /// Notes for the model, next to the result.
     pub(crate) notes: Vec<String>,
     pub(crate) facts: CallFacts,
-    /// `None` outside a run, and once it is settled.
+    /// Reserved budget; `None` outside a run, and after it is settled.
     pub(crate) reservation: Option<Reservation>,
-    /// The open question that a person is asked right now: closed if the call is dropped.
+    /// The open question to a person; closed if the call is dropped.
     pub(crate) open_question: Option<ApprovalId>,
     /// Keeps other tasks from resuming the same decision until the call has its answer.
     pub(crate) approval_handle: Option<ApprovalHandle>,
@@ -78,10 +79,10 @@ pub(crate) struct CallState {
     log: StageLog,
 }
 
-/// What trace, events and outcome tell of a call, as far as it has come.
+/// Facts about a call for its trace, events and outcome, as far as they are known.
 #[derive(Default)]
 pub(crate) struct CallFacts {
-    /// Also a tool that the caller may not use: its name is in the refusal.
+    /// The tool, even if the caller may not use it: the refusal names it.
     pub(crate) tool: Option<Arc<RegisteredTool>>,
     pub(crate) assessed: Option<AssessedFacts>,
     pub(crate) ruling: Option<Ruling>,
@@ -94,7 +95,7 @@ pub(crate) struct CallFacts {
     pub(crate) start: Option<StartFacts>,
 }
 
-/// What the outcome tells of an assessment.
+/// The part of an assessment that the outcome reports.
 pub(crate) struct AssessedFacts {
     pub(crate) operation: Option<Operation>,
     pub(crate) risk: Risk,
@@ -115,35 +116,35 @@ impl From<&Assessment> for AssessedFacts {
 
 /// The record of the start.
 pub(crate) struct StartFacts {
-    /// Arguments as they are stored, and their hash: they do not change after the start.
+    /// Arguments as stored, and their hash; both are fixed after the start.
     pub(crate) args: StoredArgs,
     /// The claim under which the start was recorded.
     pub(crate) epoch: u64,
-    /// In milliseconds since 1970; `None` = the store refused the record.
+    /// In milliseconds since 1970; `None` if the store refused the record.
     pub(crate) at: Option<i64>,
 }
 
-/// The arguments as they arrived, and as they were read.
+/// The arguments as received, and as decoded.
 pub(crate) struct CallArgs {
     pub(crate) raw: RawArgs,
-    /// Hash of arguments that could not be read, for the repeat guard.
+    /// Hash of arguments that could not be decoded, for the repeat guard.
     pub(crate) unreadable_hash: Option<u64>,
-    /// `None` = they have not been read, or could not be.
+    /// `None` if they were not decoded yet, or could not be decoded.
     pub(crate) decoded: Option<DecodedArgs>,
 }
 
 impl CallArgs {
-    /// The arguments as people see them and hashes cover them: references stay references.
+    /// Returns the arguments as shown to people and covered by hashes: references stay references.
     pub(crate) fn display(&self) -> Option<&Value> {
         self.decoded.as_ref().map(DecodedArgs::display)
     }
 }
 
-/// Checked arguments. Clones share them.
+/// Validated arguments; clones share them.
 #[derive(Clone)]
 pub(crate) struct DecodedArgs {
     pub(crate) value: Arc<Value>,
-    /// The same with references in place of what they stand for; `None` = there are none.
+    /// The arguments with unresolved references; `None` if there are no references.
     pub(crate) with_references: Option<Arc<Value>>,
 }
 
@@ -153,25 +154,26 @@ impl DecodedArgs {
     }
 }
 
-/// The locks and slots that a call holds while it runs. They are here and not in a phase because
-/// they are released when the call is marked as finishing, before its outcome is recorded, and on a
-/// dropped call only after its token was cancelled.
+/// The locks and slots that a call holds while it runs. They are part of the state and not of a
+/// phase because they are released when the call is marked as finishing, before its outcome is
+/// recorded, and for a dropped call only after its token is cancelled.
 #[derive(Default)]
 pub(crate) struct Admission {
     pub(crate) locks: Vec<KeyLock>,
     pub(crate) permits: Vec<OwnedSemaphorePermit>,
 }
 
-/// The attempts of a call and the time that they took.
+/// The attempts of a call and their duration.
 #[derive(Default)]
 pub(crate) struct Attempts {
     pub(crate) count: u32,
     pub(crate) run_time: Duration,
-    /// The part of the run time in which its own calls ran or waited: they pay for themselves.
+    /// The part of the run time in which child calls ran or waited; child calls are charged
+    /// separately.
     pub(crate) child_time: Duration,
     /// Child calls that were denied because no approver could be asked.
     pub(crate) unapproved_children: u32,
-    /// When the attempt began that runs now.
+    /// Start of the current attempt.
     pub(crate) started: Option<Instant>,
 }
 
@@ -186,7 +188,7 @@ impl CallState {
         Self::with_registration(scope, call, resumed, cancel, Some(registration))
     }
 
-    /// A call that is not made: it is in no table, sends no events and has no outcome to record.
+    /// Creates the state of a dry run: it is in no table, sends no events and records no outcome.
     pub(crate) fn for_dry_run(scope: Arc<BatchScope>, call: Call) -> Self {
         let cancel = scope.cancel_token();
         Self::with_registration(scope, call, None, cancel, None)
@@ -225,7 +227,7 @@ impl CallState {
         &self.scope.engine
     }
 
-    /// The policy that was in force when the call was received.
+    /// Returns the policy that was in force when the call was received.
     pub(crate) fn policy(&self) -> &ActivePolicy {
         &self.scope.resolved_view.policy
     }
@@ -234,13 +236,13 @@ impl CallState {
         self.registration.is_none()
     }
 
-    /// The operation that policy names.
+    /// Returns the operation that policy evaluates.
     pub(crate) fn operation(&self) -> &str {
         let own = self.facts.assessed.as_ref().and_then(|a| a.operation.as_deref());
         own.unwrap_or_else(|| self.tool_name())
     }
 
-    /// The canonical name, or the one that was asked for where no tool has it.
+    /// Returns the canonical name, or the requested one if no tool has it.
     pub(crate) fn tool_name(&self) -> &str {
         self.facts.tool.as_ref().map_or(&self.asked, |tool| tool.spec().name.as_str())
     }
@@ -272,7 +274,7 @@ impl CallState {
                 (StageVerdict::Suspended, note.into(), StageExit::Suspend(request))
             }
             exit @ StageExit::AnsweredElsewhere(_) => {
-                (StageVerdict::Stopped, "another process goes on with it".into(), exit)
+                (StageVerdict::Stopped, "another process continues it".into(), exit)
             }
             exit @ StageExit::Rerun(_) => (StageVerdict::Changed, "arguments edited".into(), exit),
         };
@@ -281,8 +283,8 @@ impl CallState {
         exit
     }
 
-    /// A tool's summary of a call may repeat its arguments: masked, and bounded, because the trace
-    /// of a refused call is stored as well.
+    /// Masks and shortens a note. A tool's summary of a call may repeat its arguments, and the
+    /// trace of a refused call is stored too.
     fn mask_note(&self, note: Cow<'static, str>) -> Cow<'static, str> {
         match note {
             Cow::Owned(note) => {
@@ -297,12 +299,12 @@ impl CallState {
         }
     }
 
-    /// When the last stage ended, which is when this one began.
+    /// Returns when the last stage ended, which is when the current one began.
     pub(crate) fn stage_started(&self) -> Instant {
         self.log.stage_started()
     }
 
-    /// The time since the last stage does not belong to the next one.
+    /// Restarts the timer, so that the time since the last stage does not count for the next one.
     pub(crate) fn reset_stage_timer(&mut self) {
         self.log.reset();
     }
@@ -328,14 +330,15 @@ impl CallState {
         });
     }
 
-    /// The call can no longer be cancelled: only its end is left to be recorded.
+    /// Marks the call as finishing: it can no longer be cancelled, and only its end remains to be
+    /// recorded.
     pub(crate) fn mark_finishing(&self) {
         if let Some(registration) = &self.registration {
             registration.mark_finishing();
         }
     }
 
-    /// Gives the next attempt a token of its own, and cancels what the failed one started.
+    /// Gives the next attempt a new token, and cancels work that the failed one started.
     pub(crate) fn renew_token(&mut self) {
         let next = self.scope.cancel_token();
         if let Some(registration) = &self.registration {
@@ -344,7 +347,7 @@ impl CallState {
         std::mem::replace(&mut self.cancel, next).cancel();
     }
 
-    /// The call has its answer, so the drop guard records none.
+    /// Marks the call as answered, so that the drop guard records no outcome.
     pub(crate) fn mark_answered(&mut self) {
         self.is_answered = true;
     }

@@ -1,5 +1,5 @@
-//! Calls that a running call makes: each passes the pipeline as any other, inside its parent. Where
-//! one of them waits for a person, the parent is suspended, and the decision resumes both
+//! Child calls of a running call: each passes the pipeline like any other call, inside its parent.
+//! If one of them waits for a person, the parent is suspended, and the decision resumes both
 //! (`resume/`).
 
 pub(crate) mod parent;
@@ -26,10 +26,10 @@ use crate::resume::record_decision::NO_APPROVER;
 use parent::ParentContext;
 use stopwatch::{ApprovalWaitTimer, Stopwatch, StopwatchGuard};
 
-/// How often a call is looked at that runs in another process.
+/// Interval for polling a call that runs in another process.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// The calls of one running call.
+/// The child calls of one running call.
 pub(crate) struct ChildCalls {
     engine: Arc<EngineInner>,
     parent: Arc<Batch>,
@@ -79,12 +79,13 @@ impl ChildCalls {
         }
     }
 
-    /// Time in which calls were at work or waited.
+    /// Returns the time in which child calls ran or waited.
     pub(crate) fn busy(&self) -> Duration {
         self.busy.total()
     }
 
-    /// Calls that were denied because no approver could be asked, also by calls of calls.
+    /// Returns the number of child calls at any depth that were denied because no approver could be
+    /// asked.
     pub(crate) fn unapproved(&self) -> u32 {
         self.unapproved.load(Ordering::Relaxed)
     }
@@ -101,7 +102,7 @@ impl ChildCalls {
         self.unapproved.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Runs a call; `is_replay` = it may have run before.
+    /// Runs a call; `is_replay` means that it may have run before.
     async fn run(&self, call: Call, turn: ChildCallSpec, is_replay: bool) -> Answer {
         let _busy = StopwatchGuard::of(&self.busy);
         if is_replay && !self.wait_until_free(call.id).await {
@@ -137,7 +138,7 @@ impl ChildCalls {
         }
     }
 
-    /// The same outcome, unless it is a question to a person: then what that person answered.
+    /// Returns the outcome, or the person's answer if the outcome is a question to a person.
     async fn asked(&self, outcome: Outcome, batch: Batch, within: ParentCall) -> Answer {
         let Some(question) = user_question::from_outcome(&outcome) else {
             return Answer::Done(Box::new(outcome));
@@ -152,13 +153,13 @@ impl ChildCalls {
         user_question::answer(&self.engine, outcome, question, batch, within).await
     }
 
-    /// A question as those see it who look on: for them the parent waits.
+    /// Returns the question as subscribers see it: for them the parent waits.
     fn masked_request(&self, request: &ApprovalRequest) -> ApprovalRequest {
         let parent = self.parent.calls.first().map_or(request.call, |parent| parent.id);
         ApprovalRequest { call: parent, ..request.clone() }
     }
 
-    /// Waits for a decision, at most so long; it counts as waiting for people.
+    /// Waits for a decision within the timeout; the time counts as waiting for people.
     async fn decision(
         &self,
         request: &ApprovalRequest,
@@ -187,7 +188,7 @@ impl ChildCalls {
         }
     }
 
-    /// Waits until no other task runs this call; `false` = this one was stopped meanwhile.
+    /// Waits until no other task runs this call; `false` if the waiting call was stopped meanwhile.
     async fn wait_until_free(&self, call: CallId) -> bool {
         loop {
             match self.engine.calls.call(call).await {
@@ -202,8 +203,8 @@ impl ChildCalls {
     }
 }
 
-/// Ends a question that no task waits for any more; if an approver was faster, their decision
-/// holds. `None` = it could not be stored.
+/// Closes a question that no task waits for any more. If an approver was faster, their decision
+/// applies. `None` if the decision could not be stored.
 async fn recorded_decision(engine: &EngineInner, question: ApprovalId) -> Option<DecisionRecord> {
     let over = DecisionRecord::expiry(engine.clock.now_ms());
     match engine.approvals.decide(question, over.clone()).await.ok()? {
@@ -212,8 +213,8 @@ async fn recorded_decision(engine: &EngineInner, question: ApprovalId) -> Option
     }
 }
 
-/// A question that a script waits for in place. Dropped, it is closed, and its call has its
-/// outcome: no task is left to resume it.
+/// A question that a script waits for without being suspended. Dropping it closes the question and
+/// ends its call, because no task is left to resume it.
 struct OpenQuestion<'a> {
     engine: &'a Arc<EngineInner>,
     id: Option<ApprovalId>,
@@ -278,8 +279,8 @@ impl ChildInvoker for ChildCalls {
     }
 }
 
-/// Waits for a running call within its time; people are waited for beside that. `None` = its time
-/// is over.
+/// Waits for a running call within its time limit, which excludes waiting for people. `None` if the
+/// time is used up.
 pub(crate) async fn with_timeout<T>(
     mut running: Pin<&mut (impl Future<Output = T> + Send)>,
     time: Duration,

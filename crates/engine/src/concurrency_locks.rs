@@ -1,5 +1,5 @@
-//! Concurrency keys: calls that hold the same key share it or wait for each other, in the order
-//! they asked.
+//! Concurrency keys: calls that hold the same key share it or wait for each other, in the order of
+//! their requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,7 +13,7 @@ pub(crate) struct ConcurrencyLocks {
     keys: Arc<Mutex<HashMap<String, Arc<RwLock<()>>>>>,
 }
 
-/// A held key; it is given back when dropped.
+/// A held key, released when dropped.
 #[derive(Debug)]
 pub(crate) struct KeyLock {
     guard: Option<Guard>,
@@ -31,8 +31,7 @@ enum Guard {
 impl ConcurrencyLocks {
     /// Waits for all of these keys in one global order, so that no two calls wait for each other.
     pub(crate) async fn acquire_all(&self, mut keys: Vec<(String, Access)>) -> Vec<KeyLock> {
-        // Exclusive comes after shared, and the later of two entries of one key is the one that is
-        // kept.
+        // Exclusive sorts after shared, and the later of two entries of one key remains.
         keys.sort();
         keys.reverse();
         keys.dedup_by(|a, b| a.0 == b.0);
@@ -45,7 +44,7 @@ impl ConcurrencyLocks {
 
     /// Waits for the key. tokio's lock is fair, so no call starves.
     async fn acquire(&self, key: &str, access: Access) -> KeyLock {
-        // Made first and dropped last: a wait that is given up leaves no unused key behind.
+        // Created first and dropped last, so that an abandoned wait leaves no unused key behind.
         let mut held = KeyLock { guard: None, key: key.to_owned(), keys: Arc::clone(&self.keys) };
         let lock = {
             let mut keys = self.keys.lock().unwrap_or_else(PoisonError::into_inner);

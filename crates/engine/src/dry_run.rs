@@ -1,5 +1,5 @@
-//! A dry run: the call passes the same stages up to policy, and nothing of it is recorded, asked,
-//! charged or sent to observers.
+//! Dry runs: the call passes the same stages up to policy. The engine does not record it, ask a
+//! person, charge a budget or notify observers.
 
 use std::sync::Arc;
 
@@ -10,32 +10,35 @@ use crate::batch_scope::{BatchScope, ScopeOptions, ScopeOwner};
 use crate::call_state::CallState;
 use crate::engine_inner::EngineInner;
 use crate::pipeline;
+use crate::rules::RuleSet;
 use crate::stage::approve::{self, ChannelAction};
 use crate::stage::step::StageExit;
 
-/// What would become of a call.
+/// The result of a dry run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DryRunReport {
-    /// The name as it was asked for.
+    /// The requested name.
     pub asked: String,
-    /// The tool, when there is one.
+    /// The tool, if there is one.
     pub tool: Option<ToolName>,
-    /// The arguments that it would run with, secrets masked; null when they could not be read.
+    /// The arguments that the call would run with, secrets masked; null if they could not be
+    /// decoded.
     pub args: Value,
-    /// The stages it passed, with operation, risk, effect, reach, and what policy says.
+    /// The stages that the call passed, with operation, risk, effect, reach and the ruling of
+    /// policy.
     pub report: Report,
     /// Why it would not run.
     pub refused: Option<ToolError>,
     /// Why a person would be asked.
     pub asks: Vec<ApprovalReason>,
-    /// What asking means here; `None` = no approver would be asked.
+    /// How the question would be handled; `None` if no question would be asked.
     pub asking: Option<ApprovalRoute>,
 }
 
-/// What asking means for a call.
+/// How a question about a call is handled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalRoute {
-    /// What was approved before answers it.
+    /// An earlier approval answers it.
     Granted,
     /// The approver is asked, and the call waits for the answer.
     Asked,
@@ -50,7 +53,7 @@ pub enum ApprovalRoute {
 }
 
 impl ApprovalRoute {
-    /// In words for people.
+    /// Describes the route for people.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -58,17 +61,23 @@ impl ApprovalRoute {
             Self::Asked => "a person is asked",
             Self::NoApprover => "no person can be asked here, so it is denied",
             Self::Inbox => "it waits in the inbox",
-            Self::Background => "it is denied, and its question is kept in the inbox",
+            Self::Background => "it is denied, and its question is put into the inbox",
             Self::ExternalCaller => "callers from outside are not asked, so it is denied",
         }
     }
 }
 
-pub(crate) async fn run(engine: Arc<EngineInner>, batch: Batch) -> Vec<DryRunReport> {
+/// With `rules` in place of those in force, if there are any.
+pub(crate) async fn run(
+    engine: Arc<EngineInner>,
+    batch: Batch,
+    rules: Option<RuleSet>,
+) -> Vec<DryRunReport> {
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let Batch { origin, context, view, calls, .. } = batch;
     let owner = ScopeOwner { origin, context, view, run };
-    let scope = BatchScope::new(&engine, owner, calls.len(), ScopeOptions::default());
+    let options = ScopeOptions { rules, ..ScopeOptions::default() };
+    let scope = BatchScope::new(&engine, owner, calls.len(), options);
     let mut reports = Vec::with_capacity(calls.len());
     for call in calls {
         reports.push(dry_run_call(CallState::for_dry_run(Arc::clone(&scope), call)).await);

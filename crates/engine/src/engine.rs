@@ -1,4 +1,5 @@
-//! The public interface of the engine: the invoker, and what its owner asks and sets.
+//! The public interface of the engine: the invoker, and queries and settings for the embedding
+//! program.
 
 pub(crate) mod builder;
 
@@ -32,56 +33,64 @@ use crate::secrets::Sealing;
 use crate::settings::EngineSettings;
 use crate::switches::SwitchTarget;
 
-/// The registry and the pipeline. Cheap to clone: clones are the same engine.
+/// The registry and the pipeline. Cloning is cheap; clones share one engine.
 #[derive(Clone)]
 pub struct Engine {
     inner: Arc<EngineInner>,
 }
 
 impl Engine {
-    /// Sets an engine up.
+    /// Creates a builder.
     #[must_use]
     pub fn builder() -> EngineBuilder {
         EngineBuilder::default()
     }
 
-    /// The registry: views, switches, sources.
+    /// Returns the registry: views, switches, sources.
     #[must_use]
     pub fn catalog(&self) -> &dyn Catalog {
         &*self.inner.registry
     }
 
-    /// The registry, to be kept.
+    /// Returns an owned handle of the registry.
     #[must_use]
     pub fn shared_catalog(&self) -> Arc<dyn Catalog> {
         Arc::clone(&self.inner.registry) as Arc<dyn Catalog>
     }
 
-    /// Says what an open run has used, without keeping the engine alive: for tools, which the
-    /// engine holds.
+    /// Returns a function that reports the usage of an open run. It holds a weak reference, so that
+    /// tools, which the engine owns, do not keep the engine alive.
     #[must_use]
     pub fn usage_of_runs(&self) -> Arc<dyn Fn(RunId) -> Option<RunUsage> + Send + Sync> {
         let inner = Arc::downgrade(&self.inner);
         Arc::new(move |run| Some(inner.upgrade()?.runs.get(run)?.budget.usage()))
     }
 
-    /// Looks up the taint labels of runs that are open here. The engine is referenced weakly.
+    /// Returns a lookup of the taint labels of runs that are open in this process. It holds a weak
+    /// reference to the engine.
     #[must_use]
     pub fn labels_of_runs(&self) -> Arc<dyn Fn(RunId) -> Option<Labels> + Send + Sync> {
         let inner = Arc::downgrade(&self.inner);
         Arc::new(move |run| Some(Labels::clone(&inner.upgrade()?.runs.get(run)?.labels())))
     }
 
-    /// The definition of a tool, whether it is switched on or not, by name or alias.
+    /// Returns the definition of a tool by name or alias, whether it is switched on or not.
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {
         self.inner.registry.read().find_any_spelling(name).map(|tool| Arc::clone(tool.spec()))
     }
 
-    /// A tool as it is registered, whether it is switched on or not, by name or alias.
+    /// Returns a registered tool by name or alias, whether it is switched on or not.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<Entry> {
         self.inner.registry.read().find_any_spelling(name).map(|tool| tool.entry.clone())
+    }
+
+    /// The skills that are switched off. The engine itself has no skills; the library leaves these
+    /// out.
+    #[must_use]
+    pub fn skills_off(&self) -> std::collections::BTreeSet<String> {
+        self.inner.registry.read().switches.skills_off()
     }
 
     /// Whether tools are on at all: neither their switch nor the kill switch is against it.
@@ -90,11 +99,11 @@ impl Engine {
         self.inner.tools_enabled()
     }
 
-    /// Puts one switch into force, or with `None` its default; what is stored stays as it is. What
-    /// is above a tool leaves the tool's own switch alone.
+    /// Applies one switch, or its default for `None`, without changing the store. Switches above a
+    /// tool do not change the tool's own switch.
     ///
     /// # Errors
-    /// `validation_error` for a state that it cannot have; for a tool as
+    /// `validation_error` for a state that the switch cannot have; for a tool as
     /// [`Catalog::set_tool_state`].
     pub fn set_switch(
         &self,
@@ -116,12 +125,12 @@ impl Engine {
         }
     }
 
-    /// Makes the switches in force those that are stored now: including changes by other processes.
-    /// Running calls see them at their next step. Whether anything is another than before; where
-    /// nothing is, or none are stored, this costs one look into the store at most.
+    /// Applies the switches that are stored now, including changes by other processes. Running
+    /// calls see them at their next step. Returns whether any switch changed; without a change, or
+    /// without stored switches, this costs at most one read of the store.
     ///
     /// # Errors
-    /// What the store says; then nothing is changed.
+    /// The error of the store; then nothing is changed.
     pub async fn refresh_switches(&self) -> Result<bool, StoreError> {
         match &self.inner.switch_cache {
             Some(stored) => stored.refresh(&self.inner.registry).await,
@@ -129,8 +138,8 @@ impl Engine {
         }
     }
 
-    /// Switches a group: off takes its tools out of every view, ask asks about every call of them.
-    /// Their own switches stay as they are.
+    /// Switches a group: `off` removes its tools from every view, `ask` requires an approval for
+    /// each of their calls. Their own switches stay unchanged.
     pub fn set_group_state(&self, group: &str, state: SwitchState) {
         self.inner.registry.switch(&SwitchTarget::Group(group.to_owned()), Some(state));
     }
@@ -145,21 +154,21 @@ impl Engine {
         self.inner.registry.switch(&SwitchTarget::Tier(tier), Some(enabled.into()));
     }
 
-    /// Switches a feature, the master of the tools it controls, on or off.
+    /// Switches a feature, and with it the tools that it controls, on or off.
     pub fn set_feature_enabled(&self, feature: &str, enabled: bool) {
         self.inner
             .registry
             .switch(&SwitchTarget::Feature(feature.to_owned()), Some(enabled.into()));
     }
 
-    /// Puts another policy into force, all of it at once: for every call that is received from now
-    /// on, in runs that are at work too. Every registered tool is set up by the new settings, every
-    /// view is made anew, secrets are added.
+    /// Applies another policy as a whole, for every call that is received from now on, also in open
+    /// runs. The new settings apply to every registered tool, every view is rebuilt, and secrets
+    /// are added.
     ///
-    /// A call is judged by the one policy that was in force when it was received, to its end, so
-    /// that what a person was asked and what ran follow from the same rules. Only what the new
-    /// policy denies, or what was switched off meanwhile, is refused right before a call runs that
-    /// has waited for a person or its turn.
+    /// A call is evaluated by the one policy that was in force when it was received, until its end,
+    /// so that the question to a person and the run follow from the same rules. A call that has
+    /// waited for a person or for a slot is refused right before it runs if the new policy denies
+    /// it or it was switched off meanwhile.
     pub fn reconfigure(&self, policy: Policy) {
         let inner = &self.inner;
         inner.secrets.add(policy.secrets.iter().map(String::as_str));
@@ -167,48 +176,48 @@ impl Engine {
         inner.registry.reconfigure(ActivePolicy::new(policy, &inner.gates, &inner.clock));
     }
 
-    /// The settings that calls begin under now.
+    /// Returns the settings that apply to new calls.
     #[must_use]
     pub fn settings(&self) -> EngineSettings {
         self.inner.registry.policy().settings.clone()
     }
 
-    /// Calls that are at work: from the record of their start until they have ended.
+    /// Returns the running calls: from the record of their start until they have ended.
     #[must_use]
     pub fn running_calls(&self) -> Vec<RunningCall> {
         self.inner.active_calls.running()
     }
 
-    /// Calls that were received and have not ended: those at work, and those that wait for a person
-    /// or their turn in this process.
+    /// Returns the number of calls that were received and have not ended: running calls, and calls
+    /// that wait for a person or a slot in this process.
     #[must_use]
     pub fn active_call_count(&self) -> u64 {
         self.inner.active_calls.count()
     }
 
     /// Stops one call in any stage: a tool that has not started does not start, a running one is
-    /// cancelled. Its outcome is `cancelled`, with the warning that it may have taken effect where
-    /// that is so. `false` = no such call is here.
+    /// cancelled. Its outcome is `cancelled`, with a warning if it may have taken effect. `false`
+    /// if this process has no such call.
     pub fn cancel_call(&self, call: CallId) -> bool {
         self.inner.active_calls.cancel(call)
     }
 
-    /// Stops the calls at work that are meant; their ids.
+    /// Stops the selected running calls and returns their ids.
     pub fn cancel_all(&self, is_meant: impl Fn(&RunningCall) -> bool) -> Vec<CallId> {
         self.inner.active_calls.cancel_all(is_meant)
     }
 
-    /// Gives the calls of an agent a preset of its own, in place of the engine's.
+    /// Sets a separate preset for the calls of an agent, in place of the engine's.
     pub fn set_agent_preset(&self, agent: &str, preset: Preset) {
         let mut own = self.inner.agent_presets.write().unwrap_or_else(PoisonError::into_inner);
         own.insert(agent.to_owned(), preset);
     }
 
-    /// Begins to work on calls, if it has not yet: its number in the call store. The first call
-    /// would do the same.
+    /// Claims the call store, unless already done, and returns the number of the claim. The first
+    /// call does the same.
     ///
     /// # Errors
-    /// What the store says.
+    /// The error of the store.
     pub async fn claim(&self) -> Result<u64, StoreError> {
         self.inner.claim().await
     }
@@ -218,7 +227,7 @@ impl Engine {
     /// [finishes](Self::finish) these; the others stay for an engine with their environment.
     ///
     /// # Errors
-    /// What the store says.
+    /// The error of the store.
     pub async fn recover(&self) -> Result<RecoveredWork, StoreError> {
         let inner = &self.inner;
         let recover = |epoch| inner.calls.recover(epoch, inner.clock.now_ms());
@@ -227,20 +236,20 @@ impl Engine {
         Ok(RecoveredWork { unknown, interrupted, batches })
     }
 
-    /// Stores, before a decision, that this engine carries the call of the question out. Until the
-    /// decision is stored it may survive only the death of this process. The caller ends the
-    /// promise with [`CallStore::finish_batch`].
+    /// Stores, before a decision, the promise that this engine runs the call of the question. Until
+    /// the decision is stored, the promise survives only the death of this process. The caller ends
+    /// the promise with [`CallStore::finish_batch`].
     ///
     /// # Errors
-    /// What the store says.
+    /// The error of the store.
     pub async fn promise(&self, waiting: &PendingApproval) -> Result<AcceptedBatch, StoreError> {
         promise::store(&self.inner, waiting).await
     }
 
-    /// The open promise to carry the call of a question out, of any process.
+    /// Returns the open promise of any process to run the call of a question.
     ///
     /// # Errors
-    /// What the store says.
+    /// The error of the store.
     pub async fn promised(
         &self,
         waiting: &PendingApproval,
@@ -248,26 +257,26 @@ impl Engine {
         promise::find(&self.inner, waiting).await
     }
 
-    /// Why a call that waits must not be approved here: this engine cannot carry it out, or has
-    /// another definition of its tool, which would void the approval. `None` = it may.
+    /// Returns why a waiting call must not be approved here: this engine cannot run it, or has
+    /// another definition of its tool, which would void the approval. `None` if it may be approved.
     #[must_use]
     pub fn decision_obstacle(&self, waiting: &PendingApproval) -> Option<String> {
         environment::decision_obstacle(&self.inner, waiting)
     }
 
-    /// Why this engine cannot carry out a call that waits for a decision: it was asked in another
-    /// environment, or its tool is not here. `None` = it can.
+    /// Returns why this engine cannot run a call that waits for a decision: the call belongs to
+    /// another environment, or the tool is missing. `None` if the engine can run it.
     #[must_use]
     pub fn obstacle(&self, waiting: &PendingApproval) -> Option<String> {
         environment::obstacle(&self.inner, waiting)
     }
 
-    /// Does something with the call store under this engine's number in it. Where another process
-    /// has taken the claim over, because its lease ran out while the process was paused, nothing
-    /// was done, and it is done again under a new number.
+    /// Runs an operation on the call store under this engine's claim. If another process has taken
+    /// the claim over, because its lease expired while this process was paused, the operation has
+    /// had no effect and is repeated under a new claim.
     ///
     /// # Errors
-    /// What the store says.
+    /// The error of the store.
     pub async fn under_claim<T, F>(&self, act: impl Fn(u64) -> F + Send) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>> + Send,
@@ -275,10 +284,10 @@ impl Engine {
         self.inner.under_claim(act).await
     }
 
-    /// Ends the claim on the call store, when nothing runs any more.
+    /// Ends the claim on the call store, once nothing runs any more.
     ///
     /// # Errors
-    /// What the store says.
+    /// The error of the store.
     pub async fn release(&self) -> Result<(), StoreError> {
         match self.inner.epoch.swap(0, Ordering::AcqRel) {
             0 => Ok(()),
@@ -286,9 +295,9 @@ impl Engine {
         }
     }
 
-    /// Accepts a batch and answers at once: from here on each of its calls gets its one outcome,
-    /// after a restart too. The ids of its calls are those to look for; under a key that was used
-    /// before, those of the first batch.
+    /// Accepts a batch and returns at once: from then on each of its calls gets its one outcome,
+    /// even after a restart. Returns the ids of its calls, or those of the first batch if the key
+    /// was used before.
     ///
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
@@ -296,8 +305,7 @@ impl Engine {
         batch_idempotency::submit(&self.inner, batch, key).await
     }
 
-    /// Runs a batch once for each key: a repeated request gets the same answers, and nothing runs
-    /// twice.
+    /// Runs a batch once per key: a repeated request gets the same answers, and no call runs twice.
     ///
     /// # Errors
     /// [`SubmitError`]; then nothing runs.
@@ -305,11 +313,11 @@ impl Engine {
         batch_idempotency::invoke_once(&self.inner, batch, key).await
     }
 
-    /// The same, and says what was accepted before it has run: from then on each of its calls gets
-    /// its one outcome, after a restart too.
+    /// Works like [`invoke_once`](Self::invoke_once), and reports the accepted batch before it
+    /// runs: from then on each of its calls gets its one outcome, even after a restart.
     ///
     /// # Errors
-    /// As [`invoke_once`](Self::invoke_once); where nothing was told, nothing runs.
+    /// As [`invoke_once`](Self::invoke_once); if no acceptance was reported, nothing runs.
     pub async fn accept_once(
         &self,
         batch: Batch,
@@ -319,62 +327,71 @@ impl Engine {
         batch_idempotency::accept_once(&self.inner, batch, key, told).await
     }
 
-    /// What would become of these calls: through the same stages as a real call, up to policy.
-    /// Nothing runs, no approver is asked, no observer is notified, and nothing is recorded. Guards
-    /// are asked; the repeat guard and the budget are not.
+    /// Runs the calls through the same stages as real calls, up to policy, and reports the result.
+    /// No tool runs, no approver is asked, no observer is notified, and nothing is recorded. Guard
+    /// hooks are called; the repeat guard and the budget are skipped.
     pub async fn dry_run(&self, batch: Batch) -> Vec<DryRunReport> {
-        dry_run::run(Arc::clone(&self.inner), batch).await
+        dry_run::run(Arc::clone(&self.inner), batch, None).await
     }
 
-    /// Goes on with a batch that [`Engine::recover`] took over, and waits for its answers.
+    /// The same with these rules in place of those in force.
+    pub async fn dry_run_with_rules(
+        &self,
+        batch: Batch,
+        rules: crate::rules::RuleSet,
+    ) -> Vec<DryRunReport> {
+        dry_run::run(Arc::clone(&self.inner), batch, Some(rules)).await
+    }
+
+    /// Continues a batch that [`Engine::recover`] took over, and waits for its answers.
     pub async fn finish(&self, batch: AcceptedBatch) -> Vec<Answer> {
         batch_idempotency::finish(&self.inner, batch).await
     }
 
-    /// The secrets that are known by now, and what seals what holds one.
+    /// Returns the known secrets and the sealer for texts that contain one.
     #[must_use]
     pub fn sealing(&self) -> &Sealing {
         &self.inner.sealing
     }
 
-    /// The remembered approvals.
+    /// Returns the store of remembered approvals.
     #[must_use]
     pub fn grants(&self) -> &dyn GrantStore {
         &*self.inner.grants
     }
 
-    /// The questions to people.
+    /// Returns the store of questions to people.
     #[must_use]
     pub fn approvals(&self) -> &dyn ApprovalStore {
         &*self.inner.approvals
     }
 
-    /// The recorded calls.
+    /// Returns the store of recorded calls.
     #[must_use]
     pub fn calls(&self) -> &dyn CallStore {
         &*self.inner.calls
     }
 
-    /// The stored results.
+    /// Returns the store of large results.
     #[must_use]
     pub fn artifacts(&self) -> &Arc<dyn ArtifactStore> {
         &self.inner.artifacts
     }
 
-    /// Calls that were received since the start.
+    /// Returns the number of calls that were received since the start.
     #[must_use]
     pub fn received(&self) -> u64 {
         self.inner.received.load(Ordering::Relaxed)
     }
 
-    /// Waits until observers were told of everything so far; the number of events that were dropped
-    /// because they were too slow.
+    /// Waits until observers have received all events so far, and returns the number of events that
+    /// were dropped because observers were too slow.
     pub async fn flush_observers(&self) -> u64 {
         self.inner.observers.flush().await;
         self.inner.observers.dropped_events()
     }
 
-    /// Events that were dropped because observers were too slow.
+    /// Returns the number of events that were dropped because observers were too slow.
     #[must_use]
     pub fn dropped_events(&self) -> u64 {
         self.inner.observers.dropped_events()

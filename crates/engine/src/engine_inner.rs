@@ -1,4 +1,4 @@
-//! What all calls of an engine share.
+//! State shared by all calls of an engine.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,14 +40,14 @@ type ResumeCall = fn(
     bool,
 ) -> BoxFuture<'static, Result<Option<Answer>, DecideError>>;
 
-/// How the calls of a running call enter the pipeline again. Function pointers, set once by the
-/// builder: a stage would otherwise depend on the pipeline that lists it.
+/// Entry points for child calls of a running call. The builder sets these function pointers once;
+/// otherwise a stage would depend on the pipeline that lists it.
 pub(crate) struct Reentry {
     pub(crate) run: RunBatch,
     pub(crate) resume: ResumeCall,
 }
 
-/// What all calls share.
+/// State shared by all calls.
 pub(crate) struct EngineInner {
     pub(crate) registry: Arc<Registry>,
     pub(crate) runs: Runs,
@@ -56,7 +56,7 @@ pub(crate) struct EngineInner {
     pub(crate) parent_locks: ParentLocks,
     /// Every call that was received and has not ended.
     pub(crate) active_calls: CallTable,
-    /// Gates of the host, which every policy has.
+    /// Gates of the host, which are part of every policy.
     pub(crate) gates: Vec<Arc<dyn Gate>>,
     pub(crate) kill_switch: Option<Arc<dyn KillSwitch>>,
     pub(crate) switch_cache: Option<SwitchCache>,
@@ -69,13 +69,13 @@ pub(crate) struct EngineInner {
     pub(crate) streams: Arc<ArtifactStreams>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) shutdown: CancellationToken,
-    /// What another process needs to go on with a call that waits here.
+    /// Data that another process needs to resume a call that waits in this one.
     pub(crate) setup: serde_json::Value,
-    /// Identity of the environment that calls are asked in, stored with them.
+    /// Identity of the environment of calls, stored with them.
     pub(crate) environment: String,
-    /// Batches that were accepted under a key and are at work here.
+    /// Running batches of this process that were accepted under a key.
     pub(crate) active_batches: ActiveBatches,
-    /// Presets of agents that have one of their own.
+    /// Separate presets of agents.
     pub(crate) agent_presets: RwLock<HashMap<String, Preset>>,
     /// Values that are masked in every result.
     pub(crate) secrets: Secrets,
@@ -92,8 +92,8 @@ impl EngineInner {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Begins to work on calls, if it has not yet; where evidence is kept, what others that are
-    /// gone left open is dealt with first.
+    /// Claims the call store, unless already done. If the store records details, work left open by
+    /// dead processes is recovered first.
     pub(crate) async fn claim(&self) -> Result<u64, StoreError> {
         if self.epoch() > 0 {
             return Ok(self.epoch());
@@ -104,7 +104,7 @@ impl EngineInner {
             if self.calls.keeps_details()
                 && let Err(error) = self.calls.recover(epoch, self.clock.now_ms()).await
             {
-                // Claimed again by the next call; this one must not stay behind.
+                // The next call claims again; this claim must not remain.
                 let _ = self.calls.release(epoch).await;
                 return Err(error);
             }
@@ -113,8 +113,8 @@ impl EngineInner {
         Ok(self.epoch())
     }
 
-    /// Does something under the claim. If another process has taken the claim over, nothing was
-    /// done, and it is repeated under a new claim.
+    /// Runs an operation under the claim. If another process has taken the claim over, the
+    /// operation has had no effect and is repeated under a new claim.
     pub(crate) async fn under_claim<T, F>(
         &self,
         act: impl Fn(u64) -> F + Send,
@@ -132,7 +132,7 @@ impl EngineInner {
         }
     }
 
-    /// The secrets, and what seals what holds one.
+    /// Returns the secrets and the sealer for texts that contain one.
     pub(crate) fn sealing(&self) -> &Sealing {
         &self.sealing
     }
@@ -143,18 +143,18 @@ impl EngineInner {
             grants: &*self.grants,
             clock: &*self.clock,
             sealing: &self.sealing,
-            // An edit that reaches the engine itself comes from the terminal of its user.
+            // An edit that reaches the engine directly comes from the terminal of its user.
             secret_access: SecretAccess::MayRead,
         }
     }
 
-    /// Another process took the claim over, because its lease was not renewed in time: the next
-    /// call makes a new claim.
+    /// Drops a claim that another process took over because its lease was not renewed in time. The
+    /// next call creates a new claim.
     pub(crate) fn lost_claim(&self, epoch: u64) {
         let _ = self.epoch.compare_exchange(epoch, 0, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// The preset that calls of this agent are judged by, under these settings.
+    /// Returns the preset for calls of this agent, under these settings.
     pub(crate) fn preset_of(&self, agent: &str, settings: &EngineSettings) -> Preset {
         if agent.is_empty() {
             return settings.preset;
@@ -170,7 +170,7 @@ impl EngineInner {
             && !self.kill_switch.as_ref().is_some_and(|kill_switch| kill_switch.is_engaged())
     }
 
-    /// The error of a call that came while every tool was stopped.
+    /// Returns the error for a call that was received while every tool was stopped.
     pub(crate) fn tools_disabled(&self) -> ToolError {
         let text = match self.kill_switch.as_ref().and_then(|kill_switch| kill_switch.reason()) {
             Some(reason) => format!("Tools are disabled. {reason}"),
@@ -181,7 +181,7 @@ impl EngineInner {
             .with_obstacle(Obstacle::Excluded { reason: Exclusion::KillSwitch })
     }
 
-    /// Reads the stored switches, where what is known of them is too old to start a call on.
+    /// Reads the stored switches if the cached ones are too old to start a call.
     pub(crate) async fn refresh_stale_switches(&self) -> Result<(), StoreError> {
         match &self.switch_cache {
             Some(stored) => stored.refresh_if_stale(&self.registry).await,

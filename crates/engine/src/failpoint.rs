@@ -1,9 +1,9 @@
-//! Places where a test can end the process: what is left behind there is what a crash leaves behind
-//! (reliability 3, K1 to K9).
+//! Failpoints, at which a test can end the process to leave the same state as a crash (reliability
+//! 3, K1 to K9).
 //!
-//! Without the feature `failpoints` a place is nothing at all.
+//! Without the feature `failpoints` a failpoint compiles to nothing.
 
-/// A place with a name.
+/// Marks a named failpoint.
 #[inline]
 pub(crate) fn hit(name: &'static str) {
     #[cfg(feature = "failpoints")]

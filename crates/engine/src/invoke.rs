@@ -10,7 +10,7 @@ use crate::child_calls::parent::ParentContext;
 use crate::engine_inner::EngineInner;
 use crate::resume::interrupted_calls;
 
-/// Runs a batch; `parent` = the running call that makes these calls.
+/// Runs a batch; `parent` is the running call that makes these calls.
 pub(crate) async fn run(
     engine: Arc<EngineInner>,
     batch: Batch,

@@ -1,5 +1,5 @@
-//! Outcomes that the store could not take in time. They are offered again while this process lives:
-//! their calls would otherwise stay open as long as it does.
+//! Outcomes that the store could not record in time. The engine retries them during the lifetime of
+//! this process; otherwise their calls would stay open that long.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -9,13 +9,13 @@ use toolcrib_core::{Settlement, StoreError};
 
 use crate::engine_inner::EngineInner;
 
-/// Outcomes that wait at once. Further ones are left to the recovery after this process, which ends
-/// their calls as unknown.
+/// Maximum number of waiting outcomes. Further ones are left to the recovery after this process
+/// ends, which ends their calls as unknown.
 const MAX_WAITING: usize = 1_000;
 /// First and longest pause between two attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
 
-/// The places of waiting outcomes.
+/// Slots for waiting outcomes.
 pub(crate) struct LateRecords {
     places: Arc<Semaphore>,
 }
@@ -26,8 +26,8 @@ impl Default for LateRecords {
     }
 }
 
-/// Offers the outcome again, until the store records or refuses it. It is refused if the commit
-/// that seemed to fail was done, or if another process has ended the call.
+/// Retries the write of an outcome until the store records or refuses it. The store refuses it if
+/// the seemingly failed commit took effect, or if another process has ended the call.
 pub(crate) fn record_later(engine: &Arc<EngineInner>, settlement: Settlement) {
     let Ok(place) = Arc::clone(&engine.late_records.places).try_acquire_owned() else { return };
     let engine = Arc::downgrade(engine);

@@ -2,19 +2,19 @@
 //!
 //! The fifteen stages are the files of `stage/`, in the order that `pipeline.rs` lists them:
 //! receive, switch, resolve, decode, repeat, guard, assess, gates, budget, approve, admit, intent,
-//! run, shape, settle. How far a call has come is a type (`stage/phase.rs`), so that no other order
+//! run, shape, settle. The progress of a call is a type (`stage/phase.rs`), so that no other order
 //! compiles. `invoke.rs` is the entry for every batch; `resume/` continues calls after a decision
 //! or an interruption.
 //!
 //! Invariants, each with its tests in `tests/it/invariants.rs`
 //! 1. One outcome per call in every case: refused, cancelled, crashed, dropped.
-//! 2. Nothing runs without an intent record, except what only reads while the disk is full.
-//! 3. The arguments that were approved are the arguments that run.
+//! 2. No call runs without an intent record, except calls that only read while the disk is full.
+//! 3. A call runs with exactly the approved arguments.
 //! 4. An error in policy denies; an error in observation never blocks.
 //! 5. Calls made by a script pass the same stages with their parent's budget.
 //!
-//! Absent on purpose: providers, MCP, HTTP, a terminal, a database. Stores are traits of `core`;
-//! the in-memory forms are here.
+//! Intentionally absent: providers, MCP, HTTP, a terminal, a database. Stores are traits of `core`;
+//! this crate contains the in-memory implementations.
 
 mod active_batches;
 mod active_calls;

@@ -1,4 +1,4 @@
-//! Tells observers what happens, beside the calls and never in their way.
+//! Delivers events to observers in the background, without blocking calls.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -50,7 +50,7 @@ impl Observers {
         })
     }
 
-    /// Waits until everything told so far was delivered.
+    /// Waits until all events so far are delivered.
     pub(crate) async fn flush(&self) {
         let Some(queue) = self.queue.get() else { return };
         let (done, waiting) = oneshot::channel();
@@ -59,13 +59,13 @@ impl Observers {
         }
     }
 
-    /// Events that were dropped because the queue was full.
+    /// Returns the number of events that were dropped because the queue was full.
     pub(crate) fn dropped_events(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }
 
-/// An observer that breaks when it is asked wants nothing.
+/// Returns whether the observer wants the event; `false` if it panics when asked.
 fn wants(observer: &dyn Observer, kind: EventKind) -> bool {
     catch_unwind(AssertUnwindSafe(|| observer.wants(kind))).unwrap_or(false)
 }

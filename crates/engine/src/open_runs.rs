@@ -25,13 +25,13 @@ impl Run {
         self.repeats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was read so far.
+    /// Returns the labels raised so far.
     pub(crate) fn labels(&self) -> Arc<Labels> {
         Arc::clone(&self.labels.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Something was read. What a child run has read goes back to its parents as a result, so they
-    /// have read it too. `true` = this run had not the label before.
+    /// Raises a label in this run and its parents: text that a child run has read returns to its
+    /// parents as a result. `true` if the label is new to this run.
     pub(crate) fn raise(&self, label: Label, by: &LabelSource) -> bool {
         let mut labels = self.labels.lock().unwrap_or_else(PoisonError::into_inner);
         let is_new = labels.get(label).is_none();

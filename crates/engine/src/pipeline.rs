@@ -1,5 +1,5 @@
-//! The ordered list of stages. No logic of its own: each stage is a file of its name in `stage/`,
-//! and takes the phase that the stage before it returned (`stage/phase.rs`).
+//! The ordered list of stages, without further logic: each stage is a file of its name in `stage/`,
+//! and takes the phase that the previous stage returned (`stage/phase.rs`).
 
 use toolcrib_core::{Answer, Stage, ToolError};
 
@@ -10,7 +10,7 @@ use crate::stage::phase::{Budgeted, Decoded, Guarded, Ruled, Shaped, Unrepeated}
 use crate::stage::repeat::RepeatVerdict;
 use crate::stage::step::StageExit;
 
-/// Stages 0 to 3: what is asked for.
+/// Runs stages 0 to 3, which determine the requested tool and arguments.
 pub(crate) fn prepare(call: &mut CallState) -> Result<Decoded, StageExit> {
     let step = stage::receive::run(call);
     let received = call.record(Stage::Receive, step)?;
@@ -22,14 +22,14 @@ pub(crate) fn prepare(call: &mut CallState) -> Result<Decoded, StageExit> {
     call.record(Stage::Decode, step)
 }
 
-/// Stage 4 alone, for a call that was refused before it: it counts in its batch, and repeats like
-/// any other.
+/// Runs stage 4 alone, for a call that was refused before it: the call counts in its batch and as a
+/// repetition like any other.
 pub(crate) fn check_repeat(call: &mut CallState, batch: &RepeatVerdict) -> Result<(), StageExit> {
     let step = stage::repeat::check(call, batch);
     call.record(Stage::Repeat, step)
 }
 
-/// Stages 4 to 8: whether it may run.
+/// Runs stages 4 to 8, which decide whether the call may run.
 pub(crate) async fn authorize(
     call: &mut CallState,
     decoded: Decoded,
@@ -44,7 +44,7 @@ pub(crate) async fn authorize(
     call.record(Stage::Budget, step)
 }
 
-/// Stages 6 and 7: what it means, and what policy says.
+/// Runs stages 6 and 7: assessment and policy.
 fn evaluate(call: &mut CallState, guarded: Guarded) -> Result<Ruled, StageExit> {
     let step = stage::assess::run(call, guarded);
     let assessed = call.record(Stage::Assess, step)?;
@@ -52,7 +52,7 @@ fn evaluate(call: &mut CallState, guarded: Guarded) -> Result<Ruled, StageExit> 
     call.record(Stage::Gates, step)
 }
 
-/// Stages 0 to 7 of a call that is not made: it repeats nothing and uses no budget.
+/// Runs stages 0 to 7 of a dry run, which counts as no repetition and uses no budget.
 pub(crate) async fn dry_run(call: &mut CallState) -> Result<Ruled, StageExit> {
     let decoded = prepare(call)?;
     let step = stage::guard::run(call, Unrepeated::in_dry_run(decoded)).await;
@@ -60,7 +60,8 @@ pub(crate) async fn dry_run(call: &mut CallState) -> Result<Ruled, StageExit> {
     evaluate(call, guarded)
 }
 
-/// Stages 9 to 13: asking, waiting for its turn, running, and making the result fit for a model.
+/// Runs stages 9 to 13: approval, admission, intent record, execution, and shaping the result for a
+/// model.
 pub(crate) async fn execute(call: &mut CallState, budgeted: Budgeted) -> Result<Shaped, StageExit> {
     let step = stage::approve::run(call, budgeted).await;
     let approved = call.record(Stage::Approve, step)?;
@@ -74,7 +75,8 @@ pub(crate) async fn execute(call: &mut CallState, budgeted: Budgeted) -> Result<
     call.record(Stage::Shape, step)
 }
 
-/// Stage 14: the one outcome; or the answer that the call waits for a person.
+/// Runs stage 14, which records the one outcome; a suspended call gets the answer that it waits for
+/// a person.
 pub(crate) async fn finish(mut call: Box<CallState>, end: Result<Shaped, StageExit>) -> Answer {
     let result = match end {
         Ok(shaped) => Ok(shaped.into_result()),
@@ -86,7 +88,7 @@ pub(crate) async fn finish(mut call: Box<CallState>, end: Result<Shaped, StageEx
             return Answer::Suspended(request);
         }
         Err(StageExit::AnsweredElsewhere(answer)) => {
-            // Nothing ran here, and the record of the call belongs to another process.
+            // No tool ran here, and the record of the call belongs to another process.
             call.mark_answered();
             return *answer;
         }

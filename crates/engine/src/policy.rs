@@ -1,4 +1,5 @@
-//! Policy: everything that says what may run and how. It is changed as a whole, while calls run.
+//! Policy: all settings that decide which calls may run and how. It is replaced as a whole while
+//! calls run.
 
 use std::sync::Arc;
 
@@ -10,7 +11,7 @@ use crate::gate::{
 use crate::rules::RuleSet;
 use crate::settings::EngineSettings;
 
-/// Everything of an engine that can be changed while it works, see [`crate::Engine::reconfigure`].
+/// The settings of an engine that can be changed while it runs, see [`crate::Engine::reconfigure`].
 #[derive(Clone)]
 pub struct Policy {
     /// Preset, per-tool overrides and limits.
@@ -21,13 +22,14 @@ pub struct Policy {
     pub permissions: Arc<dyn Permissions>,
     /// The guard hooks, in their order.
     pub guards: Vec<Arc<dyn Guard>>,
-    /// Values that are masked everywhere. Those of a policy before stay masked: they are in what
-    /// was read with it.
+    /// Values that are masked everywhere. Those of earlier policies stay masked: earlier results
+    /// may contain them.
     pub secrets: Vec<String>,
 }
 
 impl Default for Policy {
-    /// Default settings, no rules, every permission, no guards, no secrets.
+    /// Creates a policy with default settings, no rules, every permission, no guards and no
+    /// secrets.
     fn default() -> Self {
         Self {
             settings: EngineSettings::default(),
@@ -39,7 +41,7 @@ impl Default for Policy {
     }
 }
 
-/// A policy at work. A call holds one of them from stage 0 to its end.
+/// A policy in use. Each call refers to one from stage 0 to its end.
 pub(crate) struct ActivePolicy {
     pub(crate) settings: EngineSettings,
     pub(crate) rules: RuleSet,
@@ -48,7 +50,8 @@ pub(crate) struct ActivePolicy {
 }
 
 impl ActivePolicy {
-    /// The policy with the gates of permissions, rules and taint, and after them those of the host.
+    /// Creates the policy with the gates of permissions, rules and taint, followed by those of the
+    /// host.
     pub(crate) fn new(policy: Policy, host: &[Arc<dyn Gate>], clock: &Arc<dyn Clock>) -> Arc<Self> {
         let Policy { settings, rules, permissions, guards, secrets: _ } = policy;
         let own: [Arc<dyn Gate>; 5] = [
@@ -59,6 +62,17 @@ impl ActivePolicy {
             Arc::new(TaintGate::new(&settings.tools)),
         ];
         let gates = own.into_iter().chain(host.iter().cloned()).collect();
+        Arc::new(Self { settings, rules, gates, guards })
+    }
+
+    /// The same policy with other rules.
+    pub(crate) fn with_rules(&self, rules: RuleSet, clock: &Arc<dyn Clock>) -> Arc<Self> {
+        let own: Arc<dyn Gate> = Arc::new(RulesGate::new(rules.clone(), Arc::clone(clock)));
+        let is_own =
+            |gate: &Arc<dyn Gate>| gate.decider() == own.decider() && gate.name() == own.name();
+        let swapped = |gate: &Arc<dyn Gate>| Arc::clone(if is_own(gate) { &own } else { gate });
+        let gates = self.gates.iter().map(swapped).collect();
+        let (settings, guards) = (self.settings.clone(), self.guards.clone());
         Arc::new(Self { settings, rules, gates, guards })
     }
 }

@@ -1,4 +1,4 @@
-//! A tool as it is registered: its definition, and the settings that apply to it.
+//! A registered tool: its definition and the settings that apply to it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -24,13 +24,14 @@ pub(crate) struct RegisteredTool {
     pub(crate) attempts: u32,
     /// Wait before the second attempt.
     pub(crate) backoff: Duration,
-    /// On or off by the owner's settings; a switch that a person sets later wins.
+    /// Enabled or disabled by the owner's settings; a switch that a person sets later has
+    /// precedence.
     pub(crate) enabled: Option<bool>,
-    /// Whether no switch turns it on.
+    /// Whether no switch can enable it.
     pub(crate) off_for_good: bool,
-    /// Whether its definition comes from elsewhere, see [`toolcrib_core::Source::is_remote`].
+    /// Whether its definition comes from a remote source, see [`toolcrib_core::Source::is_remote`].
     pub(crate) remote: bool,
-    /// What the owner says about asking.
+    /// The owner's setting `ask`.
     pub(crate) ask: Option<bool>,
     pub(crate) limit: Option<Arc<Semaphore>>,
     pub(crate) source_limit: Option<Arc<Semaphore>>,
@@ -43,8 +44,8 @@ impl RegisteredTool {
         self.entry.spec()
     }
 
-    /// Applies the settings. `before` are the previous ones: where the limit is the same, its
-    /// semaphore stays, so that running calls still count.
+    /// Applies the settings. `before` is the previous settings: if the limit is unchanged, the
+    /// semaphore is reused, so that running calls still count.
     pub(crate) fn follow(
         &mut self,
         now: &EngineSettings,
@@ -72,17 +73,17 @@ impl RegisteredTool {
         }
     }
 
-    /// Hash of the definition, computed when something is first bound to it.
+    /// Returns the hash of the definition, computed on first use.
     pub(crate) fn definition_hash(&self) -> &str {
         self.definition_hash.get_or_init(|| self.spec().definition_hash())
     }
 }
 
-/// No call of any tool runs longer.
+/// Maximum duration of a call of any tool.
 const MAX_TOOL_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
-/// Configured values that are masked everywhere: all but those of a key that the tool declares as
-/// not secret.
+/// Returns the configured values that are masked everywhere: all except those of keys that the tool
+/// declares as not secret.
 fn secrets_of<'a>(
     spec: &'a ToolSpec,
     config: &'a HashMap<String, String>,
@@ -91,7 +92,7 @@ fn secrets_of<'a>(
     config.iter().filter(move |(name, _)| !is_open(name)).map(|(_, value)| value.as_str())
 }
 
-/// At least one call at once, or nothing would ever run.
+/// Creates a semaphore for at least one call, because with none the tool could never run.
 pub(crate) fn semaphore(calls: usize) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(calls.clamp(1, Semaphore::MAX_PERMITS)))
 }

@@ -1,5 +1,4 @@
-//! The registry: sources that load and unload, unique names, switches, and the views that callers
-//! get.
+//! The registry: sources that load and unload, unique names, switches, and the views of callers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -23,19 +22,19 @@ use crate::switches::{SwitchTarget, Switches};
 use crate::tool_names::names;
 use crate::view::{self, ResolvedView};
 
-/// Several of them can stand side by side; nothing here is global.
+/// The registry of an engine. Several can exist at the same time; there is no global state.
 pub(crate) struct Registry {
     pub(crate) state: RwLock<RegistryState>,
     tools_enabled: AtomicBool,
     generation: AtomicU64,
     views: RwLock<HashMap<ViewRequest, Arc<ResolvedView>, foldhash::fast::RandomState>>,
-    /// The view of callers without limits, which most are.
+    /// The view of callers without limits, which is the common case.
     widest: ArcSwapOption<ResolvedView>,
-    /// Learns the configured values that a definition calls secret.
+    /// Receives the configured values that definitions declare as secret.
     secrets: Secrets,
 }
 
-/// Views that are kept before the cache starts again.
+/// Maximum number of cached views; a full cache is cleared.
 const CACHED_VIEWS: usize = 256;
 
 impl Registry {
@@ -51,13 +50,12 @@ impl Registry {
         }
     }
 
-    /// The policy that calls begin under now.
+    /// Returns the policy that applies to new calls.
     pub(crate) fn policy(&self) -> Arc<ActivePolicy> {
         Arc::clone(&self.read().policy)
     }
 
-    /// Puts another policy into force, with every tool set up as it says. Calls at work keep the
-    /// tools that they began with.
+    /// Applies another policy to every tool. Running calls keep the tools that they started with.
     pub(crate) fn reconfigure(&self, policy: Arc<ActivePolicy>) {
         self.update(|state| {
             for (_, tools) in &mut state.sources {
@@ -67,7 +65,7 @@ impl Registry {
         });
     }
 
-    /// Sets the tools of one source up anew.
+    /// Applies the settings to the tools of one source again.
     fn follow(
         &self,
         tools: &mut [Arc<RegisteredTool>],
@@ -86,13 +84,12 @@ impl Registry {
         }
     }
 
-    /// Sets a switch, or takes its setting back.
+    /// Sets a switch, or removes its setting.
     pub(crate) fn switch(&self, switched: &SwitchTarget, state: Option<SwitchState>) {
         self.update(|all| all.switches.set(switched, state));
     }
 
-    /// Makes these the switches, in place of all that were set before; whether anything is another
-    /// than before.
+    /// Replaces all switches by these; returns whether any switch changed.
     pub(crate) fn replace_switches(&self, switches: Switches) -> bool {
         if self.read().switches == switches {
             return false;
@@ -112,7 +109,7 @@ impl Registry {
         self.state.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes something; every view is made anew afterwards.
+    /// Changes the state and invalidates every view.
     pub(crate) fn update<T>(&self, change: impl FnOnce(&mut RegistryState) -> T) -> T {
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let result = change(&mut state);
@@ -123,7 +120,7 @@ impl Registry {
         result
     }
 
-    /// The caller's tools, from the cache where nothing changed.
+    /// Returns the caller's tools, from the cache if nothing changed.
     pub(crate) fn resolve_view(&self, request: &ViewRequest) -> Arc<ResolvedView> {
         let widest = request.is_default();
         if widest && let Some(seen) = self.widest.load_full() {
@@ -132,7 +129,7 @@ impl Registry {
         if let Some(seen) = self.views.read().unwrap_or_else(PoisonError::into_inner).get(request) {
             return Arc::clone(seen);
         }
-        // The state stays locked until the view is cached, so that no change slips in between.
+        // The state stays locked until the view is cached, so that no change can occur in between.
         let state = self.read();
         let seen = Arc::new(view::resolve(&state, request, self.generation()));
         let mut views = self.views.write().unwrap_or_else(PoisonError::into_inner);
@@ -146,8 +143,8 @@ impl Registry {
         seen
     }
 
-    /// The entries of a source, checked. What is wrong with a tool fails its source, unless that is
-    /// remote: then it is a row.
+    /// Checks the entries of a source. A problem with a tool fails its source, unless the source is
+    /// remote: then the tool is listed with the problem.
     fn prepare(
         &self,
         source: &Arc<str>,
@@ -179,7 +176,7 @@ impl Registry {
         Ok(tools)
     }
 
-    /// A tool that is listed with what is wrong with it.
+    /// Returns the row of a tool that is listed with its problem.
     fn tool_info(
         &self,
         source: &Arc<str>,
@@ -192,7 +189,7 @@ impl Registry {
             .map_err(|what| refused(&name, source, &what))
     }
 
-    /// A tool with everything around it; the error is what is wrong with it.
+    /// Creates a registered tool from an entry; the error is the problem with the tool.
     fn registered(
         &self,
         source: &Arc<str>,
@@ -303,7 +300,7 @@ impl Catalog for Registry {
                 return Err(ToolError::new(
                     ErrorType::ToolDisabled,
                     format!(
-                        "{} is off for everybody: whoever runs this machine has switched it off, and no switch turns it on.",
+                        "{} is off for everyone: the operator of this machine has switched it off, and no switch turns it on.",
                         spec.name
                     ),
                 ));

@@ -1,4 +1,4 @@
-//! The state of the registry: what is loaded, what is switched, and the policy in force.
+//! The state of the registry: loaded sources, switches and the policy in force.
 
 use std::sync::Arc;
 
@@ -27,13 +27,13 @@ impl RegistryState {
         })
     }
 
-    /// The same by a remote spelling too.
+    /// Finds a tool by its name or by another spelling of a remote name.
     pub(crate) fn find_any_spelling(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.find(name).or_else(|| self.find(&remote_spelling(name)?))
     }
 
-    /// What a person says of the tool, or else the settings, or else the definition. A tool with a
-    /// master has no switch of its own.
+    /// Returns the state by the tool's switch, or else the settings, or else the definition. A tool
+    /// controlled by a feature has no switch.
     pub(crate) fn own_state(&self, tool: &RegisteredTool) -> SwitchState {
         let spec = tool.spec();
         if tool.off_for_good {
@@ -44,18 +44,18 @@ impl RegistryState {
             let set = tool.enabled.or_else(|| self.follows(spec));
             SwitchState::from(set.unwrap_or(spec.default_enabled))
         });
-        // A switch that is on does not take back what the settings ask about.
+        // A switch in state `on` does not override `ask` in the settings.
         if tool.ask == Some(true) { state.min(SwitchState::Ask) } else { state }
     }
 
-    /// Whether the tool that this one goes with is on; `None` if it goes with none that exists.
+    /// Returns whether the tool that this one follows is on; `None` if it follows no existing tool.
     fn follows(&self, spec: &ToolSpec) -> Option<bool> {
         let leader = self.find(spec.enabled_with.as_deref()?)?;
-        // A leader follows no other tool, so that this cannot go in circles.
+        // A followed tool does not follow another one itself, so this cannot recurse endlessly.
         leader.spec().enabled_with.is_none().then(|| self.is_on(leader))
     }
 
-    /// Whether the tool's own switch has it on.
+    /// Returns whether the tool is on by its own state.
     pub(crate) fn is_on(&self, tool: &RegisteredTool) -> bool {
         self.own_state(tool).is_on()
     }
@@ -67,7 +67,7 @@ impl RegistryState {
         }
     }
 
-    /// What holds for calls of a tool, with all that is above it.
+    /// Returns the effective state for calls of a tool, including everything above it.
     pub(crate) fn state_of(&self, tool: &RegisteredTool) -> SwitchState {
         if switched_off(self, tool).is_some() {
             return SwitchState::Off;
@@ -76,7 +76,7 @@ impl RegistryState {
         if self.asking_switch(tool).is_some() { own.min(SwitchState::Ask) } else { own }
     }
 
-    /// The switch that asks about every call of a tool, in words.
+    /// Describes the switch that asks about every call of a tool.
     pub(crate) fn asking_switch(&self, tool: &RegisteredTool) -> Option<String> {
         let spec = tool.spec();
         let own = self.switches.tool(spec).filter(|_| spec.controlled_by.is_none());
@@ -91,7 +91,7 @@ impl RegistryState {
     }
 }
 
-/// The switch above the tool's own that is off.
+/// Returns the switch above the tool's own that is off.
 pub(crate) fn switched_off(state: &RegistryState, tool: &RegisteredTool) -> Option<Exclusion> {
     let spec = tool.spec();
     if state.switches.is_source_off(&tool.source) {

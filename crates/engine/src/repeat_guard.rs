@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use toolcrib_core::defaults::{REPEAT_LIMIT, REPEAT_PERIOD};
 
-/// What repeats.
+/// The kind of repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Repeat {
     /// The same batch again.
@@ -20,7 +20,7 @@ pub(crate) enum Repeat {
 #[derive(Debug, Default)]
 pub(crate) struct RepeatGuard {
     batches: VecDeque<u64>,
-    /// The last failure and how often it came in a row.
+    /// The last failure and its number of consecutive occurrences.
     error: Option<LastError>,
 }
 
@@ -32,7 +32,7 @@ struct LastError {
 }
 
 impl RepeatGuard {
-    /// Looks at the next batch before it runs, and remembers it. `tools` are the hashes of the
+    /// Checks the next batch before it runs, and remembers it. `tools` are the hashes of the tool
     /// names in it.
     pub(crate) fn check(&mut self, batch: u64, tools: &[u64]) -> Option<Repeat> {
         self.batches.push_back(batch);
@@ -43,8 +43,8 @@ impl RepeatGuard {
             && last.times >= REPEAT_LIMIT
             && tools.contains(&last.tool)
         {
-            // One more try is allowed after the refusal, so that a model that has learned can go
-            // on.
+            // One more try is allowed after the refusal, so that a model that changed its approach
+            // can continue.
             self.error = None;
             return Some(Repeat::Error);
         }
@@ -53,7 +53,7 @@ impl RepeatGuard {
             .map(|period| if period == 1 { Repeat::Same } else { Repeat::Cycle(period) })
     }
 
-    /// Whether the last `REPEAT_LIMIT * period` batches are one pattern over and over.
+    /// Returns whether the last `REPEAT_LIMIT * period` batches repeat one pattern.
     fn repeats(&self, period: usize) -> bool {
         let needed = period * REPEAT_LIMIT;
         let Some(start) = self.batches.len().checked_sub(needed) else { return false };

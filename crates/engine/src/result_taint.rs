@@ -1,4 +1,4 @@
-//! What a run has read once a result is given to it: which labels that raises.
+//! Taint labels that a result raises in the run that receives it.
 
 use serde_json::Value;
 use toolcrib_core::{
@@ -8,25 +8,26 @@ use toolcrib_core::{
 
 use crate::open_runs::Run;
 
-/// One result, or the words of a failure, as it is given to a run.
+/// A result, or the text of a failure, as a run receives it.
 pub(crate) struct ResultTaint<'a> {
     pub(crate) call: CallId,
-    /// The name that is shown.
+    /// The displayed name.
     pub(crate) tool: &'a str,
-    /// The tool; `None` = it is gone, and the worst is assumed of its words.
+    /// The tool; `None` if it is no longer registered; the text of its failures then counts as
+    /// external.
     pub(crate) spec: Option<&'a ToolSpec>,
     pub(crate) effect: Effect,
     pub(crate) reach: Reach,
-    /// Whether its arguments hold references to stored results: then even a tool that only computes
-    /// may give back what it was given.
+    /// Whether its arguments contain references to stored results: then even a tool that only
+    /// computes may return their content.
     pub(crate) refers: bool,
-    /// Whether its code ran: what policy, a switch or a person refused has brought nothing.
+    /// Whether its code ran: a call refused by policy, a switch or a person has read nothing.
     pub(crate) ran: bool,
     pub(crate) result: Result<&'a ModelResult, &'a ToolError>,
 }
 
 impl<'a> ResultTaint<'a> {
-    /// An outcome that was stored before.
+    /// Creates the input from a stored outcome.
     pub(crate) fn from_stored(
         outcome: &'a Outcome,
         spec: Option<&'a ToolSpec>,
@@ -45,7 +46,8 @@ impl<'a> ResultTaint<'a> {
         }
     }
 
-    /// Raises what this raises, in the run and its parents; what is new to the run, in words.
+    /// Raises the labels of this result in the run and its parents, and describes those that are
+    /// new to the run.
     pub(crate) fn raise(&self, run: &Run) -> Option<String> {
         let mut new = Vec::new();
         for label in self.labels() {
@@ -66,8 +68,8 @@ impl<'a> ResultTaint<'a> {
         raised.into_iter().filter_map(|(label, is_raised)| is_raised.then_some(label))
     }
 
-    /// The origin of the text. A failure's text may have any origin: it repeats file names,
-    /// addresses and answers of servers.
+    /// Returns the origin of the text. The text of a failure may have any origin: it repeats file
+    /// names, addresses and answers of servers.
     fn trust(&self) -> Trust {
         match self.result {
             Ok(result) => result.trust,
@@ -75,8 +77,8 @@ impl<'a> ResultTaint<'a> {
         }
     }
 
-    /// Whether a secret of the person opened what these words tell of. What a tool says in its own
-    /// words, such as "sent", is no data.
+    /// Returns whether a secret of the person gave access to the data in this text. A tool's own
+    /// words, such as "sent", are not data.
     fn opens_secrets(&self) -> bool {
         let has_secrets = self.spec.is_some_and(|spec| spec.config.iter().any(|key| key.secret));
         has_secrets && self.trust() != Trust::Tool
@@ -89,7 +91,7 @@ impl<'a> ResultTaint<'a> {
                 let beside = !result.media.is_empty() || result.artifact.is_some();
                 structured || beside || !is_empty(&result.result)
             }
-            // The text about a stopped call is our own, and so is that of a request that was
+            // Toolcrib itself writes the text about a stopped call and about a request that was
             // refused before anything was read.
             Err(error) => {
                 self.ran && error.error_type != ErrorType::Cancelled && !error.read_nothing

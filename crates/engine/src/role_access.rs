@@ -1,5 +1,5 @@
-//! Which roles have which tools: `allow_TOOL_ROLE`, else `allow_TOOL`, else yes; and
-//! `allow_code_execution` above both.
+//! Access of roles to tools: `allow_TOOL_ROLE`, else `allow_TOOL`, else allowed;
+//! `allow_code_execution` overrides both.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,11 @@ use toolcrib_core::{Permission, ToolSpec};
 
 use crate::tool_names::names;
 
-/// Stands for every tool that runs code or programs.
+/// Name in flags for all tools that run code or programs.
 const CODE_EXECUTION: &str = "code_execution";
 
-/// The flag that keeps a tool from a role; `None` = the role has it. A flag may name any alias of
-/// the tool, and one that says no is enough.
+/// Returns the flag that denies a role a tool; `None` if the role may use it. A flag may name any
+/// alias of the tool, and one denying flag is enough.
 pub(crate) fn denied(
     flags: &BTreeMap<String, bool>,
     role: &str,
@@ -25,8 +25,8 @@ pub(crate) fn denied(
     code.or_else(|| first_denying_flag(flags, role, names(spec)))
 }
 
-/// The flag that keeps a role from a call that runs code or programs although its tool does not
-/// always: its assessment adds these permissions.
+/// Returns the flag that denies a role a call that runs code or programs although its tool does not
+/// always do so: the assessment of the call adds these permissions.
 pub(crate) fn call_denied(
     flags: &BTreeMap<String, bool>,
     role: &str,
@@ -39,7 +39,8 @@ fn code_execution_denied(flags: &BTreeMap<String, bool>, role: &str) -> Option<S
     first_denying_flag(flags, role, std::iter::once(CODE_EXECUTION))
 }
 
-/// The role's own flags are asked first; where there is one, those for everybody say nothing.
+/// Returns the first denying flag. The role's own flags have precedence; if one exists, flags
+/// without a role are ignored.
 fn first_denying_flag<'a>(
     flags: &BTreeMap<String, bool>,
     role: &str,

@@ -1,12 +1,12 @@
-//! Short texts that are not results, made fit for a model: masked, sanitized, bounded.
+//! Prepares short texts that are not results for a model: masked, sanitized, bounded.
 
 use toolcrib_core::{Obstacle, ToolError, defaults};
 use toolcrib_sanitizer::{sanitize, truncate};
 
 use crate::secrets::Secrets;
 
-/// An error whose texts are fit for a model: they may repeat a file name, a header or a secret that
-/// came from outside.
+/// Masks, sanitizes and shortens the texts of an error, which may repeat a file name, a header or a
+/// secret from outside.
 pub(crate) fn sanitize_error(secrets: &Secrets, mut error: ToolError) -> ToolError {
     error.message = sanitize_text(secrets, error.message);
     error.detail = error.detail.map(|detail| sanitize_text(secrets, detail));

@@ -1,4 +1,4 @@
-//! What an engine is set up with.
+//! Settings of an engine.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
@@ -8,34 +8,34 @@ use toolcrib_core::defaults;
 
 use crate::gate::Preset;
 
-/// What the owner says of one tool (`[tools.NAME]`).
+/// The owner's settings for one tool (`[tools.NAME]`).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct ToolSettings {
-    /// Time of a call with all its attempts, in place of the declared one.
+    /// Timeout of a call with all its attempts, in place of the declared one.
     pub timeout: Option<Duration>,
     /// Attempts of a repeatable call, including the first, in place of the declared ones.
     pub attempts: Option<u32>,
     /// Wait before the second attempt; each further wait is half as long again.
     pub backoff: Option<Duration>,
-    /// On or off, in place of the declared default.
+    /// Whether the tool is enabled, in place of the declared default.
     pub enabled: Option<bool>,
-    /// Off, and no switch turns it on: for the operator of the machine, not the user of the tool.
+    /// Disabled without a switch that can enable it: for the operator of the machine, not the user
+    /// of the tool.
     pub off_for_good: bool,
-    /// Always ask first (`true`), or never for the sake of risk alone (`false`).
+    /// Always ask first (`true`), or never because of risk alone (`false`).
     pub ask: Option<bool>,
     /// In a run that has read text from outside: never ask for that reason (`false`), or ask about
     /// every call (`true`).
     pub taint: Option<bool>,
-    /// Calls at once.
+    /// Maximum concurrent calls.
     pub max_concurrent: Option<usize>,
     /// Configuration values, by key.
     pub config: HashMap<String, String>,
 }
 
 impl ToolSettings {
-    /// The same with what is said of the tool under another of its names: of two words about one
-    /// thing the stricter one counts.
+    /// Merges the settings under another name of the tool: the stricter of two values applies.
     fn merged_with(mut self, other: &Self) -> Self {
         fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
             match (one, other) {
@@ -59,38 +59,38 @@ impl ToolSettings {
 }
 
 impl EngineSettings {
-    /// What the owner says of a tool, under whichever of its names.
+    /// Returns the owner's settings for a tool, under any of its names.
     pub(crate) fn for_tool<'a>(&self, names: impl Iterator<Item = &'a str>) -> ToolSettings {
         let said = names.filter_map(|name| self.tools.get(name));
         said.fold(ToolSettings::default(), |all, one| all.merged_with(one))
     }
 }
 
-/// What an engine is set up with. The default is what a first run on a laptop wants.
+/// Settings of an engine. The defaults suit a first run on a laptop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineSettings {
-    /// What happens at which risk when no rule speaks.
+    /// Preset: the verdict by risk if no rule applies.
     pub preset: Preset,
     /// Per tool, by canonical name.
     pub tools: HashMap<String, ToolSettings>,
     /// Features that are off, by the name of their master switch.
     pub features_off: HashSet<String>,
-    /// Which roles have which tools: `allow_TOOL_ROLE`, else `allow_TOOL`, else yes;
+    /// Access of roles to tools: `allow_TOOL_ROLE`, else `allow_TOOL`, else allowed;
     /// `allow_code_execution` for all tools that run code or programs.
     pub flags: BTreeMap<String, bool>,
-    /// Whether calls from elsewhere that need approval wait in the inbox; otherwise they are denied
-    /// at once.
+    /// Whether calls from outside that need an approval wait in the inbox; otherwise they are
+    /// denied at once.
     pub inbox: bool,
-    /// Whether the approver is asked in every channel, because the caller has set the meaning of
-    /// asking (`--on-ask`).
+    /// Whether the approver is asked in every channel, because the caller has defined how questions
+    /// are handled (`--on-ask`).
     pub ask_everywhere: bool,
-    /// Calls of one source at once; `None` = no limit.
+    /// Maximum concurrent calls of one source; `None` for no limit.
     pub max_per_source: Option<usize>,
-    /// How long a person is waited for; `None` = as long as it takes.
+    /// Maximum time to wait for a person; `None` for no limit.
     pub approval_timeout: Option<Duration>,
-    /// Calls of one batch at once.
+    /// Maximum concurrent calls of one batch.
     pub batch_concurrency: usize,
-    /// Characters of result text that a model gets.
+    /// Maximum characters of result text that a model gets.
     pub result_chars: usize,
 }
 

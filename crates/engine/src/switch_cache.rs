@@ -1,5 +1,5 @@
-//! The switches as they are stored, where every process that works on the same store sets them:
-//! read again before a call starts on what was read too long ago.
+//! Cache of the stored switches, which every process with the same store can set. Before a call
+//! starts, they are read again if the cached ones are too old.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,19 +10,19 @@ use toolcrib_core::{StoreError, SwitchState, SwitchStore};
 use crate::registry::Registry;
 use crate::switches::{SwitchTarget, Switches};
 
-/// How old what is known of the switches may be where a call starts. A switch is in force
-/// everywhere once this time is over after it was stored: the kill switch of daemons that share a
-/// store is answered after this time, and within 100 ms, also in a busy process.
+/// Maximum age of the cached switches when a call starts. A stored switch is in force everywhere
+/// after this time: the kill switch of daemons that share a store is confirmed after this time, and
+/// within 100 ms, even in a busy process.
 pub const SWITCH_CACHE_TTL: Duration = Duration::from_millis(50);
 
-/// Where switches are stored, and when they were read last.
+/// The store of switches, and the time when they were last read.
 pub(crate) struct SwitchCache {
     store: Arc<dyn SwitchStore>,
     owner: String,
-    /// Held from reading to putting into force, so that what was read later is in force last.
+    /// Held from reading to applying, so that the latest read is applied last.
     reading: tokio::sync::Mutex<()>,
     start: Instant,
-    /// Microseconds from the start to when the last reading that succeeded began, and one; 0 =
+    /// Microseconds from the start to the beginning of the last successful read, plus one; 0 if
     /// there was none.
     read_at: AtomicU64,
 }
@@ -33,16 +33,16 @@ impl SwitchCache {
         Self { store, owner, reading, start: Instant::now(), read_at }
     }
 
-    /// Puts into force what is stored now; whether anything is another than before.
+    /// Applies the stored switches; returns whether any switch changed.
     ///
     /// # Errors
-    /// What the store says; then nothing is changed.
+    /// The error of the store; then nothing is changed.
     pub(crate) async fn refresh(&self, registry: &Registry) -> Result<bool, StoreError> {
         let _one_at_a_time = self.reading.lock().await;
         self.read_alone(registry).await
     }
 
-    /// The same, where what was read last is too old to start a call on.
+    /// Refreshes the switches if the cached ones are too old to start a call.
     pub(crate) async fn refresh_if_stale(&self, registry: &Registry) -> Result<(), StoreError> {
         if self.is_fresh() {
             return Ok(());
@@ -65,10 +65,10 @@ impl SwitchCache {
     }
 
     async fn read_alone(&self, registry: &Registry) -> Result<bool, StoreError> {
-        // What is set from here on may be missed.
+        // Switches set from here on may be missed.
         let begun = self.now();
         let rows = self.store.switches(&self.owner).await?;
-        // What a newer Toolcrib wrote is for things that there are not here.
+        // Switches of a newer Toolcrib refer to items that do not exist in this version.
         let known =
             rows.iter().filter_map(|row| Some((SwitchTarget::parse(&row.name)?, row.state)));
         let known: Vec<(SwitchTarget, SwitchState)> = known.collect();

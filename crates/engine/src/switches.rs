@@ -1,12 +1,12 @@
 //! Switches: the features and tools that can be switched, and their stored states.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use toolcrib_core::{SwitchState, Tier, ToolSpec};
 
 use crate::tool_names::names;
 
-/// What a switch is for, as its stored name says it.
+/// Target of a switch, encoded in its stored name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum SwitchTarget {
     /// Every tool: the kill switch (`tools`).
@@ -21,10 +21,12 @@ pub enum SwitchTarget {
     Tier(Tier),
     /// The master switch of some tools (`feature:NAME`).
     Feature(String),
+    /// One skill (`skill:NAME`): off, no model is offered it and none can load it.
+    Skill(String),
 }
 
 impl SwitchTarget {
-    /// The name under which it is stored.
+    /// Returns the name under which it is stored.
     #[must_use]
     pub fn name(&self) -> String {
         match self {
@@ -34,10 +36,11 @@ impl SwitchTarget {
             Self::Source(id) => format!("source:{id}"),
             Self::Tier(tier) => format!("tier:{}", tier.as_str()),
             Self::Feature(name) => format!("feature:{name}"),
+            Self::Skill(name) => format!("skill:{name}"),
         }
     }
 
-    /// What a stored name is for; `None` = a newer Toolcrib wrote it.
+    /// Parses a stored name; `None` if a newer Toolcrib wrote it.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         match name.split_once(':') {
@@ -49,20 +52,21 @@ impl SwitchTarget {
                 Tier::ALL.into_iter().find(|t| t.as_str() == tier).map(Self::Tier)
             }
             Some(("feature", name)) => Some(Self::Feature(name.to_owned())),
+            Some(("skill", name)) => Some(Self::Skill(name.to_owned())),
             Some(_) => None,
         }
     }
 
-    /// Whether it has this state: only tools and groups are asked about.
+    /// Returns whether the target supports this state: only tools and groups support `ask`.
     #[must_use]
     pub fn allows_state(&self, state: SwitchState) -> bool {
         state != SwitchState::Ask || matches!(self, Self::Tool(_) | Self::Group(_))
     }
 }
 
-/// Stored switch states; a name without one is as its definition and the settings have it. What is
-/// above a tool never touches the tool's own switch, so that a group that comes back finds each of
-/// its tools as it was.
+/// Stored switch states; without one, the definition and the settings apply. Switches above a tool
+/// never change the tool's own switch, so that tools keep their states when their group is switched
+/// on again.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Switches {
     everything_off: bool,
@@ -71,10 +75,11 @@ pub(crate) struct Switches {
     sources: HashMap<String, SwitchState>,
     tiers: HashMap<Tier, SwitchState>,
     features: HashMap<String, SwitchState>,
+    skills: HashMap<String, SwitchState>,
 }
 
 impl Switches {
-    /// The same of rows; of two about one thing the later one counts.
+    /// Creates the states from rows; of two rows for one target the later one applies.
     pub(crate) fn from_rows(rows: &[(SwitchTarget, SwitchState)]) -> Self {
         let mut switches = Self::default();
         for (switched, state) in rows {
@@ -83,8 +88,8 @@ impl Switches {
         switches
     }
 
-    /// Sets one, or takes its setting back. A state that it cannot have becomes the strictest that
-    /// it can have.
+    /// Sets a switch, or removes its setting. An unsupported state becomes the strictest supported
+    /// one.
     pub(crate) fn set(&mut self, switched: &SwitchTarget, state: Option<SwitchState>) {
         let state = state.map(|s| if switched.allows_state(s) { s } else { SwitchState::Off });
         match switched {
@@ -93,6 +98,7 @@ impl Switches {
             SwitchTarget::Group(name) => put(&mut self.groups, name, state),
             SwitchTarget::Source(id) => put(&mut self.sources, id, state),
             SwitchTarget::Feature(name) => put(&mut self.features, name, state),
+            SwitchTarget::Skill(name) => put(&mut self.skills, name, state),
             SwitchTarget::Tier(tier) => match state {
                 Some(state) => drop(self.tiers.insert(*tier, state)),
                 None => drop(self.tiers.remove(tier)),
@@ -104,7 +110,7 @@ impl Switches {
         self.everything_off
     }
 
-    /// Whether no source and no tier is switched.
+    /// Returns whether no source and no tier has a stored state.
     pub(crate) fn has_no_source_or_tier(&self) -> bool {
         self.sources.is_empty() && self.tiers.is_empty()
     }
@@ -117,17 +123,23 @@ impl Switches {
         self.tiers.get(&tier) == Some(&SwitchState::Off)
     }
 
-    /// The stored state of a feature; otherwise the settings count.
+    /// Returns the stored state of a feature; without one, the settings apply.
     pub(crate) fn feature(&self, feature: &str) -> Option<SwitchState> {
         self.features.get(feature).copied()
+    }
+
+    /// The skills that are off.
+    pub(crate) fn skills_off(&self) -> BTreeSet<String> {
+        let off = self.skills.iter().filter(|(_, state)| !state.is_on());
+        off.map(|(name, _)| name.clone()).collect()
     }
 
     pub(crate) fn group(&self, group: &str) -> Option<SwitchState> {
         self.groups.get(group).copied()
     }
 
-    /// The stored state of a tool: by its name, else the strictest by an alias, which may have been
-    /// its name before.
+    /// Returns the stored state of a tool: by its name, else the strictest by an alias, which may
+    /// be a former name.
     pub(crate) fn tool(&self, spec: &ToolSpec) -> Option<SwitchState> {
         if self.tools.is_empty() {
             return None;
@@ -157,6 +169,7 @@ mod tests {
             SwitchTarget::Group("files".into()),
             SwitchTarget::Source("s:1".into()),
             SwitchTarget::Feature("memory".into()),
+            SwitchTarget::Skill("house-style".into()),
         ];
         for switched in named.into_iter().chain(tiers) {
             assert_eq!(SwitchTarget::parse(&switched.name()), Some(switched));
@@ -173,14 +186,15 @@ mod tests {
         };
         check(SwitchTarget::Tool("a".into()), true);
         check(SwitchTarget::Group("a".into()), true);
-        for other in ["tools", "source:a", "tier:innate", "feature:a"] {
+        for other in ["tools", "source:a", "tier:innate", "feature:a", "skill:a"] {
             check(SwitchTarget::parse(other).unwrap(), false);
         }
-        let rows = ["tools", "source:a", "tier:innate", "feature:a"]
+        let rows = ["tools", "source:a", "tier:innate", "feature:a", "skill:a"]
             .map(|name| (SwitchTarget::parse(name).unwrap(), SwitchState::Ask));
         let switches = Switches::from_rows(&rows);
         assert!(switches.are_all_tools_off() && switches.is_source_off("a"));
         assert!(switches.is_tier_off(Tier::Innate));
         assert_eq!(switches.feature("a"), Some(SwitchState::Off));
+        assert!(switches.skills_off().contains("a"));
     }
 }

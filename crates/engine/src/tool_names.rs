@@ -2,12 +2,12 @@
 
 use toolcrib_core::ToolSpec;
 
-/// The name and the aliases of a tool.
+/// Returns the name and the aliases of a tool.
 pub(crate) fn names(spec: &ToolSpec) -> impl Iterator<Item = &str> + Clone {
     std::iter::once(spec.name.as_str()).chain(spec.aliases.iter().map(String::as_str))
 }
 
-/// `mcp:s.t` and `mcp__s__t` mean `s__t`.
+/// Converts `mcp:s.t` and `mcp__s__t` to `s__t`.
 pub(crate) fn remote_spelling(name: &str) -> Option<String> {
     if let Some(rest) = name.strip_prefix("mcp__") {
         return Some(rest.to_owned());

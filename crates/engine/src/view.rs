@@ -1,4 +1,5 @@
-//! Which tools a caller sees: one function decides for every tool, and says why one is excluded.
+//! Views: one function decides for every tool whether a caller sees it, and returns the reason for
+//! an exclusion.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,37 +13,49 @@ use crate::registry_state::{RegistryState, switched_off};
 use crate::role_access;
 use crate::tool_names::remote_spelling;
 
-/// A resolved view, with what the pipeline needs of each tool.
+/// A resolved view, with the data of each tool for the pipeline.
 pub(crate) struct ResolvedView {
     pub(crate) view: Arc<View>,
-    /// The policy that it was made under: a view owns the policy that it applies.
+    /// The policy that it applies.
     pub(crate) policy: Arc<ActivePolicy>,
-    /// The generation of the registry that it shows.
+    /// The generation of the registry from which it was built.
     pub(crate) generation: u64,
     names: HashMap<String, Arc<RegisteredTool>, foldhash::fast::RandomState>,
     excluded: HashMap<ToolName, Exclusion>,
-    /// Why every call of some tools asks, even where a rule allows it.
+    /// Reasons why every call of a tool asks, even if a rule allows it.
     asks: HashMap<ToolName, String>,
 }
 
 impl ResolvedView {
+    /// The same tools under another policy.
+    pub(crate) fn with_policy(&self, policy: Arc<ActivePolicy>) -> Self {
+        Self {
+            view: Arc::clone(&self.view),
+            policy,
+            generation: self.generation,
+            names: self.names.clone(),
+            excluded: self.excluded.clone(),
+            asks: self.asks.clone(),
+        }
+    }
+
     /// The tool of this name or alias, remote spellings included.
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.names.get(name).or_else(|| self.names.get(&remote_spelling(name)?))
     }
 
-    /// Why a tool is not in the view.
+    /// Returns why a tool is not in the view.
     pub(crate) fn exclusion(&self, name: &ToolName) -> Option<&Exclusion> {
         self.excluded.get(name)
     }
 
-    /// Why every call of a tool is asked about, when a switch says so.
+    /// Returns why every call of a tool asks, if a switch requires it.
     pub(crate) fn asking_switch(&self, name: &ToolName) -> Option<&str> {
         self.asks.get(name).map(String::as_str)
     }
 }
 
-/// Whether a tool could be used if it were switched on.
+/// Returns the status of a tool if it were switched on.
 pub(crate) fn tool_status(tool: &RegisteredTool) -> Status {
     if let Some(reason) = tool.entry.handler().and_then(|handler| handler.broken_reason()) {
         Status::Error { reason: reason.to_owned() }
@@ -123,8 +136,8 @@ fn exclusion(
     None
 }
 
-/// What people have said against a tool: switches, rules and flags. It may be said while a call of
-/// it waits.
+/// Returns why the owner blocks a tool: by switches, rules or flags, which may change while a call
+/// of it waits.
 pub(crate) fn blocked_by_owner(
     state: &RegistryState,
     request: &ViewRequest,
@@ -160,7 +173,8 @@ fn is_listed(list: Option<&[String]>, tool: &RegisteredTool) -> bool {
     items.iter().any(|item| tool_pattern::matches(item, &named))
 }
 
-/// A tool that a provider declares exists only for models of that provider.
+/// Returns whether the provider has the entry: a tool that a provider declares exists only for
+/// models of that provider.
 fn has_provider(entry: &Entry, provider: &str) -> bool {
     match entry {
         Entry::Local(_) => true,

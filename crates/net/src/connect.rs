@@ -50,13 +50,13 @@ impl Deadline {
         Self { at: now.checked_add(total).unwrap_or(now + far), total }
     }
 
-    /// The earlier of both deadlines.
+    /// Returns the earlier of both deadlines.
     fn earlier(self, other: Self) -> Self {
         if other.at < self.at { other } else { self }
     }
 
-    /// An equal share of the remaining time for one of `parts` attempts; errors report the complete
-    /// timeout.
+    /// Returns an equal share of the remaining time for one of `parts` attempts; errors report the
+    /// complete timeout.
     fn share(self, parts: usize) -> Self {
         let now = Instant::now();
         let parts = u32::try_from(parts).unwrap_or(u32::MAX).max(1);
@@ -101,7 +101,7 @@ impl ConnectTimeouts {
 }
 
 impl Dialer<'_> {
-    /// A connection to `target` with the address of the peer.
+    /// Opens a connection to `target` and returns it with the address of the peer.
     pub(crate) async fn dial(
         &self,
         target: &Target,
@@ -125,7 +125,7 @@ impl Dialer<'_> {
 }
 
 impl Dialer<'_> {
-    /// A TCP connection to `target` with the address of the peer.
+    /// Opens a TCP connection to `target` and returns it with the address of the peer.
     pub(crate) async fn dial_tcp(
         &self,
         target: &Target,

@@ -26,7 +26,7 @@ impl QuickAckStream {
     }
 }
 
-/// Failing to set the option only costs time.
+/// Sets the option. A failure only costs time.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn acknowledge_at_once(stream: &TcpStream) {
     let _ = stream.set_quickack(true);

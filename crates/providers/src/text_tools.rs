@@ -33,7 +33,7 @@ pub(crate) fn parse(text: &str) -> Turn {
     let mut notes = Vec::new();
     if found.is_empty() && find_calls::mentions_call(text) {
         notes.push(
-            "something like a tool call stands inside prose, a quotation or an example; it was not taken as a call"
+            "text that looks like a tool call is part of prose, a quotation or an example, so it was not run"
                 .to_owned(),
         );
     }

@@ -182,7 +182,7 @@ fn split_port(entry: &str) -> Result<(&str, Option<u16>), &'static str> {
     let is_number = digits.bytes().all(|b| b.is_ascii_digit());
     match digits.parse() {
         Ok(port) if is_number && port > 0 => Ok((host, Some(port))),
-        _ => Err("the port is a number from 1 to 65535, and an IPv6 address stands in brackets"),
+        _ => Err("the port is a number from 1 to 65535, and an IPv6 address is in brackets"),
     }
 }
 

@@ -32,8 +32,7 @@ pub(super) struct SyntaxError {
 
 type Parsed<T> = Result<T, SyntaxError>;
 
-/// Parses one text. Embedded texts (backticks) have parsers of their own that add to the same
-/// parts.
+/// Parses one text. Embedded texts (backticks) have separate parsers that add to the same parts.
 pub(crate) struct Parser<'s, 'f> {
     src: &'s str,
     at: usize,
@@ -41,14 +40,14 @@ pub(crate) struct Parser<'s, 'f> {
     /// Offset of an embedded text in the line; `None` if the text is the line itself.
     origin: Option<usize>,
     pending: Vec<Pending>,
-    /// Bytes that may still be looked at ahead of the parser (see [`Parser::is_arithmetic`]).
+    /// Bytes that may still be read ahead of the parser (see [`Parser::is_arithmetic`]).
     ahead: usize,
     found: &'f mut ParsedParts,
 }
 
 /// Parses a text at nesting level `depth` that starts at `origin` of the line.
 pub(crate) fn parse_into(src: &str, depth: usize, origin: Option<usize>, found: &mut ParsedParts) {
-    // Every level of nesting may look over the whole text once.
+    // Every level of nesting may scan the whole text once.
     let ahead = src.len().saturating_mul(MAX_DEPTH);
     let mut grammar = Parser { src, at: 0, depth, origin, pending: Vec::new(), ahead, found };
     if let Err(odd) = grammar.parse_all() {
@@ -73,7 +72,7 @@ impl<'s> Parser<'s, '_> {
         Ok(())
     }
 
-    /// Offset in the line of a byte of this text.
+    /// Returns the offset in the line of a byte of this text.
     fn offset_in_line(&self, at: usize) -> usize {
         self.origin.unwrap_or(at)
     }
@@ -138,7 +137,7 @@ impl<'s> Parser<'s, '_> {
         Some(char)
     }
 
-    /// Blanks, continued lines and a comment: everything that can separate two words.
+    /// Skips blanks, continued lines and a comment: all text that can separate two words.
     fn blanks(&mut self) {
         loop {
             match self.peek() {
@@ -153,7 +152,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// Blanks and line ends.
+    /// Skips blanks and line ends.
     fn lines(&mut self) -> Parsed<()> {
         loop {
             self.blanks();
@@ -164,7 +163,7 @@ impl<'s> Parser<'s, '_> {
         }
     }
 
-    /// A line end, and the here-documents that begin after it.
+    /// Skips a line end and parses the here-documents that start after it.
     fn newline(&mut self) -> Parsed<()> {
         self.skip(1);
         for pending in std::mem::take(&mut self.pending) {
@@ -173,8 +172,8 @@ impl<'s> Parser<'s, '_> {
         Ok(())
     }
 
-    /// The next word if nothing in it is quoted or expanded, as in a reserved word. It is not
-    /// consumed.
+    /// Returns the next word if no part of it is quoted or expanded, as in a reserved word. It is
+    /// not consumed.
     fn keyword(&self) -> &'s str {
         let rest = self.rest();
         let is_end = |c: char| " \t\n;&|()<>".contains(c);

@@ -17,8 +17,8 @@ use crate::token::Value;
 pub(crate) use own_actions::all_actions as own_actions;
 use unwrap::Interpreter;
 
-/// Work limit for embedded texts, in bytes processed: several times the line's length, with a
-/// minimum for short lines. Beyond it the line counts as unparsed.
+/// Returns the work limit for embedded texts, in bytes processed: several times the line's length,
+/// with a minimum for short lines. Beyond it the line counts as unparsed.
 fn fuel(line: &str) -> usize {
     line.len().saturating_mul(8).saturating_add(1 << 16)
 }
@@ -95,7 +95,8 @@ fn block_name(values: &[Value], reader: &Interpreter, blocks: &mut Vec<AllowBloc
     }
 }
 
-/// No part of an unparsed line is allowed, and a command may begin anywhere in it.
+/// Adds segments for an unparsed line: no part of it is allowed, and a command may begin anywhere
+/// in it.
 fn add_fallback_segments(
     text: &str,
     fault: &ParseFault,

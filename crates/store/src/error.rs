@@ -168,7 +168,7 @@ pub(crate) fn sqlite_failed(error: &rusqlite::Error) -> StoreError {
         Some(_) if is_full(error) => disk_full(),
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => damaged(&error.to_string()),
         Some(ErrorCode::SystemIoFailure) => StoreError::Failed(format!(
-            "the disk failed under the database ({error}); what was recorded before is kept. Check the disk, then start Toolcrib again, which checks the database"
+            "the disk failed under the database ({error}); earlier records are safe. Check the disk, then start Toolcrib again, which checks the database"
         )),
         _ => StoreError::Failed(error.to_string()),
     }
@@ -176,7 +176,7 @@ pub(crate) fn sqlite_failed(error: &rusqlite::Error) -> StoreError {
 
 /// The error of writes while the disk is full.
 pub(crate) fn disk_full() -> StoreError {
-    let words = "nothing that was recorded is lost; tools that only read go on, and calls that may change something work again as soon as there is space";
+    let words = "no record is lost; tools that only read continue to work, and calls with side effects work again as soon as there is space";
     StoreError::Full(words.to_owned())
 }
 

@@ -138,7 +138,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
         assert!(matches!(Inspection::read(&path), Err(OpenError::Io { .. })));
-        std::fs::write(&path, "not a database, but long enough to be looked at as one".repeat(40))
+        std::fs::write(&path, "not a database, but long enough to be checked as one".repeat(40))
             .unwrap();
         assert!(matches!(Inspection::read(&path), Err(OpenError::Damaged { .. })));
         std::fs::remove_file(&path).unwrap();

@@ -34,8 +34,8 @@ const GROUP: &str = "self";
 const LIMIT: usize = 5;
 const MOST: usize = 10;
 
-/// The source with `find_tools` and `load_tool_group` for the tools of this catalog. The reference
-/// is weak, because the catalog owns the tools.
+/// Creates the source with `find_tools` and `load_tool_group` for the tools of this catalog. The
+/// reference is weak, because the catalog owns the tools.
 #[must_use]
 pub fn source(
     catalog: Weak<dyn Catalog>,

@@ -3,7 +3,7 @@
 //! Invariants
 //! - Adding, replacing and removing tools in any order gives the same scores as a new index of the
 //!   remaining tools (property test).
-//! - The cost of a query or a profile is bounded, whatever its content.
+//! - The cost of a query or a profile is bounded for any content.
 //! - Scores range from 0 to about 1 and are comparable across queries, so that a threshold is
 //!   meaningful.
 
@@ -64,7 +64,7 @@ impl std::fmt::Debug for Index {
 }
 
 impl Index {
-    /// An empty index.
+    /// Creates an empty index.
     #[must_use]
     pub fn new(model: Arc<Model>) -> Self {
         Self {
@@ -79,13 +79,13 @@ impl Index {
         }
     }
 
-    /// Number of tools.
+    /// Returns the number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_id.len()
     }
 
-    /// Whether the index is empty.
+    /// Returns whether the index is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_id.is_empty()
@@ -124,8 +124,8 @@ impl Index {
         true
     }
 
-    /// The best tools for a query, best first, at most `limit`; fewer only if there are fewer
-    /// tools. The caller applies [`crate::MIN_SCORE`].
+    /// Returns the best tools for a query, best first, at most `limit`; fewer only if there are
+    /// fewer tools. The caller applies [`crate::MIN_SCORE`].
     #[must_use]
     pub fn find(&self, query: &str, limit: usize) -> Vec<Hit> {
         self.find_among(query, limit, |_| true)
@@ -157,8 +157,8 @@ impl Index {
         self.slots[slot as usize].as_ref().map_or("", |slot| &slot.id)
     }
 
-    /// Best first; equal scores by id, so that the result does not depend on the order of
-    /// insertion.
+    /// Orders best first, and equal scores by id, so that the result does not depend on the order
+    /// of insertion.
     fn order(&self, a: (f32, u32), b: (f32, u32)) -> Ordering {
         b.0.total_cmp(&a.0).then_with(|| self.id(a.1).cmp(self.id(b.1)))
     }

@@ -28,7 +28,7 @@ const LARGEST_FILE: u64 = 1 << 30;
 static TENSORS: &[u8] = include_bytes!("../model/model.safetensors");
 static TOKENIZER: &[u8] = include_bytes!("../model/tokenizer.json");
 
-/// Why a model cannot be used.
+/// The reasons why a model cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// A file cannot be read.
@@ -36,7 +36,7 @@ pub enum ModelError {
     Read {
         /// Name of the file in the model's folder.
         file: &'static str,
-        /// Error of the system.
+        /// The system's error.
         error: std::io::Error,
     },
     /// `model.safetensors` is invalid.
@@ -63,7 +63,7 @@ impl std::fmt::Debug for Model {
 }
 
 impl Model {
-    /// The model in the binary; loaded once and shared.
+    /// Returns the model in the binary; loaded once and shared.
     ///
     /// # Errors
     /// [`ModelError`] if the files were damaged when the binary was built.
@@ -107,13 +107,13 @@ impl Model {
         Ok(Self { vocabulary, table })
     }
 
-    /// Length of every vector.
+    /// Returns the length of every vector.
     #[must_use]
     pub fn dimensions(&self) -> usize {
         self.table.dimensions()
     }
 
-    /// The unit vector of a text; all zeros if it has no known token.
+    /// Returns the unit vector of a text; all zeros if it has no known token.
     #[must_use]
     pub fn embed(&self, text: &str) -> Vec<f32> {
         let mut vector = self.sum(text);
@@ -121,7 +121,7 @@ impl Model {
         vector
     }
 
-    /// The weighted sum of a text's tokens. It is additive over the parts of a text.
+    /// Returns the weighted sum of a text's tokens. It is additive over the parts of a text.
     pub(crate) fn sum(&self, text: &str) -> Vec<f32> {
         let mut sum = vec![0.0; self.dimensions()];
         let mut folded = String::with_capacity(text.len().min(LONGEST_TEXT));

@@ -9,7 +9,7 @@ use super::suggest::{did_you_mean, likely_typos, quote_name};
 const MAX_REPLAYED: usize = 1_000;
 
 /// Splits a Markdown file into the YAML between its two `---` lines and the body after them,
-/// without surrounding blank lines. The YAML begins with the end of the first line, so that its
+/// without surrounding blank lines. The YAML starts with the end of the first line, so that its
 /// line numbers are those of the file.
 ///
 /// # Errors
@@ -83,7 +83,8 @@ pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     })
 }
 
-fn unknown_key(key: &str, expected: &[&str]) -> String {
+/// What is said of an unknown key: names like it, or all there are.
+pub(super) fn unknown_key(key: &str, expected: &[&str]) -> String {
     let near = likely_typos(key, expected.iter().copied());
     let key = quote_name(key);
     if near.is_empty() {

@@ -1,4 +1,4 @@
-//! The tool `load_skill`: gives the model the instructions of a skill.
+//! The tool `load_skill`: returns the instructions of a skill to the model.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use super::skill::{Skill, SkillBody};
 /// Its name.
 pub const NAME: &str = "load_skill";
 
-/// The tool over a library. Its structured result, `{skill, version, allowed_tools}`, tells the
-/// loop which limit to enforce from then on; see [`super::skill_limit`].
+/// Creates the tool for a library. Its structured result, `{skill, version, allowed_tools}`,
+/// contains the limit that the loop enforces from then on; see [`super::skill_limit`].
 #[must_use]
 pub fn handler(library: LibraryHandle) -> Arc<dyn Handler> {
     TypedHandler::handler(LoadSkill { library })
@@ -73,12 +73,17 @@ impl Tool for LoadSkill {
             let place = kit.location.to_string();
             return Ok(ToolOutput::text(kit.to_text()).with_origin(Trust::Workspace, place));
         }
+        if library.skills_off.iter().any(|skill| skill.name == name) {
+            return Err(ToolError::validation(format!(
+                "The skill \"{name}\" is switched off. Go on without it."
+            )));
+        }
         let skill = library.skill(name).map_err(|unknown| {
             let known: Vec<&str> = library.skills.iter().map(|s| s.name.as_str()).collect();
             let next = match (unknown.near.is_empty(), known.is_empty()) {
                 (false, _) => format!("Did you mean {}?", unknown.near.join(", ")),
                 (true, false) => format!("The skills are: {}.", known.join(", ")),
-                (true, true) => "There are no skills; go on without one.".to_owned(),
+                (true, true) => "There are no skills; continue without one.".to_owned(),
             };
             let name = super::suggest::quote_name(name);
             ToolError::validation(format!("There is no skill \"{name}\". {next}"))
@@ -100,7 +105,7 @@ async fn read(skill: Skill) -> Result<SkillBody, ToolError> {
         Err(error) => error.to_string(),
     };
     Err(ToolError::execution(format!(
-        "The skill \"{name}\" cannot be loaded now: its file is gone or broken. Tell the person, and go on without it."
+        "The skill \"{name}\" cannot be loaded now: its file is missing or invalid. Tell the user, and continue without it."
     ))
     .with_detail(fault))
 }
@@ -161,7 +166,8 @@ fn output(body: &SkillBody) -> ToolOutput {
     of(skill, text, source)
 }
 
-/// Text of a skill. Its limits hold from then on, whichever of its files is read.
+/// Creates the result with the text of a skill. Its limits apply from then on, regardless of the
+/// file that is read.
 fn of(skill: &Skill, text: String, source: String) -> ToolOutput {
     let trust = match &skill.location {
         Location::BuiltIn => Trust::Tool,

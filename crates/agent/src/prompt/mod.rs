@@ -1,12 +1,13 @@
 //! The system prompt, built from pure parts.
 //!
-//! Parts that change rarely come first and the time comes last, so that providers can cache the
-//! beginning. The same parts give the same bytes.
+//! Parts that change rarely come first and the time comes near the end, so that providers can cache
+//! the beginning. The same parts give the same bytes.
 //!
-//! A golden file under `golden/` holds each combination; `TOOLCRIB_BLESS=1 cargo test -p
-//! toolcrib-agent` writes them again.
+//! A golden file under `golden/` contains each combination; `TOOLCRIB_BLESS=1 cargo test -p
+//! toolcrib-agent` rewrites them.
 
 mod assemble;
+mod automation;
 mod parts;
 mod sections;
 

@@ -51,6 +51,10 @@ pub struct Parts<'a> {
     pub instructions: Option<&'a Instructions>,
     /// Memories, and how to use the tools for them.
     pub memory: Option<&'a str>,
+    /// Addresses of the person's mail accounts.
+    pub mail_accounts: &'a [String],
+    /// Tasks that wait for their time, a line each, soonest first.
+    pub tasks: &'a [String],
     /// Active skills, in order of activation.
     pub active_skills: &'a [ActiveSkill<'a>],
     /// The environment.

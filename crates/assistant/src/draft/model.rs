@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_core::Author;
 
 use super::error::DraftError;
+use super::kind::DraftKind;
 
 /// Characters of a text.
 pub const MAX_BODY_CHARS: usize = 100_000;
@@ -13,27 +14,6 @@ pub const MAX_SUBJECT_CHARS: usize = 900;
 pub const MAX_RECIPIENTS: usize = 50;
 /// Files of one draft.
 const MAX_ATTACHMENTS: usize = 20;
-
-/// What a draft is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DraftKind {
-    /// An e-mail.
-    Mail,
-}
-
-impl DraftKind {
-    /// All kinds.
-    pub const ALL: [Self; 1] = [Self::Mail];
-
-    /// Name in commands, rules and on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mail => "mail",
-        }
-    }
-}
 
 /// Where a draft stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,6 +134,12 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// Whether a call of a model wrote its text last.
+    #[must_use]
+    pub fn is_by_a_model(&self) -> bool {
+        self.author.run.is_some() || self.author.call.is_some()
+    }
+
     /// The person or the rule that sent it, or tried to.
     #[must_use]
     pub fn sent_by(&self) -> Option<&str> {
@@ -230,6 +216,7 @@ pub(super) fn check(draft: &Draft) -> Result<(), DraftError> {
     if ids.into_iter().any(|id| has_controls(id)) {
         return Err(DraftError::MessageId);
     }
+    draft.kind.check(draft)?;
     let body = draft.body.chars().count();
     if draft.body.trim().is_empty() || body > MAX_BODY_CHARS {
         return Err(DraftError::Body);

@@ -52,7 +52,7 @@ pub enum MemoryError {
     )]
     Reserved,
     /// There is no change that can be taken back.
-    #[error("There is no change of a memory to take back.")]
+    #[error("There is no change of a memory to undo.")]
     NothingToUndo,
     /// Others kept changing it.
     #[error("The memory \"{0}\" is being changed by another process. Try again.")]

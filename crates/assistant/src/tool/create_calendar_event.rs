@@ -215,7 +215,7 @@ impl CreateCalendarEvent {
         }
         if busy.is_cut {
             answer["warning"] = json!(
-                "The calendar has more events in this time than are looked at. Search a shorter time."
+                "The calendar has too many events in this time to check. Search a shorter time."
             );
         }
         Ok(ToolOutput::structured(answer))

@@ -180,7 +180,7 @@ impl Tool for DocumentTool {
                 let view = documents.view(owner, &name, page, offset, chars).await?;
                 let mut about = format!("{} ({})", view.document.name, view.document.format);
                 if let Some((page, offset)) = view.next {
-                    about += &format!(": go on with page {page}, offset {offset}.");
+                    about += &format!(": continue with page {page}, offset {offset}.");
                 }
                 let next = view.next.map(|(page, offset)| json!({"page": page, "offset": offset}));
                 let data = json!({

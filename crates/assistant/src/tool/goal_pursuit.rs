@@ -59,6 +59,7 @@ impl Tool for GoalPursuit {
             tools: tools_of(&ctx.view),
             started_in: ctx.context.conversation.clone(),
             depth: ctx.context.depth,
+            surroundings: ctx.context.surroundings.clone(),
             budget: GoalBudget::default(),
         };
         let goal = self.0.goals.start(&writer, new).await?;

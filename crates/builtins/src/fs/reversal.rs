@@ -217,7 +217,7 @@ impl<'a> Reversal<'a> {
         }
         if target.is_some() && !made.contains(from) {
             return Err(format!(
-                "\"{}\" cannot be {}: something else stands at {} now. Move it away first.",
+                "\"{}\" cannot be {}: another file exists at {} now. Move it away first.",
                 self.entry.summary,
                 self.direction.done(),
                 from.path.display()

@@ -186,13 +186,13 @@ fn explain(language: &Language, trouble: &SessionError, complaint: &str) -> Tool
             let last: String = last.unwrap_or_default().chars().take(300).collect();
             let said = if last.is_empty() { last } else { format!(" Its last words: {last}") };
             ToolError::execution(format!(
-                "The language server for {title} cannot go on: {why}.{said}\nIt is started anew at the next call. If that fails too, tell the user, and use code_search and read_file."
+                "The language server for {title} failed: {why}.{said}\nThe next call restarts it. If that fails too, tell the user, and use code_search and read_file."
             ))
         }
         SessionError::Slow => ToolError::new(
             ErrorType::Timeout,
             format!(
-                "The language server for {title} did not answer in time. It may still be loading the project, and goes on with that: call again in a while, or use code_search and read_file."
+                "The language server for {title} did not answer in time. It may still be loading the project: call again later, or use code_search and read_file."
             ),
         ),
         SessionError::Stopped => ToolError::new(ErrorType::Cancelled, "The call was stopped."),

@@ -226,7 +226,7 @@ impl<'a> Reader<'a> {
                 if line.starts_with("@@") {
                     return Err(parse_error(
                         self.at,
-                        "a hunk stands beside a block; send either a unified diff or blocks",
+                        "the input mixes hunks and blocks; send either a unified diff or blocks",
                     ));
                 }
                 self.at += 1;

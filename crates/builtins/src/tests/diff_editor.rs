@@ -48,7 +48,7 @@ async fn nothing_is_changed_unless_everything_fits() {
         .await;
     assert_eq!(
         message,
-        "Hunk 1 of b (line 9 of the diff) does not fit. Nothing was changed. The nearest place begins at line 2. At line 3, where the diff says\n  | 4\nthe file has\n  | 3\nThe diff was made for another version of the file, or a hunk stands in the wrong order: read the file again and send a new diff."
+        "Hunk 1 of b (line 9 of the diff) does not fit. Nothing was changed. The nearest place begins at line 2. At line 3, where the diff says\n  | 4\nthe file has\n  | 3\nThe diff was made for another version of the file, or a hunk is in the wrong order: read the file again and send a new diff."
     );
     // One of the files is not writable.
     std::fs::set_permissions(shop.path("b"), std::fs::Permissions::from_mode(0o444)).expect("mode");
@@ -97,10 +97,10 @@ async fn only_files_that_the_call_names_are_changed() {
         ),
         (
             json!({"paths": ["a", "b"], "diff": of("a") + &of("a") + &of("b")}),
-            "stands in the diff twice",
+            "occurs twice in the diff",
         ),
         (json!({"paths": ["a", "b"], "diff": "@@ -1 +1 @@\n-1\n+2\n"}), "does not say which file"),
-        (json!({"paths": ["a", "./a"], "diff": of("a") + &of("./a")}), "stands in the diff twice"),
+        (json!({"paths": ["a", "./a"], "diff": of("a") + &of("./a")}), "occurs twice in the diff"),
         (json!({"path": "a", "diff": "nonsense"}), "The diff cannot be read: line 1"),
     ] {
         let message = shop.call_err("diff_editor", args, ErrorType::ValidationError).await;

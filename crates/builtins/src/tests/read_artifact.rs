@@ -90,13 +90,13 @@ async fn pages_cover_everything_and_cut_no_character() {
             assert_eq!(said.0.source.as_deref(), Some("https://example.com/"));
             let parts = said.parts();
             whole.push_str(&parts[0]);
-            let Some((_, next)) = parts[1].split_once("go on with offset ") else { break };
+            let Some((_, next)) = parts[1].split_once("continue with offset ") else { break };
             offset = next.trim_end_matches(".)").parse::<u64>().expect("offset");
         }
         assert_eq!(whole, text, "{limit}");
     }
     let said = read(&tool, json!({"offset": 2, "limit": 4})).await.expect("inside a character");
-    assert_eq!(said.parts(), ["漢", "(Bytes 3 to 6 of 550; go on with offset 6.)"]);
+    assert_eq!(said.parts(), ["漢", "(Bytes 3 to 6 of 550; continue with offset 6.)"]);
 }
 
 #[tokio::test]
@@ -115,7 +115,7 @@ async fn patterns_find_lines_with_their_offsets() {
     }
     let said = read(&tool, json!({"pattern": "row", "limit": 60})).await.expect("found");
     assert!(
-        said.parts()[1].contains("there are more: go on with offset 36."),
+        said.parts()[1].contains("there are more: continue with offset 36."),
         "{:?}",
         said.parts()
     );

@@ -82,7 +82,7 @@ async fn read_file_pages_by_lines() {
         (
             json!({"path": "log", "offset": 50_000, "limit": 2}),
             "line 50000 äöü\nline 50001 äöü\n",
-            "(Lines 50000 to 50001 of log. There are more: go on with offset 50002.)",
+            "(Lines 50000 to 50001 of log. There are more: continue with offset 50002.)",
         ),
         (
             json!({"path": "log", "offset": 99_999, "limit": 5}),
@@ -98,7 +98,7 @@ async fn read_file_pages_by_lines() {
         (
             json!({"path": "two", "limit": 1}),
             "a\r\n",
-            "(Lines 1 to 1 of two. There are more: go on with offset 2.)",
+            "(Lines 1 to 1 of two. There are more: continue with offset 2.)",
         ),
         (
             json!({"path": "two", "offset": 2, "limit": 1}),

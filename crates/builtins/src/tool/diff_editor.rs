@@ -258,7 +258,7 @@ fn assign<'a>(
         let Some(file) = file else { return Err(not_named(patch, files)) };
         if assigned.iter().any(|(other, _)| other == file) {
             return Err(ToolError::validation(format!(
-                "{file} stands in the diff twice. Put all hunks of a file below one pair of --- and +++ lines."
+                "{file} occurs twice in the diff. Put all hunks of a file below one pair of --- and +++ lines."
             )));
         }
         assigned.push((file, patch));
@@ -347,14 +347,14 @@ fn hunk_error(path: &str, patch: &FilePatch, number: usize, misfit: &HunkMismatc
                 |found| format!("the file has\n{}", quoted(found)),
             );
             format!(
-                "The nearest place begins at line {}. At line {}, where the diff says\n{}\n{found}\nThe diff was made for another version of the file, or a hunk stands in the wrong order: read the file again and send a new diff.",
+                "The nearest place begins at line {}. At line {}, where the diff says\n{}\n{found}\nThe diff was made for another version of the file, or a hunk is in the wrong order: read the file again and send a new diff.",
                 near.line,
                 near.at,
                 quoted(&near.wanted)
             )
         }
         HunkMismatch::NotFound { near: None } => {
-            "None of its lines stands there. The diff was made for another file or version: read the file again and send a new diff.".to_owned()
+            "None of its lines exists there. The diff was made for another file or version: read the file again and send a new diff.".to_owned()
         }
         HunkMismatch::Ambiguous { lines, count } => {
             let listed: Vec<String> = lines.iter().map(usize::to_string).collect();

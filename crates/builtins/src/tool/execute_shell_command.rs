@@ -341,7 +341,7 @@ fn render(
         notes.push("The shell ended with it. The next command gets a new one in the workspace folder; variables and functions are gone.".to_owned());
     }
     if *ended > 0 {
-        notes.push(format!("What it had left running ({ended}) was ended; use background=true for what is to go on."));
+        notes.push(format!("What it had left running ({ended}) was ended; use background=true for programs that should keep running."));
     }
     notes.extend(blocked_hosts_note(refused));
     notes.extend(executed_files_note.clone());

@@ -194,7 +194,7 @@ impl ArtifactReader {
         let text = String::from_utf8_lossy(whole).into_owned();
         let mut note = format!("(Bytes {first} to {next} of {}", meta.bytes);
         note.push_str(&if next < meta.bytes {
-            format!("; go on with offset {next}.)")
+            format!("; continue with offset {next}.)")
         } else if meta.total_bytes > meta.bytes {
             format!(", the end of what was kept of {} bytes.)", meta.total_bytes)
         } else {
@@ -231,7 +231,7 @@ impl ArtifactReader {
                     let entry = format!("{at}: {shown}{cut}\n");
                     if !found.is_empty() && (found.len() + entry.len()) as u64 > limit {
                         let note = format!(
-                            "({lines} matching lines; there are more: go on with offset {at}.)"
+                            "({lines} matching lines; there are more: continue with offset {at}.)"
                         );
                         return Ok((found, note));
                     }

@@ -169,7 +169,7 @@ fn part(
             if line >= first.saturating_add(count) {
                 let (last, next) = (line - 1, line);
                 let note = format!(
-                    "(Lines {first} to {last} of {path}. There are more: go on with offset {next}.)"
+                    "(Lines {first} to {last} of {path}. There are more: continue with offset {next}.)"
                 );
                 return Ok((text, note));
             }

@@ -52,11 +52,11 @@ fn advice(run: &StoredRun, is_alive: bool) -> Option<String> {
     let id = run.id;
     match run.status {
         RunStatus::Paused => Some(format!(
-            "It waits for a person: `toolcrib approve list` shows for what, and `toolcrib resume {id}` goes on with it."
+            "It waits for a person: see `toolcrib approve list`; `toolcrib resume {id}` resumes it."
         )),
-        RunStatus::Running if !is_alive => Some(format!(
-            "The process that worked on it is gone: `toolcrib resume {id}` goes on with it."
-        )),
+        RunStatus::Running if !is_alive => {
+            Some(format!("Its process has ended: `toolcrib resume {id}` resumes it."))
+        }
         RunStatus::Running | RunStatus::Ended => None,
     }
 }

@@ -1,17 +1,12 @@
 //! `toolcrib rules`: files of rules, and what they say.
 
 mod add_remove;
-mod enforce;
 mod explain;
-mod explain_jsonl;
-mod hypothetical_call;
 mod import_export;
 mod lint_and_test;
 mod list;
-mod numbered_rule;
 mod observed;
 mod replay;
-mod rule_output;
 mod rules_context;
 mod suggest;
 
@@ -23,10 +18,10 @@ pub(crate) fn run(command: &Rules, json: bool) -> Result<u8, Failure> {
         Rules::List(at) => list::run(at, json),
         Rules::Add(command) => add_remove::add(command, json),
         Rules::Rm(command) => add_remove::rm(command, json),
-        Rules::Enforce(command) => enforce::run(command, json),
+        Rules::Enforce(command) => add_remove::enforce(command, json),
         Rules::Replay(command) => replay::run(command, json),
         Rules::Suggest(at) => suggest::run(at, json),
-        Rules::Explain(command) if command.lines => explain_jsonl::run(),
+        Rules::Explain(command) if command.lines => explain::run_filter(),
         Rules::Explain(command) => explain::run(command, json),
         Rules::Test(command) => lint_and_test::test(command, json),
         Rules::Lint(command) => lint_and_test::lint(command, json),

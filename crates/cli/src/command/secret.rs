@@ -120,7 +120,7 @@ fn used_text(secret: &SecretReply) -> String {
     if let Some((tool, key)) = &secret.unused_key {
         return format!("unused: no tool {tool} here declares the key {key}");
     }
-    let users: Vec<String> = secret.used_by.iter().map(ToString::to_string).collect();
+    let users = &secret.used_by;
     if users.is_empty() { "unused".to_owned() } else { users.join(", ") }
 }
 

@@ -218,7 +218,7 @@ impl Client {
     pub(crate) async fn connect_required() -> Result<Self, Failure> {
         Self::connect().await?.ok_or_else(|| {
             unreachable(
-                "no daemon runs; start one with `toolcrib serve` or `toolcrib daemon service start`",
+                "no daemon is running; start one with `toolcrib serve` or `toolcrib daemon service start`",
             )
         })
     }

@@ -172,7 +172,7 @@ fn what_a_list_cannot_be_is_said_and_nothing_is_changed() {
         (&["all", "--set", "raed_file"][..], "did you mean \"read_file\""),
         (&["all", "--remove", "nothing_like_it"], "nothing_like_it"),
         (&["all", "--set", "a", "--add", "b"], "cannot be used with"),
-        (&["general-assistant", "--set", "read_file"], "agent new NAME --from general-assistant"),
+        (&["general-assistant", "--set", "read_file"], "--from general-assistant"),
     ] {
         env.run(&[&["agent", "tools"], args].concat()).code(2).says(&[words]);
     }

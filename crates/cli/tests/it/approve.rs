@@ -86,10 +86,7 @@ fn ends(mut child: Child) -> (i32, String) {
 #[test]
 fn an_empty_inbox_says_so() {
     let env = TestEnv::new();
-    assert_eq!(
-        env.run(&["approve", "list"]).code(0).says(&["no approvals are waiting"]).stdout,
-        ""
-    );
+    assert_eq!(env.run(&["approve", "list"]).code(0).says(&["no pending approvals"]).stdout, "");
     assert_eq!(env.inbox(&["--all"]), Vec::<Value>::new());
     env.run(&["grant", "list"]).code(0).says(&["nothing is remembered"]);
     for word in ["show", "yes", "no", "skip"] {
@@ -412,7 +409,7 @@ fn arguments_are_edited_in_the_persons_editor() {
         command.env("EDITOR", editor).env("PATH", "/usr/bin:/bin");
         end(command, b"")
     };
-    edit("false").code(1).says(&["the editor does not work"]);
+    edit("false").code(1).says(&["the editor failed"]);
     edit("true").code(2).says(&["unchanged"]);
     edit(editor.to_str().unwrap()).code(0);
     assert_eq!((env.read("other.md"), env.read("notes.md").is_some()), (None, true));
@@ -546,7 +543,7 @@ fn a_live_call_goes_on_where_it_waits() {
     let row = env.until_asked(1);
     let id = row["id"].as_str().unwrap();
     assert!(row["expires_at"].is_i64());
-    let said = env.run(&["approve", "yes", id]).code(0).says(&["goes on with it"]);
+    let said = env.run(&["approve", "yes", id]).code(0).says(&["continues it"]);
     assert_eq!(said.stdout, "", "its result is printed there");
     let (code, text) = ends(waiting);
     assert_eq!(code, 0, "{text}");
@@ -567,7 +564,7 @@ fn a_live_run_takes_decisions_and_answers_up() {
     let args = ["run", "--json", "--model", &model, "--on-ask", "wait:100s", "Do it"];
     let waiting = env.command(&args).spawn().unwrap();
     let id = env.until_asked(1)["id"].as_str().unwrap().to_owned();
-    env.run(&["approve", "yes", &id]).code(0).says(&["goes on with it"]);
+    env.run(&["approve", "yes", &id]).code(0).says(&["continues it"]);
     let question = env.until_asked(1);
     assert_eq!(question["kind"], "question");
     env.run(&["approve", "answer", question["id"].as_str().unwrap(), "new"]).code(0);
@@ -607,14 +604,14 @@ fn an_approved_call_whose_process_died_before_it_ran_runs_once() {
     let stopped = std::process::Command::new("kill").args(["-STOP", &pid]).status().unwrap();
     assert!(stopped.success());
     let call = env.inbox(&[])[0]["call"].as_str().unwrap().to_owned();
-    env.run(&["approve", "yes", &id]).code(0).says(&["goes on with it"]);
+    env.run(&["approve", "yes", &id]).code(0).says(&["continues it"]);
     let told = env.run(&["explain", &call]).code(0).stdout;
-    assert!(told.contains(&format!("process {pid}")) && told.contains("goes on with it"), "{told}");
+    assert!(told.contains(&format!("process {pid}")) && told.contains("continues it"), "{told}");
     waiting.kill().unwrap();
     waiting.wait().unwrap();
     assert_eq!(env.read("log"), None);
     let told = env.run(&["explain", &call]).code(0).stdout;
-    assert!(told.contains(&format!("`toolcrib approve yes {id}` carries it out")), "{told}");
+    assert!(told.contains(&format!("`toolcrib approve yes {id}` runs it")), "{told}");
     env.run(&["approve", "no", &id]).code(5).says(&["was decided before"]);
     env.run(&["approve", "yes", &id]).code(0).says(&["it is carried out now"]);
     env.run(&["approve", "yes", &id]).code(5);
@@ -670,12 +667,12 @@ fn single_calls_are_denied_or_wait_as_they_are_told_to() {
         reply,
         json!({"outcome": "suspended", "approval": env.inbox(&[])[0]["id"], "result": null})
     );
-    env.run(&["approve", "skip", reply["approval"].as_str().unwrap()]).code(0);
+    env.run(&["approve", "skip", reply["approval"]["id"].as_str().unwrap()]).code(0);
     let line = json!({"id": 1, "tool": "delete_file", "args": {"path": "notes.md"}});
     let args = ["tool", "call", "--lines", "--on-ask", "fail"];
     let reply = support::json(&env.feed(&args, format!("{line}\n")).code(0).stdout);
     assert_eq!(reply["outcome"], "suspended");
-    assert_eq!(reply["approval"], env.inbox(&[])[0]["id"]);
+    assert_eq!(reply["approval"]["id"], env.inbox(&[])[0]["id"]);
     assert!(env.read("notes.md").is_some());
 }
 

@@ -34,7 +34,7 @@ fn a_long_result_is_listed_shown_and_removed() {
     assert!(wrong.contains(&name), "the nearest: {wrong}");
     env.run(&["artifact", "rm", cut]).code(0);
     env.run(&["artifact", "rm", cut]).code(4);
-    assert!(env.run(&["artifact", "list"]).code(0).stderr.contains("no result is stored"));
+    assert!(env.run(&["artifact", "list"]).code(0).stderr.contains("no artifacts"));
 }
 
 #[test]

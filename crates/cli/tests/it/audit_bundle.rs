@@ -25,7 +25,7 @@ impl Bundled {
         assert_eq!(code, 0);
         let (_, code) = env.call("read_file", &json!({"path": "notes.md"}), &[]);
         assert_eq!(code, 0);
-        env.run(&["audit", "export", "--bundle", "audit.tar"]).code(0).says(&["records are in"]);
+        env.run(&["audit", "export", "--bundle", "audit.tar"]).code(0).says(&["records to"]);
         let mut archive = tar::Archive::new(fs::File::open(env.root().join("audit.tar")).unwrap());
         let entries = archive.entries().unwrap().map(|entry| {
             let mut entry = entry.unwrap();

@@ -133,7 +133,9 @@ fn keys_are_in_a_backup_only_when_they_are_asked_for() {
     env.run(&["tool", "call", "read_file", "--args", NOTES]).code(0);
     let (without, with) = (env.outside().join("a.tar.gz"), env.outside().join("b.tar.gz"));
     env.run(&["backup", without.to_str().unwrap()]).code(0).says(&["providers.acme.key"]);
-    env.run(&["backup", with.to_str().unwrap(), "--with-keys"]).code(0).says(&["keep it like one"]);
+    env.run(&["backup", with.to_str().unwrap(), "--with-keys"])
+        .code(0)
+        .says(&["protect it like a key"]);
     let texts = |backup: &Path| {
         let output = Command::new("tar").arg("-xzOf").arg(backup).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()

@@ -113,7 +113,7 @@ fn half_a_stream() {
                     assert!(number <= 1, "{format} cut at {cut}: {ended:#?}");
                     continue;
                 }
-                let ended = ended.code(1).says(&["the answer was cut off"]);
+                let ended = ended.code(1).says(&["the response was truncated"]);
                 for (_, wire) in all_results(format, &ended.stdout) {
                     assert_eq!(wire["error_type"], "validation_error");
                     let text = wire["message"].as_str().unwrap();
@@ -340,7 +340,7 @@ fn ten_thousand_levels() {
                 assert_eq!(got[0].1["error_type"], "validation_error", "{format}");
             }
             "text" => {
-                ended.code(1).says(&["none of its calls was run"]);
+                ended.code(1).says(&["none of its calls ran"]);
             }
             _ => {
                 ended.code(2).says(&["cannot be read as", "recursion limit"]);

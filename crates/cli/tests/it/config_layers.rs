@@ -384,7 +384,7 @@ fn one_file_can_be_checked_and_all_are_named() {
     let env = TestEnv::new();
     env.write("good.toml", "policy = \"auto\"\n");
     env.write("bad.toml", "\npolcy = \"auto\"\n");
-    env.run(&["config", "check", "good.toml"]).code(0).says(&["the configuration is fine"]);
+    env.run(&["config", "check", "good.toml"]).code(0).says(&["the configuration is valid"]);
     env.run(&["config", "check", "bad.toml"]).code(3).says(&["bad.toml:2: unknown key `polcy`"]);
     env.run(&["config", "check", "none.toml"]).code(4);
     project(&env, "policy = \"locked\"\n");

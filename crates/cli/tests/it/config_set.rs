@@ -59,7 +59,7 @@ fn what_is_wrong_is_not_written() {
     check(
         &["set", "providers.anthropic.key", "sk-secret"],
         2,
-        "give `-` and the value on standard input",
+        "pass `-`, and the value on standard input",
     );
     check(&["get", "limits.cals"], 4, "did you mean");
     check(&["get", "model.default"], 4, "model.default is not set");
@@ -102,14 +102,14 @@ fn the_file_of_a_workspace_is_changed_with_project() {
         env.read(".toolcrib/config.toml").as_deref(),
         Some("[tools.delete_file]\nask = true\n")
     );
-    set("limits.calls", "5").code(0).says(&["used when the workspace is trusted"]);
+    set("limits.calls", "5").code(0).says(&["takes effect only when the workspace is trusted"]);
     set("providers.anthropic.base_url", "http://evil")
         .code(3)
         .says(&["cannot be set by a workspace"]);
     assert!(!env.read(".toolcrib/config.toml").unwrap().contains("evil"));
     env.run(&["trust", "--yes"]).code(0);
     assert_eq!(env.run(&["config", "get", "limits.calls"]).code(0).stdout, "5\n");
-    env.run(&["config", "set", "limits.calls", "6"]).code(0).says(&["goes before it"]);
+    env.run(&["config", "set", "limits.calls", "6"]).code(0).says(&["takes precedence"]);
     env.run(&["config", "unset", "--project", "limits.calls"]).code(0);
     assert_eq!(env.run(&["config", "get", "limits.calls"]).code(0).stdout, "6\n");
     let (_, code) = env.call("delete_file", &json!({"path": "notes.md"}), &["--policy", "auto"]);

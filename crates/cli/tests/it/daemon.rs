@@ -58,7 +58,7 @@ fn a_second_daemon_is_refused_and_names_the_first() {
     env.run(&["daemon", "healthcheck"]).code(0);
     daemon.kill();
     // What one that was killed left behind is in nobody's way.
-    env.run(&["status"]).code(8).says(&["no daemon runs"]);
+    env.run(&["status"]).code(8).says(&["no daemon is running"]);
     let again = DaemonProcess::start(&env, &[]);
     again.stop(&env).0.code(0);
 }
@@ -74,11 +74,14 @@ fn a_dead_daemon_whose_number_lives_on_is_dead() {
     let mut innocent = std::process::Command::new("sleep").arg("600").spawn().unwrap();
     address["pid"] = json!(innocent.id());
     fs::write(&left, address.to_string()).unwrap();
-    env.run(&["stop"]).code(8).says(&["no daemon runs"]);
-    env.run(&["status"]).code(8).says(&["no daemon runs"]);
+    env.run(&["stop"]).code(8).says(&["no daemon is running"]);
+    env.run(&["status"]).code(8).says(&["no daemon is running"]);
     assert!(innocent.try_wait().unwrap().is_none(), "it was told to end");
     let checked = env.run(&["doctor", "--json"]).code(0).stdout;
-    assert!(checked.contains("a daemon that died left") && !checked.contains("kill "), "{checked}");
+    assert!(
+        checked.contains("a daemon that crashed left") && !checked.contains("kill "),
+        "{checked}"
+    );
     env.run(&["doctor", "--fix"]).code(0);
     assert!(!left.exists());
     innocent.kill().unwrap();
@@ -110,9 +113,9 @@ fn without_a_daemon_every_command_says_so() {
         &["run", "hello", "--daemon"],
         &["tool", "call", "read_file", "--daemon"],
     ] {
-        env.run(args).code(8).says(&["no daemon runs"]);
+        env.run(args).code(8).says(&["no daemon is running"]);
     }
-    env.feed(&["exec", "--daemon"], "{}").code(8).says(&["no daemon runs"]);
+    env.feed(&["exec", "--daemon"], "{}").code(8).says(&["no daemon is running"]);
     let none = support::json(&env.run(&["status", "--json"]).code(8).stdout);
     assert_eq!(none, json!({"running": false}));
     env.run(&["token", "show"]).code(4).says(&["there is no token yet"]);
@@ -277,7 +280,7 @@ fn a_daemon_that_is_named_is_asked_with_its_token() {
     assert!(ask(&url, token, &call).code(0).stdout.contains("buy oats"));
     ask(&url, token, &["token", "list"]).code(5).says(&["owner"]);
     ask(&url, "tcb_wrong", &["status"]).code(5);
-    ask(&url, token, &["stop"]).code(2).says(&["on its own machine"]);
+    ask(&url, token, &["stop"]).code(2).says(&["on another machine"]);
     ask("http://127.0.0.1:1", token, &["status"]).code(8).says(&["does not answer"]);
     daemon.stop(&env).0.code(0);
 }
@@ -287,7 +290,7 @@ fn tokens_are_made_listed_and_taken_back() {
     let env = TestEnv::new();
     let daemon = DaemonProcess::start(&env, &[]);
     let made = env.run(&["token", "add", "ci", "--role", "caller,approver", "--expires", "90d"]);
-    let made = made.code(0).says(&["the only time"]);
+    let made = made.code(0).says(&["only once"]);
     let token = made.stdout.trim().to_owned();
     assert!(token.starts_with("tcb_"), "{token}");
     let listed = env.run(&["token", "list"]).code(0).stdout;
@@ -300,7 +303,7 @@ fn tokens_are_made_listed_and_taken_back() {
     assert!(ask().starts_with("HTTP/1.1 200"));
     env.run(&["token", "revoke", "ci"]).code(0);
     assert!(ask().starts_with("HTTP/1.1 401"));
-    env.run(&["token", "revoke", "ci"]).code(4).says(&["there is no token ci that holds"]);
+    env.run(&["token", "revoke", "ci"]).code(4).says(&["there is no valid token ci"]);
     let rows = support::json(&env.run(&["token", "list", "--json"]).code(0).stdout);
     assert_eq!((&rows[0]["name"], &rows[0]["holds"]), (&json!("ci"), &json!(false)));
     env.run(&["token", "add", "x", "--role", "king"]).code(2);
@@ -364,7 +367,7 @@ fn switches_and_the_kill_switch_hold_in_the_daemon_at_once() {
     env.run(&["stop-tools", "--reason", "a test"]).code(0);
     assert_ne!(call().code, 0);
     let shown = env.run(&["status"]).code(0).stdout;
-    assert!(shown.contains("Every tool is stopped"), "{shown}");
+    assert!(shown.contains("The kill switch is engaged"), "{shown}");
     env.run(&["start-tools"]).code(0);
     call().code(0);
     daemon.stop(&env).0.code(0);

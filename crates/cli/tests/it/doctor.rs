@@ -41,7 +41,7 @@ fn a_fresh_home_and_a_used_one_are_sound() {
     let (found, _) = checks(&env, &[]);
     assert!(of_state(&found, "ok").iter().any(|words| words.contains(&daemon.url())), "{found:?}");
     let text = env.run(&["doctor"]).code(0).stdout;
-    assert!(text.contains("looked at, ") && text.contains("every page is sound"), "{text}");
+    assert!(text.contains(" checks, ") && text.contains("no damaged page"), "{text}");
     daemon.stop(&env).0.code(0);
 }
 
@@ -55,11 +55,8 @@ fn a_state_folder_that_cannot_be_written_is_told_what_to_do_about_that() {
         end(command, b"")
     };
     let doctor = run(&["doctor"]);
-    assert!(
-        doctor.stdout.contains("set TOOLCRIB_HOME to a folder that you may write"),
-        "{doctor:?}"
-    );
-    for other in ["--root DIR", "free some", "restore FILE", "made when it is needed"] {
+    assert!(doctor.stdout.contains("set TOOLCRIB_HOME to a writable folder"), "{doctor:?}");
+    for other in ["--root DIR", "free some", "restore FILE", "needs it creates it"] {
         assert!(!doctor.stdout.contains(other), "{other}: {doctor:?}");
     }
     let serve = run(&["serve", "--listen", "127.0.0.1:0"]);
@@ -93,14 +90,11 @@ fn what_a_dead_daemon_left_is_found_and_removed() {
     let (found, code) = checks(&env, &[]);
     assert_eq!(code, 0);
     assert!(
-        of_state(&found, "warn").iter().any(|words| words.contains("a daemon that died left")),
+        of_state(&found, "warn").iter().any(|words| words.contains("a daemon that crashed left")),
         "{found:?}"
     );
     let (found, _) = checks(&env, &["--fix"]);
-    assert!(
-        of_state(&found, "fixed").iter().any(|words| words.contains("it is removed")),
-        "{found:?}"
-    );
+    assert!(of_state(&found, "fixed").iter().any(|words| words.contains("; removed")), "{found:?}");
     assert!(!socket.exists());
 }
 

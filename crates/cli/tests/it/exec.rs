@@ -179,7 +179,7 @@ fn explain_shows_all_fifteen_stages_of_a_call_that_ran() {
     let answer = body("anthropic", &asks);
     let ended = env.feed(&["exec", "--explain"], &answer).code(0);
     let mut text = ended.stderr.lines();
-    assert_eq!(text.next(), Some("toolcrib: the answer was read as anthropic"));
+    assert_eq!(text.next(), Some("toolcrib: read the response as anthropic"));
     assert!(text.next().unwrap().starts_with("read_file succeeded in "));
     for (number, stage) in STAGES.iter().enumerate() {
         let words: Vec<&str> = text.next().unwrap().split_whitespace().collect();

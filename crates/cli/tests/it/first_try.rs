@@ -78,7 +78,7 @@ fn the_help_begins_with_what_a_new_person_needs() {
     let places: Vec<usize> =
         groups.map(|group| help.find(&format!("\n{group}\n")).unwrap()).to_vec();
     assert!(places.is_sorted() && start < places[0], "{help}");
-    assert!(help.contains("8 no daemon runs"), "{help}");
+    assert!(help.contains("8 no daemon is running"), "{help}");
 }
 
 #[test]
@@ -147,7 +147,7 @@ fn the_first_start_finds_a_model_tries_it_and_writes_it_down() {
     let left = fs::read_to_string(&path).unwrap_or_default();
     assert!(!left.contains("openai-chat"), "{left}");
     let answering = Provider::start(vec![Reply::says("ready")], json!([]));
-    init(&answering, &[]).code(0).says(&["answered, and is written into", "toolcrib run"]);
+    init(&answering, &[]).code(0).says(&["answered, and was written to", "toolcrib run"]);
     assert_eq!(answering.asked().len(), 1);
     let written = fs::read_to_string(&path).unwrap();
     assert!(written.contains("openai-chat/m") && !written.contains("sk-secret"), "{written}");

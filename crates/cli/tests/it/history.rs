@@ -79,7 +79,7 @@ fn history_is_filtered() {
     check(&["--until", "1h"], &[]);
     check(&["--since", "2000-01-01", "--until", "2000-01-02T00:00:00Z"], &[]);
     check(&["--agent", "general-assistant"], &[]);
-    env.run(&["history", "--until", "1h"]).code(0).says(&["no call fits"]);
+    env.run(&["history", "--until", "1h"]).code(0).says(&["no call matches"]);
 }
 
 #[test]
@@ -88,7 +88,7 @@ fn history_goes_on_before_a_call() {
     let ended = env.run(&["history", "-n", "2"]).code(0);
     let all = rows(&env, &[]);
     let last = all[1]["call"].as_str().unwrap();
-    ended.says(&[&format!("there are older calls: --before {last}")]);
+    ended.says(&[&format!("more calls: --before {last}")]);
     let next = rows(&env, &["-n", "2", "--before", last]);
     assert_eq!(tools(&next), ["read_file", "write_file"]);
     let last = next[1]["call"].as_str().unwrap();
@@ -110,7 +110,7 @@ fn history_says_what_is_wrong() {
         (&["--status", "suceeded"], 2, "did you mean succeeded?"),
         (&["--since", "soon"], 2, "`soon` is not a time"),
         (&["--since", "90"], 2, "`90` is not a time"),
-        (&["--since", "1h", "--until", "2h"], 2, "no call can fit"),
+        (&["--since", "1h", "--until", "2h"], 2, "must be before --until"),
         (&["-n", "0"], 2, "0"),
     ] {
         env.run(&[&["history"], args].concat()).code(code).says(&[says]);
@@ -124,7 +124,7 @@ fn history_says_what_is_wrong() {
 fn there_is_nothing_yet() {
     let env = TestEnv::new();
     for (command, says) in [
-        ("history", "no call fits"),
+        ("history", "no call matches"),
         ("metrics", "no call was recorded"),
         ("usage", "nothing was used"),
     ] {
@@ -322,7 +322,7 @@ fn explain_says_who_runs_a_call_and_what_a_crash_means() {
     tool.started();
     let row = rows(&env, &["--status", "open"]).remove(0);
     let call = row["call"].as_str().unwrap();
-    assert_eq!((&row["tool"], &row["status"]), (&json!("slow"), &json!("open")));
+    assert_eq!((&row["tool"], &row["status"]), (&json!("slow"), &json!("running")));
     let (text, data) = explained(&env, call);
     let who = format!("process {}", child.id());
     assert!(text.contains("slow  running") && text.contains(&who), "{who}: {text}");

@@ -8,11 +8,12 @@ use crate::support::{self, TestEnv};
 #[test]
 fn without_an_account_everything_says_how_to_add_one() {
     let env = TestEnv::new();
-    env.run(&["mail", "list"]).code(0).says(&["there is no mail account", "mail add ADDRESS"]);
+    env.run(&["mail", "list"]).code(0).says(&["no mail accounts", "mail add ADDRESS"]);
     assert_eq!(support::json(&env.run(&["mail", "list", "--json"]).code(0).stdout), json!([]));
     for command in ["test", "rm"] {
         env.run(&["mail", command, "ann"]).code(4).says(&["no mail account \"ann\""]);
     }
+    env.run(&["tool", "why", "check_email"]).prints(&["`toolcrib mail add ADDRESS` sets up"]);
     let (reply, code) = env.call(
         "compose_email",
         &json!({"to": "bob@example.org", "subject": "s", "body": "b"}),
@@ -24,7 +25,7 @@ fn without_an_account_everything_says_how_to_add_one() {
 #[test]
 fn a_draft_that_does_not_exist_is_said_to_be_missing() {
     let env = TestEnv::new();
-    env.run(&["draft", "list"]).code(0).says(&["there is no draft"]);
+    env.run(&["draft", "list"]).code(0).says(&["no drafts"]);
     let list = support::json(&env.run(&["draft", "list", "--json"]).code(0).stdout);
     assert_eq!(list, json!([]));
     for command in [&["show"][..], &["send", "--shown", "1"], &["discard"]] {

@@ -481,6 +481,6 @@ fn doctor_looks_at_every_server() {
         .map(|check| check["message"].as_str().unwrap())
         .collect();
     assert_eq!(texts.len(), 2, "{texts:?}");
-    assert!(texts[0].contains("fx: its tools were never reviewed"), "{texts:?}");
-    assert!(texts[1].contains("gone: /no/such/program is not there"), "{texts:?}");
+    assert!(texts[0].contains("fx: its tools are not reviewed"), "{texts:?}");
+    assert!(texts[1].contains("gone: /no/such/program does not exist"), "{texts:?}");
 }

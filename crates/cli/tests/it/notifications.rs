@@ -28,7 +28,7 @@ fn a_notification_of_a_model_reaches_the_channels_of_the_configuration() {
     assert_eq!(listed[0]["failed"][0]["channel"], "webhook");
     let id = listed[0]["notification"].as_str().unwrap();
     env.run(&["notification", "dismiss", &id[..id.len() - 3]]).code(0).says(&["1 dismissed"]);
-    env.run(&["notification", "list"]).code(0).says(&["there is no notification"]);
+    env.run(&["notification", "list"]).code(0).says(&["no notifications"]);
     env.run(&["notification", "dismiss", "note_x"]).code(4);
 }
 

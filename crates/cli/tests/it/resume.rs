@@ -237,7 +237,7 @@ fn a_run_whose_process_died_is_taken_up() {
         events.push(support::json(&lines.next().unwrap().unwrap()));
     }
     let run = events[0]["run"].as_str().unwrap().to_owned();
-    env.run(&["resume", &run]).code(2).says(&["is being worked on"]);
+    env.run(&["resume", &run]).code(2).says(&["does not wait for a person"]);
     assert_eq!(env.run(&["resume", "--list"]).code(0).stdout, "");
     child.kill().unwrap();
     child.wait().unwrap();

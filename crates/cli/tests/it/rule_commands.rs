@@ -187,7 +187,7 @@ fn broken_files_stop_everything_with_their_line() {
         ),
         ("[[rules]\n", "rules.toml:1: "),
         ("[[rules]]\neffect = \"deny\"\nrule = \"Bash(\"\n", "rules.toml:1: Bash("),
-        (&good.repeat(2), "rules.toml:4: WebSearch: the same rule stands at"),
+        (&good.repeat(2), "rules.toml:4: WebSearch: the same rule exists at"),
     ] {
         let env = TestEnv::new();
         write_own(&env, &format!("{text}{}", if text.contains("WebSearch") { "" } else { good }));

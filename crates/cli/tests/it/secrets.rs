@@ -40,7 +40,8 @@ fn a_secret_reaches_its_tool_alone() {
             && listed.stdout.contains("tool weather (API_KEY)")
     );
     let listed = support::json(&env.run(&["secret", "list", "--json"]).code(0).stdout);
-    assert_eq!(listed[0]["used_by"], json!([{"tool": "weather", "key": "API_KEY"}]));
+    assert_eq!(listed[0]["used_by"], json!(["tool weather (API_KEY)"]));
+    assert_eq!(listed[0]["consumers"], json!([{"tool": "weather", "key": "API_KEY"}]));
     assert!(listed[0]["set_at"].as_i64().unwrap() > 0 && !listed.to_string().contains("s3cr3t"));
     env.feed(&set, "another-value-of-it").code(0).says(&["is replaced"]);
     env.run(&["secret", "rotate"]).code(0).says(&["1 secret is encrypted with a new key"]);
@@ -86,7 +87,7 @@ fn a_secret_is_used_under_the_name_that_the_configuration_says() {
     env.run(&["secret", "rm", "shared"]).code(0);
     env.run(&["secret", "list"])
         .code(0)
-        .says(&["tool weather (API_KEY) names the secret shared, which is not set"]);
+        .says(&["tool weather (API_KEY) refers to the secret shared, which is not set"]);
     for (wrong, words) in [
         ("{ secret = \"a b\" }", "not a valid name of a secret"),
         ("{ secrets = \"shared\" }", "did you mean `secret`"),
@@ -173,7 +174,7 @@ fn a_secret_is_typed_unseen() {
     let mut terminal = Terminal::start(env.command(&["secret", "set", "typed"]));
     terminal.sees("not shown");
     terminal.types("half of a val\u{4}");
-    terminal.sees("nothing was kept");
+    terminal.sees("nothing was stored");
     assert_eq!(terminal.ends(), 130);
     let listed = env.run(&["secret", "list"]).code(0).stdout;
     assert!(listed.contains("typed") && listed.contains("unused"), "{listed}");

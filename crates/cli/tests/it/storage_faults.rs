@@ -211,7 +211,7 @@ fn on_a_full_disk_tools_that_only_read_work_and_doctor_condemns_no_healthy_datab
     for _ in 0..3 {
         let read = env.run(&["tool", "call", "read_file", "--args", r#"{"path": "notes.md"}"#]);
         assert!(read.code(0).stdout.contains("buy oats"));
-        let words = ["the disk is full", "nothing that was recorded is lost", "(store_failed)"];
+        let words = ["the disk is full", "no record is lost", "(store_failed)"];
         write("meanwhile").code(1).says(&words);
         assert_eq!(env.read("meanwhile"), None);
     }

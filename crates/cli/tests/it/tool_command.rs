@@ -60,6 +60,7 @@ const TOOLS: [&str; 61] = [
     "search_email",
     "compose_email",
     "reply_email",
+    "unsubscribe_email",
     "code_exec",
     "tool_chain",
     "find_tools",
@@ -130,7 +131,7 @@ fn switches_are_shown_where_they_are_stored() {
     };
     assert_eq!(status(), ("system".to_owned(), String::new()));
     assert!(!database.exists());
-    let said = "tool:read_file is off for every process that starts from now on";
+    let said = "tool:read_file is off in every process that starts from now on";
     env.run(&["tool", "disable", "no_such_tool"]).code(4);
     env.run(&["tool", "disable", "read_file"]).code(0).says(&[said]);
     assert_eq!(status(), ("disabled".to_owned(), String::new()));
@@ -144,8 +145,8 @@ fn switches_are_shown_where_they_are_stored() {
 #[test]
 fn switches_go_back_to_their_default() {
     let env = TestEnv::new();
-    env.run(&["tool", "reset", "read_file"]).code(0).says(&["at its default already\n"]);
-    env.run(&["tool", "disable", "--all"]).code(0).says(&["every tool is off for every process"]);
+    env.run(&["tool", "reset", "read_file"]).code(0).says(&["already at its default\n"]);
+    env.run(&["tool", "disable", "--all"]).code(0).says(&["every tool is off in every process"]);
     env.run(&["tool", "call", "get_current_time"]).code(5).says(&["tools_disabled"]);
     env.run(&["tool", "reset", "--all"]).code(0).says(&["reset to its default"]);
     env.run(&["tool", "reset", "--all"]).code(0).says(&["already at its default"]);
@@ -161,7 +162,7 @@ fn status_of(env: &TestEnv, tool: &str) -> String {
 #[test]
 fn a_tool_or_a_group_is_asked_about() {
     let env = TestEnv::new();
-    let said = "tool:read_file is on, and every call is asked about, for every process";
+    let said = "tool:read_file is on, and every call requires approval, in every process";
     env.run(&["tool", "ask", "read_file"]).code(0).says(&[said]);
     assert_eq!(status_of(&env, "read_file"), "ask");
     let call = ["tool", "call", "read_file", "--args", r#"{"path": "notes.md"}"#];
@@ -225,7 +226,7 @@ fn every_tool_is_stopped_at_once_and_started_again() {
     let file = env.outside().join("home/state/STOP");
     let call = ["tool", "call", "get_current_time"];
     let stop = ["stop-tools", "--reason", "too fast", "--finish-running"];
-    env.run(&stop).code(0).says(&["every tool is off for every process", "toolcrib start-tools"]);
+    env.run(&stop).code(0).says(&["every tool is off in every process", "toolcrib start-tools"]);
     let stopped = support::json(&std::fs::read_to_string(&file).unwrap());
     assert_eq!((&stopped["why"], &stopped["finish_running"]), (&json!("too fast"), &json!(true)));
     env.run(&call).code(5).says(&["tools_disabled"]);

@@ -1,4 +1,4 @@
-//! The interpreter worker: this executable in another role. It runs one piece of code and ends.
+//! The interpreter worker: this executable in another role. It runs one piece of code and exits.
 
 mod exceptions;
 mod json_values;
@@ -40,7 +40,7 @@ pub fn worker_entry(args: impl IntoIterator<Item = OsString>) -> Option<u8> {
 }
 
 /// Reports that it is ready and executes one command. The parent closes the command stream when the
-/// process may exit: the teardown takes time, which must not count for the call.
+/// process may exit: the teardown takes time that must not count towards the call.
 fn serve() -> io::Result<()> {
     let mut out = io::stdout();
     run_expression::warm_up();
@@ -76,9 +76,9 @@ fn serve() -> io::Result<()> {
 }
 
 /// Limits the address space to its size before the code arrived plus `memory`, and the CPU time. A
-/// failed allocation ends the process at once: the interpreter's own memory limit would need a
-/// special allocator in the whole executable, while this limit covers every allocation. The CPU
-/// limit works even if the watchdog fails.
+/// failed allocation terminates the process immediately: the interpreter's own memory limit would
+/// need a special allocator in the whole executable, while this limit covers every allocation. The
+/// CPU limit works even if the watchdog fails.
 fn bound(size: u64, memory: u64, time_ms: u64) -> io::Result<()> {
     at_most(Resource::As, size.saturating_add(memory))?;
     at_most(Resource::Cpu, time_ms.div_ceil(1000).saturating_add(1))
@@ -89,7 +89,7 @@ fn at_most(what: Resource, limit: u64) -> io::Result<()> {
     Ok(setrlimit(what, Rlimit { current: Some(limit), maximum: Some(limit) })?)
 }
 
-/// Current size of the address space, in bytes.
+/// Returns the current size of the address space, in bytes.
 fn size() -> io::Result<u64> {
     let text = std::fs::read_to_string("/proc/self/statm")?;
     let pages = text.split(' ').next().and_then(|word| word.parse::<u64>().ok());

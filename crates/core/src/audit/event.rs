@@ -131,7 +131,7 @@ pub struct AuditEvent {
 }
 
 impl AuditEvent {
-    /// An event with only kind, time and context.
+    /// Creates an event with only kind, time and context.
     #[must_use]
     pub fn new(kind: AuditKind, at: i64, context: Arc<Context>) -> Self {
         Self {
@@ -184,7 +184,7 @@ impl AuditEvent {
         }
     }
 
-    /// A batch was accepted.
+    /// Creates the record of an accepted batch.
     #[must_use]
     pub fn accepted(batch: &AcceptedBatch) -> Self {
         Self {
@@ -196,7 +196,7 @@ impl AuditEvent {
         }
     }
 
-    /// A call starts.
+    /// Creates the record of a call's start.
     #[must_use]
     pub fn started(intent: &Intent) -> Self {
         Self {
@@ -205,7 +205,7 @@ impl AuditEvent {
         }
     }
 
-    /// A call has its outcome.
+    /// Creates the record of a call's outcome.
     #[must_use]
     pub fn settled(record: &CallRecord) -> Self {
         let end = &record.end;
@@ -215,8 +215,8 @@ impl AuditEvent {
             attempts: Some(end.attempts),
             run_nanos: Some(end.run_nanos),
             output_hash: end.output_hash.clone(),
-            // On the path of every call. The struct has a fixed field order, so the keys need no
-            // sorting.
+            // This code runs for every call. The struct has a fixed field order, so the keys need
+            // no sorting.
             body_hash: serde_json::to_string(record)
                 .ok()
                 .map(|text| canonical_json::sha256_text(&text)),
@@ -242,7 +242,7 @@ impl AuditEvent {
         }
     }
 
-    /// A person is asked.
+    /// Creates the record of a question to a person.
     #[must_use]
     pub fn asked(request: &ApprovalRequest) -> Self {
         Self {
@@ -251,7 +251,7 @@ impl AuditEvent {
         }
     }
 
-    /// A person decided; `is_first` is `false` if the question was already decided.
+    /// Creates the record of a decision; `is_first` is `false` if the question was already decided.
     #[must_use]
     pub fn decided(request: &ApprovalRequest, record: &DecisionRecord, is_first: bool) -> Self {
         let kind = if is_first { AuditKind::Decided } else { AuditKind::DecidedAgain };
@@ -286,7 +286,7 @@ impl AuditEvent {
         }
     }
 
-    /// A grant was stored.
+    /// Creates the record of a stored grant.
     #[must_use]
     pub fn granted(grant: &Grant) -> Self {
         Self {
@@ -296,13 +296,13 @@ impl AuditEvent {
         }
     }
 
-    /// A grant was revoked.
+    /// Creates the record of a revoked grant.
     #[must_use]
     pub fn revoked(grant: &Grant, by: &str, at: i64) -> Self {
         Self { by: Some(by.to_owned()), ..Self::of_grant(AuditKind::Revoked, at, grant) }
     }
 
-    /// A switch was set, or reset to its default if `state` is `None`.
+    /// Creates the record of a switch that was set, or reset to its default if `state` is `None`.
     #[must_use]
     pub fn switched(switch: &Switch, state: Option<SwitchState>) -> Self {
         let context = Context { owner: switch.owner.clone(), ..Context::default() };
@@ -316,8 +316,8 @@ impl AuditEvent {
         }
     }
 
-    /// An administrative change: `act` is a stable identifier such as `rule.add`, `about` describes
-    /// its object.
+    /// Creates the record of an administrative change: `act` is a stable identifier such as
+    /// `rule.add`, `about` describes its object.
     #[must_use]
     pub fn administered(owner: &str, by: &str, act: &str, about: String, at: i64) -> Self {
         let context = Context { owner: owner.to_owned(), ..Context::default() };
@@ -329,7 +329,7 @@ impl AuditEvent {
         }
     }
 
-    /// The record with its position: canonical JSON on one line.
+    /// Returns the record with its position: canonical JSON on one line.
     #[must_use]
     pub fn text(&self, chain: u64, seq: u64) -> String {
         // Plain data always has a JSON form.
@@ -375,7 +375,7 @@ fn body_hash(row: &impl Serialize) -> Option<String> {
     serde_json::to_value(row).ok().as_ref().map(canonical_json::sha256)
 }
 
-/// Name of a decision on the wire.
+/// Returns the name of a decision on the wire.
 #[must_use]
 pub fn decision_name(decision: &Decision) -> &'static str {
     match decision {
@@ -424,6 +424,7 @@ mod tests {
             approval: None,
             approved_by: None,
             policy: None,
+            parent: None,
             received_at: 1,
         };
         let end = CallEnd {
@@ -456,6 +457,7 @@ mod tests {
         check(|call| call.facts.args = Some(r#"{"path":"b"}"#.into()));
         check(|call| call.facts.args = None);
         check(|call| call.facts.asked = Some(String::new()));
+        check(|call| call.facts.parent = Some(call.facts.call));
         check(|call| call.facts.received_at = 0);
         check(|call| call.started_at = None);
         check(|call| call.end.message = None);

@@ -15,13 +15,13 @@ pub const LOCAL_CHAIN: u64 = 1;
 /// A SHA-256.
 pub type Hash = [u8; 32];
 
-/// The hash that precedes the first record of a chain.
+/// Returns the hash that precedes the first record of a chain.
 #[must_use]
 pub fn genesis(chain: u64) -> Hash {
     Sha256::digest(format!("toolcrib audit {AUDIT_VERSION} chain {chain}")).into()
 }
 
-/// The hash of a record, given the previous one.
+/// Returns the hash of a record, given the previous one.
 #[must_use]
 pub fn chain_hash(previous: &Hash, text: &str) -> Hash {
     Sha256::new().chain_update(previous).chain_update(text.as_bytes()).finalize().into()
@@ -58,7 +58,7 @@ pub struct AuditCheckpoint {
 }
 
 impl AuditCheckpoint {
-    /// The bytes that are signed.
+    /// Returns the bytes that are signed.
     #[must_use]
     pub fn signing_payload(chain: u64, seq: u64, head: &str, at: i64) -> String {
         format!("toolcrib audit checkpoint {AUDIT_VERSION}\n{chain}\n{seq}\n{head}\n{at}\n")
@@ -67,9 +67,9 @@ impl AuditCheckpoint {
 
 /// Signs checkpoints with a key that is not in the database.
 pub trait AuditSigner: Send + Sync {
-    /// The public key, in hexadecimal.
+    /// Returns the public key, in hexadecimal.
     fn public_key(&self) -> String;
 
-    /// The signature of these bytes, in hexadecimal.
+    /// Returns the signature of these bytes, in hexadecimal.
     fn sign(&self, bytes: &[u8]) -> String;
 }

@@ -34,13 +34,13 @@ pub trait ApprovalStore: Send + Sync {
     /// [`ApprovalStore::for_call`] returns the first.
     fn ask(&self, waiting: PendingApproval) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// A question with its decision.
+    /// Returns a question with its decision.
     fn get(
         &self,
         id: ApprovalId,
     ) -> BoxFuture<'_, Result<Option<ApprovalWithDecision>, StoreError>>;
 
-    /// The newest question about a call, with its decision.
+    /// Returns the newest question about a call, with its decision.
     fn for_call(
         &self,
         call: CallId,
@@ -54,10 +54,11 @@ pub trait ApprovalStore: Send + Sync {
         decision: DecisionRecord,
     ) -> BoxFuture<'_, Result<Result<(), DecisionRecord>, StoreError>>;
 
-    /// [`decide`](Self::decide) for a caller that makes a write of the same store that survives a
-    /// power loss before it answers anybody, or waits for [`sync`](Self::sync): until then the
-    /// decision may survive only the death of this process. Writes become durable in their order,
-    /// so nothing that follows from the decision is kept without it.
+    /// Works like [`decide`](Self::decide), without waiting until the decision survives a power
+    /// loss; until then it survives only the death of this process. Before answering, the caller
+    /// must complete a later write to the same store that survives a power loss, or wait for
+    /// [`sync`](Self::sync). Writes become durable in order, so no consequence of the decision is
+    /// stored without it.
     fn decide_ahead(
         &self,
         id: ApprovalId,
@@ -71,18 +72,18 @@ pub trait ApprovalStore: Send + Sync {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Undecided questions, oldest first.
+    /// Returns the undecided questions, oldest first.
     fn pending(&self) -> BoxFuture<'_, Result<Vec<ApprovalRequest>, StoreError>>;
 
-    /// Questions of an owner with their decisions, newest first, at most `limit`: the history of
-    /// the inbox.
+    /// Returns questions of an owner with their decisions, newest first, at most `limit`: the
+    /// history of the inbox.
     fn list<'a>(
         &'a self,
         owner: &'a str,
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<ApprovalWithDecision>, StoreError>>;
 
-    /// The page of [`list`](Self::list) after this question.
+    /// Returns the page of [`list`](Self::list) after this question.
     fn list_before<'a>(
         &'a self,
         owner: &'a str,

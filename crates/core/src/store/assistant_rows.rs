@@ -4,15 +4,16 @@ use super::StoreError;
 use crate::BoxFuture;
 use crate::assistant_row::{AssistantRow, AssistantRowChange, AssistantRowWrite, RowKind};
 
-/// Changes that are kept of one owner and kind. A list of 500 items has about 50 KB, so the history
-/// of lists takes at most about 15 MB.
+/// Maximum number of stored changes per owner and kind. A list of 500 items has about 50 KB, so the
+/// history of lists takes at most about 15 MB.
 pub const ROW_CHANGES_KEPT: i64 = 300;
-/// How long they are kept, in milliseconds: 30 days. What was deleted is then really gone.
+/// Maximum age of stored changes in milliseconds: 30 days. Afterwards deleted content cannot be
+/// restored.
 pub const ROW_CHANGES_AGE: i64 = 30 * 24 * 3_600_000;
 
-/// Stores rows of the assistant, and the changes that can be taken back.
+/// Stores rows of the assistant, and the changes that can be undone.
 pub trait AssistantRowStore: Send + Sync {
-    /// One row.
+    /// Returns one row.
     fn assistant_row<'a>(
         &'a self,
         owner: &'a str,
@@ -20,14 +21,14 @@ pub trait AssistantRowStore: Send + Sync {
         key: &'a str,
     ) -> BoxFuture<'a, Result<Option<AssistantRow>, StoreError>>;
 
-    /// All rows of a kind that an owner has, sorted by key.
+    /// Returns all rows of a kind that an owner has, sorted by key.
     fn assistant_rows<'a>(
         &'a self,
         owner: &'a str,
         kind: RowKind,
     ) -> BoxFuture<'a, Result<Vec<AssistantRow>, StoreError>>;
 
-    /// The owners that have rows of a kind, sorted.
+    /// Returns the owners that have rows of a kind, sorted.
     fn assistant_row_owners(&self, kind: RowKind)
     -> BoxFuture<'_, Result<Vec<String>, StoreError>>;
 
@@ -38,7 +39,7 @@ pub trait AssistantRowStore: Send + Sync {
         writes: Vec<AssistantRowWrite>,
     ) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// The last changes of a kind, or of one row, newest first.
+    /// Returns the last changes of a kind, or of one row, newest first.
     fn assistant_row_changes<'a>(
         &'a self,
         owner: &'a str,

@@ -34,6 +34,8 @@ pub struct CallFilter {
     pub conversation: Option<String>,
     /// Run.
     pub run: Option<RunId>,
+    /// The call that made them, such as a script.
+    pub parent: Option<CallId>,
     /// Status.
     pub status: Option<CallStatus>,
     /// Received at or after this Unix time in milliseconds.
@@ -100,8 +102,8 @@ pub trait CallHistory: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<CallId>, StoreError>>;
 
-    /// One row for each tool of an owner that was called since this Unix time in milliseconds,
-    /// sorted by name.
+    /// Returns one row for each tool of an owner that was called since this Unix time in
+    /// milliseconds, sorted by name.
     fn metrics<'a>(
         &'a self,
         owner: &'a str,

@@ -39,7 +39,7 @@ struct ToolAggregate {
 
 impl MetricsAggregator {
     /// Adds a call of this tool; `end` is `None` while the call is open. The message of a failure
-    /// is not kept.
+    /// is not stored.
     pub fn add(&mut self, tool: &str, call: CallId, received_at: i64, end: Option<&CallSample>) {
         self.add_to(tool, received_at, |tally| tally.add(call, end, String::new));
     }
@@ -61,7 +61,7 @@ impl MetricsAggregator {
         });
     }
 
-    /// One row for each tool, sorted by name.
+    /// Returns one row for each tool, sorted by name.
     #[must_use]
     pub fn finish(self) -> Vec<ToolMetrics> {
         self.tools.into_iter().map(|(tool, tally)| tally.metrics(tool)).collect()
@@ -129,7 +129,7 @@ impl ToolAggregate {
     }
 }
 
-/// Nearest-rank percentile.
+/// Returns the nearest-rank percentile.
 fn percentile(values: &mut [u64], percent: usize) -> Option<u64> {
     if values.is_empty() {
         return None;

@@ -21,16 +21,16 @@ pub const MESSAGE_CHARS: usize = 300;
 /// Maximum characters of an idempotency key.
 pub const KEY_CHARS: usize = 200;
 
-/// What a model reads about a call whose process ended while it ran.
+/// Message for the model about a call whose process ended while it ran.
 const CUT_OFF: &str = "Outcome unknown: the program ended while this call was running, and it may have taken effect. Do not repeat it without checking what it did.";
-/// The same for a call that changes nothing.
+/// The same message for a call that changes nothing.
 const INTERRUPTED: &str =
     "The program ended while this call was running. It changes nothing, so it can be called again.";
 
-/// What a model reads about a call of this process that could not be recorded, because the store
-/// was away for longer than the claim of the process held.
+/// Message for the model about a call of this process that could not be recorded, because the store
+/// was unreachable for longer than the claim of the process was valid.
 const CUT_OFF_BY_OUTAGE: &str = "Outcome unknown: the database was away while this call was running, so its end is not recorded, and it may have taken effect. Do not repeat it without checking what it did.";
-/// The same for a call that changes nothing.
+/// The same message for a call that changes nothing.
 const INTERRUPTED_BY_OUTAGE: &str = "The database was away while this call was running. It changes nothing, so it can be called again.";
 
 /// The data of a call that does not depend on how it ends.
@@ -68,6 +68,9 @@ pub struct CallDetails {
     /// The policy's ruling in one line; `None` if the call did not reach policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
+    /// The running call that made this one, such as a script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<CallId>,
     /// When the call was received, Unix time in milliseconds.
     pub received_at: i64,
 }
@@ -84,7 +87,7 @@ pub struct Intent {
 }
 
 impl Intent {
-    /// Whether the call may simply run again; `false` if its effect is unknown.
+    /// Returns whether the call may simply run again; `false` if its effect is unknown.
     #[must_use]
     pub fn is_repeatable(&self) -> bool {
         self.facts.effect.is_some_and(Effect::is_repeatable)
@@ -148,7 +151,7 @@ impl From<CallRecord> for CallRow {
 pub struct Settlement {
     /// The row.
     pub record: CallRecord,
-    /// The outcome as [`Outcome::to_text`]; `None` if the store keeps no outcomes.
+    /// The outcome as [`Outcome::to_text`]; `None` if the store does not store outcomes.
     pub outcome: Option<String>,
 }
 
@@ -162,21 +165,22 @@ impl Settlement {
         self
     }
 
-    /// The end of a call whose process died while it ran: `unknown`, or `cancelled` if it changes
-    /// nothing.
+    /// Returns the end of a call whose process died while it ran: `unknown`, or `cancelled` if it
+    /// changes nothing.
     #[must_use]
     pub fn from_crash(intent: Intent, now_ms: i64, epoch: u64) -> Self {
         Self::interrupted(intent, now_ms, epoch, [INTERRUPTED, CUT_OFF])
     }
 
-    /// The same for a call of a process that lives and could not reach the store for longer than
-    /// its claim holds.
+    /// Returns the end of a call whose process is alive but could not reach the store for longer
+    /// than its claim is valid.
     #[must_use]
     pub fn from_outage(intent: Intent, now_ms: i64, epoch: u64) -> Self {
         Self::interrupted(intent, now_ms, epoch, [INTERRUPTED_BY_OUTAGE, CUT_OFF_BY_OUTAGE])
     }
 
-    /// `texts`: for a call that changes nothing, and for others.
+    /// Returns the end of an interrupted call. `texts` are the messages for a call that changes
+    /// nothing, and for all others.
     fn interrupted(
         intent: Intent,
         now_ms: i64,
@@ -230,9 +234,9 @@ pub struct StoredCall {
     pub row: CallRow,
     /// The outcome, if it ended.
     pub outcome: Option<Outcome>,
-    /// Whether the process that runs it is alive; `false` for an ended call.
+    /// Whether the process that runs the call is alive; `false` for an ended call.
     pub is_owner_alive: bool,
-    /// Earlier attempts that a crash interrupted, oldest first, if the store keeps them.
+    /// Earlier attempts that a crash interrupted, oldest first, if the store records them.
     pub earlier: Vec<InterruptedAttempt>,
 }
 
@@ -306,8 +310,8 @@ pub struct Recovered {
 
 /// Stores calls and their outcomes.
 pub trait CallStore: Send + Sync {
-    /// Whether calls are recorded with arguments, hashes and results. If not, only their ends are
-    /// counted.
+    /// Returns whether calls are recorded with arguments, hashes and results. If not, only their
+    /// ends are counted.
     fn keeps_details(&self) -> bool {
         true
     }
@@ -321,21 +325,23 @@ pub trait CallStore: Send + Sync {
     fn release(&self, epoch: u64) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Releases the claims of former processes in the place of this one, so that their work is
-    /// recovered now and not when their leases expire. To be called by a process that holds a lock
-    /// that each of them held. A store that sees by itself which processes are alive does nothing.
+    /// recovered now and not when their leases expire. Only a process that holds a lock that each
+    /// of them held may call this. A store that can detect by itself which processes are alive does
+    /// nothing.
     fn release_former(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// Whether the holder of a claim is alive.
+    /// Returns whether the holder of a claim is alive.
     fn worker(&self, epoch: u64) -> BoxFuture<'_, Result<WorkerState, StoreError>>;
 
     /// Accepts a batch durably. The same key with a different request is a
     /// [`StoreError::Conflict`].
     fn accept(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>>;
 
-    /// [`accept`](Self::accept) for a caller that makes a write that survives a power loss before
-    /// it answers anybody: until then the batch may survive only the death of this process.
+    /// Works like [`accept`](Self::accept), without waiting until the batch survives a power loss;
+    /// until then it survives only the death of this process. Before answering, the caller must
+    /// complete a write that survives a power loss.
     fn accept_ahead(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<Acceptance, StoreError>> {
         self.accept(batch)
     }
@@ -344,20 +350,20 @@ pub trait CallStore: Send + Sync {
     /// process was faster.
     fn take_batch(&self, id: BatchId, epoch: u64) -> BoxFuture<'_, Result<bool, StoreError>>;
 
-    /// Unfinished accepted batches whose process is dead, oldest first. A process that has the
-    /// environment of one takes it with [`take_batch`](Self::take_batch).
+    /// Returns the unfinished accepted batches whose process is dead, oldest first. A process that
+    /// has the environment of one takes it with [`take_batch`](Self::take_batch).
     fn abandoned_batches(&self) -> BoxFuture<'_, Result<Vec<AcceptedBatch>, StoreError>>;
 
-    /// The unfinished accepted batch of a call: a call is known from its acceptance on, before it
-    /// starts.
+    /// Returns the unfinished accepted batch of a call: a call is known from its acceptance on,
+    /// before it starts.
     fn batch_of(&self, call: CallId) -> BoxFuture<'_, Result<Option<AcceptedBatch>, StoreError>>;
 
     /// Marks a batch as finished: each of its calls has its outcome or waits for a person. Its key
-    /// stays known.
+    /// remains known.
     fn finish_batch(&self, id: BatchId) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Replaces the stored calls of a finished batch, some of whose arguments are not needed any
-    /// more. A store that keeps nothing beyond the process need not do anything.
+    /// Replaces the stored calls of a finished batch, some of whose arguments are no longer needed.
+    /// A store whose data ends with the process need not do anything.
     fn shorten_batch(&self, batch: AcceptedBatch) -> BoxFuture<'_, Result<(), StoreError>> {
         drop(batch);
         Box::pin(std::future::ready(Ok(())))
@@ -388,8 +394,8 @@ pub trait CallStore: Send + Sync {
     /// Returns a call.
     fn call(&self, call: CallId) -> BoxFuture<'_, Result<Option<StoredCall>, StoreError>>;
 
-    /// The outcome's text exactly as stored, which is the input of the recorded hash. A store
-    /// without its own copy serializes the parsed outcome again.
+    /// Returns the outcome's text exactly as stored, which is the input of the recorded hash. A
+    /// store without its own copy serializes the parsed outcome again.
     fn outcome_text(&self, call: CallId) -> BoxFuture<'_, Result<Option<String>, StoreError>> {
         Box::pin(async move {
             let stored = self.call(call).await?;

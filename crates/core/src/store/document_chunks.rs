@@ -6,7 +6,7 @@ use crate::document::{ChunkVector, DocumentChunk, FoundChunk};
 
 /// Stores the text of documents in chunks, and finds chunks by words.
 pub trait DocumentChunkStore: Send + Sync {
-    /// Adds chunks of a document. One with the number of an earlier one is left out.
+    /// Adds chunks of a document. A chunk with the number of an earlier one is skipped.
     fn put_chunks<'a>(
         &'a self,
         owner: &'a str,
@@ -21,7 +21,7 @@ pub trait DocumentChunkStore: Send + Sync {
         document: &'a str,
     ) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// The chunks of a document from a page on, in order, at most `limit`.
+    /// Returns the chunks of a document from a page on, in order, at most `limit`.
     fn chunks_from_page<'a>(
         &'a self,
         owner: &'a str,
@@ -30,15 +30,16 @@ pub trait DocumentChunkStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<FoundChunk>, StoreError>>;
 
-    /// Chunks with these numbers in the store, in any order. Unknown numbers are left out.
+    /// Returns the chunks with these numbers in the store, in any order. Unknown numbers are
+    /// skipped.
     fn chunks_by_id<'a>(
         &'a self,
         owner: &'a str,
         ids: &'a [i64],
     ) -> BoxFuture<'a, Result<Vec<FoundChunk>, StoreError>>;
 
-    /// The chunks that have any of these words, or words that begin with them, the best first.
-    /// Among many chunks, a store may leave words out that too many have to tell them apart.
+    /// Returns the chunks that have any of these words, or words that begin with them, the best
+    /// first. Among many chunks, a store may ignore words that are too common to distinguish them.
     fn find_chunks<'a>(
         &'a self,
         owner: &'a str,
@@ -46,7 +47,8 @@ pub trait DocumentChunkStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'a, Result<Vec<FoundChunk>, StoreError>>;
 
-    /// Number of the last chunk of an owner; 0 = there is none. It changes when chunks are added.
+    /// Returns the number of the last chunk of an owner; 0 if there is none. It changes when chunks
+    /// are added.
     fn last_chunk<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<i64, StoreError>>;
 
     /// Vectors of an owner's chunks after a number, in order, at most `limit`.

@@ -11,14 +11,14 @@ pub trait GrantStore: Send + Sync {
     /// Adds a grant; an existing id is a [`StoreError::Conflict`].
     fn add(&self, grant: Grant) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// The grant that answers a question of this kind about this call.
+    /// Returns the grant that answers a question of this kind about this call.
     fn find<'a>(
         &'a self,
         query: GrantQuery<'a>,
         reason: ReasonKind,
     ) -> BoxFuture<'a, Result<Option<Grant>, StoreError>>;
 
-    /// All grants of an owner, oldest first.
+    /// Returns all grants of an owner, oldest first.
     fn list<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<Grant>, StoreError>>;
 
     /// Revokes a grant, with the name of the person and the Unix time in milliseconds; `false` if

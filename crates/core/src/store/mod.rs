@@ -38,5 +38,5 @@ pub use store_error::StoreError;
 pub use switches::{Switch, SwitchState, SwitchStore};
 pub use tasks::TaskStore;
 pub use tokens::{ApiToken, Revocation, TokenHash, TokenStore};
-pub use usage::{UsageBy, UsageRow, UsageStore, UsageTotals};
+pub use usage::{QUARTER_HOUR_MS, UsageBy, UsageRow, UsageStore, UsageTotals, quarter_hour};
 pub use usage_totals::UsageAggregator;

@@ -1,4 +1,4 @@
-//! What a store knows of the daemons that share it, and figures of its database.
+//! Monitoring of a store: the daemons that share it, and figures of its database.
 
 use std::future::ready;
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub struct Member {
     pub epoch: u64,
     /// Name of its machine.
     pub host: String,
-    /// Its process on that machine.
+    /// Id of its process on that machine.
     pub pid: u64,
     /// Version of its Toolcrib.
     pub version: String,
@@ -26,11 +26,11 @@ pub struct Member {
     pub started_at: i64,
     /// When it last renewed its lease, in milliseconds since 1970 by the clock of the store.
     pub heartbeat_at: i64,
-    /// Whether its lease still runs.
+    /// Whether its lease is still valid.
     pub is_alive: bool,
 }
 
-/// How long operations took, in buckets.
+/// Durations of operations, in buckets.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Latency {
     /// Operations up to each bound of [`LATENCY_SECONDS`] and above the one before, then those
@@ -63,15 +63,15 @@ pub struct DatabaseFigures {
     pub commits: Latency,
 }
 
-/// A store's view of itself. The defaults are those of a store that one process uses.
+/// Reports the state of a store. The defaults are those of a store that one process uses.
 pub trait StoreMonitor: Send + Sync {
-    /// The daemons that share this store, the oldest first; those of the last day whose lease has
-    /// run out are among them. Empty = the store is not shared.
+    /// Returns the daemons that share this store, the oldest first; the list includes those whose
+    /// lease has expired within the last day. Empty if the store is not shared.
     fn members(&self) -> BoxFuture<'_, Result<Vec<Member>, StoreError>> {
         Box::pin(ready(Ok(Vec::new())))
     }
 
-    /// Figures of the shared database; `None` = the store is not shared.
+    /// Returns figures of the shared database; `None` if the store is not shared.
     fn figures(&self) -> Option<DatabaseFigures> {
         None
     }

@@ -17,19 +17,20 @@ pub trait NotificationStore: Send + Sync {
     fn put_notification(&self, notification: Notification)
     -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// One notification.
+    /// Returns one notification.
     fn notification(
         &self,
         id: NotificationId,
     ) -> BoxFuture<'_, Result<Option<Notification>, StoreError>>;
 
-    /// The notifications of an owner, newest first.
+    /// Returns the notifications of an owner, newest first.
     fn notifications<'a>(
         &'a self,
         owner: &'a str,
     ) -> BoxFuture<'a, Result<Vec<Notification>, StoreError>>;
 
-    /// Notifications of every owner created at or after `since`, oldest first, at most `limit`.
+    /// Returns notifications of every owner created at or after `since`, oldest first, at most
+    /// `limit`.
     fn notifications_since(
         &self,
         since: i64,

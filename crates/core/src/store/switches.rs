@@ -25,7 +25,7 @@ impl SwitchState {
     /// All states, strictest first.
     pub const ALL: [Self; 3] = [Self::Off, Self::Ask, Self::On];
 
-    /// Name in files, in stores and on the wire.
+    /// Returns the name in files, in stores and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl SwitchState {
         }
     }
 
-    /// Whether the switched item is available at all.
+    /// Returns whether the switched item is available at all.
     #[must_use]
     pub fn is_on(self) -> bool {
         self != Self::Off
@@ -70,8 +70,8 @@ impl FromStr for SwitchState {
 pub struct Switch {
     /// Owner.
     pub owner: String,
-    /// What it controls: `tools` (everything), `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`
-    /// or `feature:NAME`.
+    /// What it controls: `tools` (everything), `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`,
+    /// `feature:NAME` or `skill:NAME`.
     pub name: String,
     /// State.
     pub state: SwitchState,
@@ -95,6 +95,6 @@ pub trait SwitchStore: Send + Sync {
         at: i64,
     ) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// All switches of an owner, sorted by name.
+    /// Returns all switches of an owner, sorted by name.
     fn switches<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<Vec<Switch>, StoreError>>;
 }

@@ -8,7 +8,7 @@ use super::StoreError;
 use crate::BoxFuture;
 use crate::id::TokenId;
 
-/// A token's row. It holds the hash, never the token itself.
+/// A token's row. It contains the hash, never the token itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApiToken {
     /// Its id.
@@ -40,7 +40,7 @@ pub struct ApiToken {
 }
 
 impl ApiToken {
-    /// Whether the token is valid at this Unix time in milliseconds.
+    /// Returns whether the token is valid at this Unix time in milliseconds.
     #[must_use]
     pub fn is_valid_at(&self, now: i64) -> bool {
         self.revoked.is_none() && self.expires_at.is_none_or(|end| now < end)
@@ -54,13 +54,13 @@ impl ApiToken {
 pub struct TokenHash(String);
 
 impl TokenHash {
-    /// Hash of this token.
+    /// Returns the hash of this token.
     #[must_use]
     pub fn from_token(token: &str) -> Self {
         Self(crate::canonical_json::sha256_text(token))
     }
 
-    /// The hexadecimal digits.
+    /// Returns the hexadecimal digits.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -90,13 +90,13 @@ pub trait TokenStore: Send + Sync {
     /// row.
     fn add_token(&self, token: ApiToken) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// The token with this hash, valid or not.
+    /// Returns the token with this hash, valid or not.
     fn token_by_hash<'a>(
         &'a self,
         hash: &'a TokenHash,
     ) -> BoxFuture<'a, Result<Option<ApiToken>, StoreError>>;
 
-    /// All tokens, oldest first.
+    /// Returns all tokens, oldest first.
     fn tokens(&self) -> BoxFuture<'_, Result<Vec<ApiToken>, StoreError>>;
 
     /// Revokes a token; the write survives a power failure. `false` if it does not exist or was

@@ -51,13 +51,25 @@ pub enum UsageBy {
     Agent,
     /// By tool: calls and time. Tokens are `None`, because they belong to models.
     Tool,
+    /// By quarter of an hour, named by its number since 1970 ([`QUARTER_HOUR_MS`]): days of every
+    /// time zone, also those with a changed clock, are made of whole ones.
+    QuarterHour,
+}
+
+/// Milliseconds of a quarter of an hour. Offsets of time zones are multiples of it since 1972.
+pub const QUARTER_HOUR_MS: i64 = 15 * 60 * 1_000;
+
+/// The name of the quarter of an hour of a Unix time in milliseconds.
+#[must_use]
+pub fn quarter_hour(at: i64) -> String {
+    at.div_euclid(QUARTER_HOUR_MS).to_string()
 }
 
 /// Usage totals. Tokens and cost are `None` if no response reported any; otherwise they are sums of
 /// the reported values, a lower bound if `unreported` > 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UsageTotals {
-    /// Model (`provider/model`), agent or tool.
+    /// Model (`provider/model`), agent, tool, or number of the quarter of an hour.
     pub name: String,
     /// Answers of models; 0 for tools.
     pub requests: u64,
@@ -89,8 +101,8 @@ pub trait UsageStore: Send + Sync {
     /// row that cannot be written is dropped, so that accounting never blocks a run.
     fn add_usage(&self, row: UsageRow);
 
-    /// Totals of an owner since this Unix time in milliseconds, sorted by requests or calls,
-    /// largest first.
+    /// Returns totals of an owner since this Unix time in milliseconds, sorted by requests or
+    /// calls, largest first.
     fn usage<'a>(
         &'a self,
         owner: &'a str,
@@ -98,6 +110,6 @@ pub trait UsageStore: Send + Sync {
         since: Option<i64>,
     ) -> BoxFuture<'a, Result<Vec<UsageTotals>, StoreError>>;
 
-    /// The newest row of a run.
+    /// Returns the newest row of a run.
     fn last_usage(&self, run: RunId) -> BoxFuture<'_, Result<Option<UsageRow>, StoreError>>;
 }

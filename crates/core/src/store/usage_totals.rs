@@ -3,15 +3,16 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{UsageBy, UsageRow, UsageTotals};
+use super::{UsageBy, UsageRow, UsageTotals, quarter_hour};
 
 impl UsageTotals {
-    /// Totals of one model response, named by the grouping; calls are not counted yet.
+    /// Returns totals of one model response, named by the grouping; calls are not counted yet.
     #[must_use]
     pub fn from_row(row: &UsageRow, by: UsageBy) -> Self {
         let name = match by {
             UsageBy::Model => format!("{}/{}", row.provider, row.model),
             UsageBy::Agent | UsageBy::Tool => row.agent.clone(),
+            UsageBy::QuarterHour => quarter_hour(row.at),
         };
         Self {
             name,
@@ -29,13 +30,14 @@ impl UsageTotals {
         }
     }
 
-    /// Totals of the ended calls of a tool or agent.
+    /// Returns totals of the ended calls of a tool or agent.
     #[must_use]
     pub fn from_calls(name: String, calls: u64, run_nanos: u64) -> Self {
         Self { name, calls: Some(calls), run_nanos: Some(run_nanos), ..Self::default() }
     }
 
-    /// The sum of both under the name of the first. Unreported values stay `None`; sums saturate.
+    /// Returns the sum of both under the name of the first. Unreported values stay `None`; sums
+    /// saturate.
     #[must_use]
     pub fn merged_with(self, other: &Self) -> Self {
         Self {
@@ -78,12 +80,12 @@ impl UsageAggregator {
         }
     }
 
-    /// The totals, sorted by requests, then by calls, largest first. By agent, a missing number of
-    /// calls becomes 0: an agent without recorded calls made none.
+    /// The totals, sorted by requests, then by calls, largest first. By agent and by quarter of an
+    /// hour, a missing number of calls becomes 0: an agent without recorded calls made none.
     #[must_use]
     pub fn finish(self, by: UsageBy) -> Vec<UsageTotals> {
         let mut sums: Vec<UsageTotals> = self.sums.into_values().collect();
-        if by == UsageBy::Agent {
+        if matches!(by, UsageBy::Agent | UsageBy::QuarterHour) {
             for sum in &mut sums {
                 sum.calls.get_or_insert(0);
                 sum.run_nanos.get_or_insert(0);

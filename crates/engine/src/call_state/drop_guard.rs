@@ -9,7 +9,7 @@ use super::CallState;
 use crate::resume::record_decision::denied_by;
 
 impl CallState {
-    /// How a dropped call ended, as far as it is known.
+    /// Returns how a dropped call ended, as far as it is known.
     fn abandoned(&self) -> (OutcomeKind, ToolError) {
         let repeatable = self.facts.assessed.as_ref().is_none_or(|a| a.effect.is_repeatable());
         if self.attempts.count > 0 && !repeatable {
@@ -25,13 +25,13 @@ impl CallState {
 impl Drop for CallState {
     fn drop(&mut self) {
         if !self.succeeded {
-            // What a call that failed or was dropped had started ends with it.
+            // Work that a failed or dropped call had started ends with it.
             self.cancel.cancel();
         }
         if self.is_answered {
             return;
         }
-        // It ran until it was dropped: that is its time, and it is paid for.
+        // The call ran until it was dropped; that time is charged.
         if let Some(begun) = self.attempts.started.take() {
             self.attempts.run_time += begun.elapsed();
             if let Some(reservation) = self.reservation.take() {
@@ -55,15 +55,15 @@ impl Drop for CallState {
                 let closed = denied_by("stopped", engine.clock.now_ms());
                 engine.approvals.decide(id, closed)
             });
-            // Both are queued before either is waited for: there may be no runtime to wait on.
+            // Both writes are queued before either is awaited: there may be no runtime to wait on.
             let settling = engine.calls.settle(settlement);
             if let Some(closing) = closing {
                 let _ = closing.await;
             }
             let _ = settling.await;
         });
-        // Most stores are done at once; the others need a runtime, which is there as long as calls
-        // are.
+        // Most stores complete immediately; the others need a runtime, which exists as long as
+        // calls do.
         if settle.as_mut().now_or_never().is_none()
             && let Ok(runtime) = tokio::runtime::Handle::try_current()
         {

@@ -1,31 +1,31 @@
-//! What the store and the report tell of a call.
+//! The record and the report of a call.
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 use toolcrib_core::store::{ARGS_BYTES, MESSAGE_CHARS};
 use toolcrib_core::{
-    CallDetails, CallEnd, CallRecord, ModelResult, Outcome, OutcomeKind, Report, Ruling,
+    CallDetails, CallEnd, CallId, CallRecord, ModelResult, Outcome, OutcomeKind, Report, Ruling,
     StageRecord, ToolError, Verdict, canonical_json,
 };
 
 use super::CallState;
 use crate::secrets::Secrets;
 
-/// The text of the arguments, where it is short enough, and the hash of the unmasked arguments.
+/// The text of the arguments, if it is short enough, and the hash of the unmasked arguments.
 pub(crate) type StoredArgs = (Option<String>, Option<String>);
 
 /// Characters of an unknown name that are stored (a canonical name has at most 64).
 const NAME_CHARS: usize = 100;
 
 impl CallState {
-    /// The name as it was asked for, when it is not the canonical one.
+    /// Returns the requested name, if it is not the canonical one.
     fn alias(&self) -> Option<&str> {
         let name = self.facts.tool.as_ref().map(|tool| tool.spec().name.as_str());
         (name != Some(self.asked.as_str())).then_some(&self.asked)
     }
 
-    /// What the store keeps of the call at its start and its end.
+    /// Returns the details that the store records at the start and at the end of the call.
     pub(crate) fn details(&self) -> CallDetails {
         let evidence = self.engine().calls.keeps_details();
         let assessed = self.facts.assessed.as_ref();
@@ -49,8 +49,15 @@ impl CallState {
             approval: self.facts.approval,
             approved_by: self.facts.approved_by.clone(),
             policy: self.policy_line().filter(|_| evidence),
+            parent: self.parent_call(),
             received_at: self.received_at,
         }
+    }
+
+    /// The running call that made this one.
+    fn parent_call(&self) -> Option<CallId> {
+        let parent = self.scope.parent.as_ref()?;
+        parent.within.parent.calls.first().map(|call| call.id)
     }
 
     /// The ruling as it is stored: the rule, or who asked or denied. A call that just ran needs no
@@ -65,12 +72,13 @@ impl CallState {
         Some(self.engine().secrets.mask(line).chars().take(MESSAGE_CHARS).collect())
     }
 
-    /// A name that a model may have made up: masked, and not longer than names are.
+    /// Returns the name masked and cut to the maximum length of names, because a model may have
+    /// invented it.
     fn stored_name(&self, name: &str) -> String {
         bounded_name(self.engine().secrets.mask(name.to_owned()))
     }
 
-    /// The masked arguments, and the hash of the unmasked ones.
+    /// Returns the masked arguments, and the hash of the unmasked ones.
     fn stored_args(&self) -> StoredArgs {
         let Some(args) = self.args.display() else { return (None, None) };
         let text = canonical_json::to_string(args);
@@ -84,7 +92,7 @@ impl CallState {
         (Some(kept).filter(|text| text.len() <= ARGS_BYTES), Some(hash))
     }
 
-    /// The record of the end.
+    /// Creates the record of the end.
     pub(crate) fn call_record(&self, kind: OutcomeKind, error: Option<&ToolError>) -> CallRecord {
         let message = |error: &ToolError| error.message.chars().take(MESSAGE_CHARS).collect();
         let end = CallEnd {
@@ -102,12 +110,12 @@ impl CallState {
         CallRecord { facts: self.details(), started_at, epoch, end }
     }
 
-    /// Lines of the trace since they were last taken.
+    /// Returns the lines of the trace since the previous call of this function.
     pub(crate) fn take_trace(&mut self) -> Vec<StageRecord> {
         self.log.take()
     }
 
-    /// The outcome, with the trace so far.
+    /// Returns the outcome with the trace so far.
     pub(crate) fn outcome(
         &mut self,
         kind: OutcomeKind,
@@ -127,7 +135,7 @@ impl CallState {
         }
     }
 
-    /// The report as far as the call came; the lines of the trace are taken.
+    /// Returns the report of the stages so far and takes the lines of the trace.
     pub(crate) fn report(&mut self) -> Report {
         let stages = self.log.take();
         let facts = &self.facts;
@@ -149,7 +157,8 @@ impl CallState {
     }
 }
 
-/// A masked name, not longer than names are: the outcome of a refused call is stored as well.
+/// Cuts a masked name to the maximum length of names, because the outcome of a refused call is
+/// stored too.
 fn bounded_name(name: String) -> String {
     match name.char_indices().nth(NAME_CHARS) {
         Some((end, _)) => name.get(..end).unwrap_or_default().to_owned(),
@@ -157,7 +166,7 @@ fn bounded_name(name: String) -> String {
     }
 }
 
-/// The reason may repeat arguments; rules are the owner's own text.
+/// Masks the reason, which may repeat arguments. Rules are the owner's own text and stay unchanged.
 fn mask_ruling(secrets: &Secrets, ruling: Ruling) -> Ruling {
     let reason = match ruling.reason {
         Cow::Owned(reason) => Cow::Owned(secrets.mask(reason)),

@@ -1,4 +1,4 @@
-//! The lines of a call's trace, and how long each stage took.
+//! The lines of a call's trace with the duration of each stage.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use toolcrib_core::{Stage, StageRecord, StageVerdict};
 pub(super) struct StageLog {
     lines: Vec<StageRecord>,
     stage_start: Instant,
-    /// The time now, where the clock has just been read.
+    /// The current time, if the clock has just been read.
     now: Option<Instant>,
 }
 
@@ -17,8 +17,8 @@ impl StageLog {
         Self { lines, stage_start: Instant::now(), now: None }
     }
 
-    /// Time since the stage before. To find that a stage has nothing to do takes less than reading
-    /// the clock, so that is not timed.
+    /// Returns the nanoseconds since the previous stage. Skipped stages are not timed: skipping
+    /// takes less time than reading the clock.
     pub(super) fn lap(&mut self, verdict: StageVerdict) -> u64 {
         if verdict == StageVerdict::Skipped {
             return 0;
@@ -45,7 +45,7 @@ impl StageLog {
         self.now = Some(now);
     }
 
-    /// The lines since they were last taken.
+    /// Returns the lines since the previous call of this function.
     pub(super) fn take(&mut self) -> Vec<StageRecord> {
         std::mem::take(&mut self.lines)
     }

@@ -1,5 +1,5 @@
-//! The running call that makes other calls, as these see it, and the locks that keep it in one
-//! pipeline of this process.
+//! The parent as seen by its child calls, and the locks that keep each parent in one pipeline of
+//! this process.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -7,16 +7,16 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use tokio::sync::Semaphore;
 use toolcrib_core::{CallId, CancellationToken, ParentCall};
 
-/// What a call knows of the call that makes it.
+/// Context that a child call receives from its parent.
 pub(crate) struct ParentContext {
     pub(crate) within: ParentCall,
-    /// Ends with the parent; `None` = the parent does not run here now.
+    /// Cancelled with the parent; `None` if the parent does not currently run in this process.
     pub(crate) cancel: Option<CancellationToken>,
-    /// Calls of the parent that may run at once.
+    /// Slots for concurrent calls of the parent.
     pub(crate) slots: Option<Arc<Semaphore>>,
 }
 
-/// Parents that run here, so that each is in one pipeline of this process at most.
+/// Parents that run in this process, so that each is in at most one pipeline of it.
 #[derive(Default)]
 pub(crate) struct ParentLocks {
     locks: Mutex<HashMap<CallId, Weak<tokio::sync::Mutex<()>>>>,

@@ -1,4 +1,4 @@
-//! Measures how long child calls run, and how long they wait for people.
+//! Measures how long child calls run and how long they wait for people.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

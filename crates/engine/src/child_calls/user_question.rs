@@ -16,17 +16,18 @@ use crate::engine_inner::EngineInner;
 /// The tool that asks. Its own run only checks the question; the caller continues with the result.
 const ASK_USER: &str = "ask_user";
 
-/// Questions of one script.
+/// Maximum number of questions of one script.
 pub(super) const MAX_QUESTIONS: u32 = 3;
 
-/// The question of a call, if it asks one.
+/// Returns the question of a call, if it asks one.
 pub(super) fn from_outcome(outcome: &Outcome) -> Option<UserQuestion> {
     let asks = outcome.tool.as_ref().is_some_and(|tool| tool.as_str() == ASK_USER);
     let data = outcome.result.as_ref().ok().filter(|_| asks)?.structured.as_ref()?;
     serde_json::from_value(data.get("question")?.clone()).ok()
 }
 
-/// What was answered, or that the script has to wait. `batch` is the call's own.
+/// Returns the outcome with the answer, or the suspension of the script. `batch` is the call's own
+/// batch.
 pub(super) async fn answer(
     engine: &EngineInner,
     outcome: Outcome,
@@ -53,7 +54,7 @@ pub(super) async fn answer(
     }
 }
 
-/// The same call with an error in place of its question.
+/// Returns the outcome with an error in place of the question.
 pub(super) fn failed_answer(outcome: Outcome, error: ToolError) -> Answer {
     Answer::Done(Box::new(Outcome {
         kind: error.error_type.outcome(),
@@ -68,7 +69,7 @@ async fn ask(
     batch: Batch,
     within: ParentCall,
 ) -> Result<(), String> {
-    // The script may hold a secret.
+    // The script may contain a secret.
     let parent = engine.sealing().seal_batch(&within.parent).map_err(|error| error.to_string())?;
     let environment = engine.environment.clone();
     let parent = Batch { environment: environment.clone(), ..parent };
@@ -95,7 +96,7 @@ fn request(
         id: ApprovalId::fresh(),
         call: outcome.call,
         run: batch.run,
-        // It has one: that is how its question was found.
+        // The outcome has data: the question was read from it.
         tool: tool.unwrap_or_else(|| toolcrib_core::remote_name("agent", ASK_USER)),
         operation: ASK_USER.to_owned(),
         risk: Risk::Safe,
@@ -114,7 +115,7 @@ fn request(
     }
 }
 
-/// The result of a question that was answered: every one has a status.
+/// Returns the result of an answered question; every result has a status.
 fn answered_outcome(outcome: Outcome, question: &UserQuestion, record: &DecisionRecord) -> Answer {
     let data = match &record.decision {
         Decision::Answer { text } => {

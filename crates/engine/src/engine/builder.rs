@@ -1,5 +1,5 @@
-//! Sets an engine up: from stores, policy, guards and observers, each with a default that needs
-//! nothing.
+//! Builds an engine from stores, policy, guards and observers, each with a default that needs no
+//! configuration.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
@@ -30,7 +30,7 @@ use crate::settings::EngineSettings;
 use crate::store::{MemoryApprovals, MemoryArtifacts, MemoryCalls, MemoryGrants};
 use crate::switch_cache::SwitchCache;
 
-/// Sets an engine up.
+/// Builder of an engine.
 pub struct EngineBuilder {
     policy: Policy,
     gates: Vec<Arc<dyn Gate>>,
@@ -86,98 +86,97 @@ impl EngineBuilder {
         settings in self.policy: EngineSettings;
         /// The host's permissions; all granted by default.
         permissions in self.policy: Arc<dyn Permissions>;
-        /// The rules of all layers: judged after the permissions. Tools that one of them denies to
-        /// everybody are in no view.
+        /// The rules of all layers, evaluated after the permissions. Tools that one of them denies
+        /// to all callers are in no view.
         rules in self.policy: RuleSet;
-        /// Values that are masked in every result, beside the configured values of tools that their
-        /// definitions call secret: keys of providers, all that is in the vault.
+        /// Values that are masked in every result, in addition to configured values that tool
+        /// definitions declare as secret: keys of providers, all secrets of the vault.
         secrets in self.policy: Vec<String>;
-        /// Where calls and outcomes are recorded.
+        /// Store of calls and outcomes.
         calls in self: Arc<dyn CallStore>;
-        /// Where questions to people are kept.
+        /// Store of questions to people.
         approvals in self: Arc<dyn ApprovalStore>;
-        /// Where remembered approvals are kept.
+        /// Store of remembered approvals.
         grants in self: Arc<dyn GrantStore>;
-        /// Where large results are kept.
+        /// Store of large results.
         artifacts in self: Arc<dyn ArtifactStore>;
-        /// Where wall-clock time comes from.
+        /// Source of wall-clock time.
         clock in self: Arc<dyn Clock>;
-        /// What another process needs to go on with a call that waits for a person: kept with the
-        /// question. An object is given the member `worker` beside: this engine's number in the
-        /// call store.
+        /// Data that another process needs to resume a call that waits for a person; stored with
+        /// the question. The engine adds the member `worker` to an object: its number in the call
+        /// store.
         setup in self: serde_json::Value;
         /// Identity of workspace, policy and tools. It is stored with calls that another process
-        /// may carry out, and such a call is carried out only by an engine of the same identity.
+        /// may run; only an engine of the same identity runs such a call.
         environment in self: String;
     }
 
-    /// What stops every tool from outside the process; nothing by default. It is asked when a call
-    /// is received, right before its start is recorded, and right after that where the call may
-    /// change something.
+    /// Sets the kill switch that stops every tool from outside the process; none by default. The
+    /// engine checks it when a call is received, right before its start is recorded, and right
+    /// after that if the call may change something.
     #[must_use]
     pub fn kill_switch(mut self, kill_switch: Arc<dyn KillSwitch>) -> Self {
         self.kill_switch = Some(kill_switch);
         self
     }
 
-    /// Store of this owner's switches; without one, only switches set on this engine count. A call
-    /// does not start on switches read more than
-    /// [`SWITCH_CACHE_TTL`](crate::SWITCH_CACHE_TTL) ago: they are read again first, and if that
-    /// fails, the call does not run.
+    /// Sets the store of this owner's switches; without one, only switches set on this engine
+    /// apply. A call does not start on switches read more than
+    /// [`SWITCH_CACHE_TTL`](crate::SWITCH_CACHE_TTL) ago: the engine first reads them again, and if
+    /// that fails, the call does not run.
     #[must_use]
     pub fn switches(mut self, store: Arc<dyn SwitchStore>, owner: &str) -> Self {
         self.stored_switches = Some(SwitchCache::new(store, owner.to_owned()));
         self
     }
 
-    /// Settings, permissions, rules, guards and secrets at once, in place of what was said of them
-    /// before.
+    /// Sets settings, permissions, rules, guards and secrets at once and replaces earlier values.
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// What seals arguments that hold secrets where they have to be kept; by default a key that
-    /// ends with the process, so that no other process can go on with such a call.
+    /// Sets the sealer for stored arguments that contain secrets; by default it uses a key that
+    /// ends with the process, so that no other process can resume such a call.
     #[must_use]
     pub fn sealer(mut self, sealer: Arc<dyn Sealer>) -> Self {
         self.sealing = Sealing::new(Secrets::default(), sealer);
         self
     }
 
-    /// The approver; none by default, which denies.
+    /// Sets the approver. Without one, calls that need an approval are denied.
     #[must_use]
     pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.approver = Some(approver);
         self
     }
 
-    /// Adds a gate after those of permissions, rules and taint, which are always there.
+    /// Adds a gate after those of permissions, rules and taint, which are always present.
     #[must_use]
     pub fn gate(mut self, gate: Arc<dyn Gate>) -> Self {
         self.gates.push(gate);
         self
     }
 
-    /// Adds a guard hook after those added before.
+    /// Appends a guard hook.
     #[must_use]
     pub fn guard(mut self, guard: Arc<dyn Guard>) -> Self {
         self.policy.guards.push(guard);
         self
     }
 
-    /// Adds an observer after those added before.
+    /// Appends an observer.
     #[must_use]
     pub fn observer(mut self, observer: Arc<dyn Observer>) -> Self {
         self.observers.push(observer);
         self
     }
 
-    /// The engine, without tools: attach sources to its catalog.
+    /// Builds the engine, without tools: attach sources to its catalog.
     #[must_use]
     pub fn build(self) -> Engine {
-        // Configured values of tools are learned with the definitions that say which of them are
+        // The registry adds configured values of tools with the definitions that declare them
         // secret.
         let secrets = self.sealing.secrets.clone();
         secrets.add(self.policy.secrets.iter().map(String::as_str));
@@ -230,11 +229,11 @@ impl EngineBuilder {
     }
 }
 
-/// Characters of the two ends of a stream: the counts and the marker around them need their room
-/// too.
+/// Returns the characters for the beginning and the end of a stream, minus room for the counts and
+/// the marker.
 pub(super) fn ends_of(result_chars: usize) -> usize {
     result_chars.saturating_sub(NOTICE_CHARS)
 }
 
-/// Characters of the lines around the two ends of a stream.
+/// Characters reserved for the lines around the beginning and the end of a stream.
 const NOTICE_CHARS: usize = 600;

@@ -1,4 +1,4 @@
-//! Files that another program executes on its own: a person is asked before they are changed,
+//! Gate for files that another program executes on its own: changing them needs an approval,
 //! whatever rules allow.
 
 use toolcrib_core::{Decider, Gate, GateInput, Permission, ReasonKind, Vote};

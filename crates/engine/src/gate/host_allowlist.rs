@@ -1,5 +1,5 @@
-//! Hosts that a call would reach beyond those that the owner allows: the approver is asked, even
-//! where a rule allows the call.
+//! Gate for hosts beyond those that the owner allows: connecting to them needs an approval, even if
+//! a rule allows the call.
 
 use toolcrib_core::{Decider, Gate, GateInput, Permission, ReasonKind, Vote};
 

@@ -1,4 +1,4 @@
-//! The gates of stage 7, one file each. What rules say is judged in `rules`.
+//! The gates of stage 7, one file each. `rules` evaluates rules.
 
 mod executed_files;
 mod host_allowlist;

@@ -1,4 +1,4 @@
-//! The host's permissions, asked before every call.
+//! Gate for the host's permissions, which are queried before every call.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,13 +8,13 @@ use toolcrib_core::{
     ReasonKind, ToolError, Vote,
 };
 
-/// Denies what the host denies, asks for permissions that are undecided.
+/// Denies calls whose permissions the host denies, and asks about undecided ones.
 pub struct PermissionGate {
     permissions: Arc<dyn Permissions>,
 }
 
 impl PermissionGate {
-    /// A gate over the host's permissions.
+    /// Creates a gate over the host's permissions.
     #[must_use]
     pub fn new(permissions: Arc<dyn Permissions>) -> Self {
         Self { permissions }
@@ -33,7 +33,7 @@ impl Gate for PermissionGate {
     fn evaluate(&self, proposal: &GateInput<'_>) -> Result<Vote, String> {
         let mut undecided = Vec::new();
         for permission in proposal.spec.permissions.iter().chain(proposal.extra_permissions) {
-            // These are asked about for themselves, by gates of their own.
+            // Separate gates ask about these.
             if matches!(permission, Permission::Host(_) | Permission::ExecutedFile(_)) {
                 continue;
             }
@@ -56,7 +56,7 @@ impl Gate for PermissionGate {
     }
 }
 
-/// The text for the model: the refusal and the next step.
+/// Creates the refusal with the text for the model, which names the next step.
 fn denied(permission: &Permission, hint: &str) -> Vote {
     let reason = format!("Permission {permission} was denied by the user.{hint}");
     let error = ToolError::new(ErrorType::PermissionDenied, reason)
@@ -64,14 +64,14 @@ fn denied(permission: &Permission, hint: &str) -> Vote {
     Vote::Deny { error, rule: None }
 }
 
-/// Permissions that are set once: granted unless said otherwise.
+/// Permissions that are set once: granted by default.
 #[derive(Debug, Clone, Default)]
 pub struct GrantedPermissions {
     states: HashMap<Permission, PermissionState>,
 }
 
 impl GrantedPermissions {
-    /// The same with this state for one permission.
+    /// Sets the state of one permission.
     #[must_use]
     pub fn with(mut self, permission: Permission, state: PermissionState) -> Self {
         self.states.insert(permission, state);

@@ -1,4 +1,4 @@
-//! What happens at which risk when no rule speaks.
+//! Presets: the verdict by risk if no rule applies.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,35 +10,35 @@ use toolcrib_core::{Effect, ErrorType, GateInput, ReasonKind, Risk, ToolError, V
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Preset {
-    /// Safe and high run, critical asks.
+    /// Calls of safe and high risk run, critical ones ask.
     Auto,
-    /// High and critical ask.
+    /// Calls of high and critical risk ask.
     #[default]
     AskRisky,
-    /// Everything but innate tools asks.
+    /// All calls ask, except those of innate tools.
     AskAll,
-    /// Only safe reads run; nothing asks.
+    /// Only safe reads run; no call asks.
     Locked,
 }
 
-/// What the owner has said of a tool elsewhere.
+/// The owner's other settings for a tool.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PresetOwner<'a> {
     /// `[tools.NAME] ask`.
     pub(crate) ask: Option<bool>,
-    /// The switch that asks about every call of it, in words.
+    /// Description of the switch that asks about every call of the tool.
     pub(crate) switch: Option<&'a str>,
-    /// Whether a rule has spoken about this call.
+    /// Whether a rule applied to this call.
     pub(crate) ruled: bool,
-    /// Whether the tool is one of those that are always there.
+    /// Whether the tool is innate.
     pub(crate) innate: bool,
 }
 
 impl Preset {
-    /// All of them.
+    /// All presets.
     pub const ALL: [Self; 4] = [Self::Auto, Self::AskRisky, Self::AskAll, Self::Locked];
 
-    /// Its name on command lines and in files.
+    /// Returns the name on command lines and in files.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -49,7 +49,7 @@ impl Preset {
         }
     }
 
-    /// The verdict on a call of which no rule speaks, by its risk and effect alone.
+    /// Returns the verdict on a call to which no rule applies, by its risk and effect alone.
     #[must_use]
     pub fn verdict(self, risk: Risk, effect: Effect) -> Verdict {
         let asks_from = match self {
@@ -62,7 +62,7 @@ impl Preset {
         if risk >= asks_from { Verdict::Ask } else { Verdict::Allow }
     }
 
-    /// Why a call runs that no rule or gate decided.
+    /// Returns the reason why a call runs that no rule or gate decided.
     pub(crate) fn lets_run(self) -> &'static str {
         match self {
             Self::Auto => "no rule speaks, and the preset auto lets this risk run",
@@ -72,13 +72,13 @@ impl Preset {
         }
     }
 
-    /// Judges a call. What a rule has allowed is asked about only where the owner says so of the
-    /// tool; locked stays locked.
+    /// Evaluates a call. A call that a rule allows asks only if the owner's settings for the tool
+    /// require it; `locked` still denies.
     pub(crate) fn judge(self, proposal: &GateInput<'_>, owner: PresetOwner<'_>) -> Vote {
         let verdict = self.verdict(proposal.risk, proposal.effect);
         let asks = match (self, owner.ask) {
             _ if verdict == Verdict::Deny => return locked(proposal.operation),
-            // What a switch asks about cannot be asked here: that denies it.
+            // This preset never asks, so a switch in state `ask` denies the call.
             (Self::Locked, _) => owner.switch.is_some(),
             (_, Some(true)) => true,
             _ if owner.ruled => false,

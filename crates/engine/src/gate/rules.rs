@@ -1,4 +1,4 @@
-//! Rules that people write, and what always asks, as a gate.
+//! Gate for the rules of people and for calls that always ask.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use toolcrib_core::{
 
 use crate::rules::{Evaluation, RuleQuery, RuleSet};
 
-/// Allow rules that a refusal names.
+/// Maximum number of allow rules that a refusal names.
 const NAMED: usize = 3;
 
-/// Says what the rules say, and asks about what is on the floor where there are none.
+/// Votes as the rules decide. Without rules, it asks about calls that always ask (the floor).
 pub(crate) struct RulesGate {
     rules: RuleSet,
     clock: Arc<dyn Clock>,
@@ -36,8 +36,8 @@ impl RulesGate {
         }
     }
 
-    /// The question about a program that runs without a sandbox while a rule denies a path, which
-    /// only a sandbox keeps from it; `None` if no rule does.
+    /// Returns the question about a program that runs without a sandbox although a rule denies a
+    /// path, which only a sandbox can enforce; `None` if no rule denies a path.
     fn ask_unconfined(&self, asked: &RuleQuery<'_>) -> Option<Vote> {
         let denied = self.rules.denied_paths(asked);
         let rule = denied.scopes().first().map(|(rule, _)| RuleRef::clone(rule))?;
@@ -51,7 +51,8 @@ impl RulesGate {
         })
     }
 
-    /// What was refused, by what, and for the model what would be allowed.
+    /// Creates the refusal: the refused operation, the rule, and for the model the allowed
+    /// alternatives.
     fn refusal(&self, asked: &RuleQuery<'_>, judgement: &Evaluation) -> ToolError {
         let mut text = format!("{} is not allowed: ", asked.operation);
         match &judgement.rule {

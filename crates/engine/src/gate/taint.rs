@@ -1,8 +1,9 @@
-//! Calls that a run must ask about after it has read text from outside, even where rules allow
-//! them.
+//! Taint gate: calls that need an approval after the run has read text from outside, even if rules
+//! allow them.
 //!
-//! No check can tell an order from data in the words of a page with certainty, so this gate ignores
-//! words: what counts is where they came from, and what the next call could do with them.
+//! No check can reliably distinguish instructions from data in the text of a page, so this gate
+//! ignores the wording. It considers the source of the text and the harm that the next call could
+//! do with it.
 
 use std::collections::HashMap;
 
@@ -10,28 +11,28 @@ use toolcrib_core::{Decider, Effect, Gate, GateInput, Label, Labels, Reach, Reas
 
 use crate::settings::ToolSettings;
 
-/// What a call could do with text from outside.
+/// The harm that a call could do with text from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Harm {
-    /// Nothing that leaves the workspace or cannot be undone: it reads, searches, or writes where
+    /// No effect that leaves the workspace or cannot be undone: it reads, searches, or writes where
     /// every change is journaled.
     None,
-    /// It fetches from outside: the address that it asks for can carry what the run knows.
+    /// It fetches from outside: the requested address can carry data of the run.
     Fetches,
-    /// It sends something outside, or changes something there.
+    /// It sends data outside, or changes something there.
     Sends,
-    /// It runs a program that nothing confines.
+    /// It runs an unconfined program.
     Runs,
     /// It destroys something.
     Destroys,
 }
 
 impl Harm {
-    /// All of them, mildest first.
+    /// All variants, mildest first.
     #[cfg(test)]
     const ALL: [Self; 5] = [Self::None, Self::Fetches, Self::Sends, Self::Runs, Self::Destroys];
 
-    /// What a call of this effect and reach could do; of several, the worst.
+    /// Returns the worst harm that a call of this effect and reach could do.
     fn from_assessment(effect: Effect, reach: Reach) -> Self {
         match (effect, reach) {
             (Effect::Destructive, _) => Self::Destroys,
@@ -42,7 +43,7 @@ impl Harm {
         }
     }
 
-    /// The labels that a run must have for such a call to be asked about; empty = it never is.
+    /// Returns the labels with which a run must ask about such a call; empty if it never asks.
     fn asking_labels(self) -> &'static [Label] {
         match self {
             Self::None => &[],
@@ -62,20 +63,20 @@ impl Harm {
     }
 }
 
-/// Asks about what a labelled run must not do by itself.
+/// Asks about calls that a labelled run must not make without an approval.
 pub(crate) struct TaintGate {
-    /// What the owner says otherwise: `[tools.NAME] taint`.
+    /// Overrides of the owner: `[tools.NAME] taint`.
     owner: HashMap<String, bool>,
 }
 
 impl TaintGate {
-    /// A gate with what the owner says of tools, by their canonical names.
+    /// Creates a gate with the owner's overrides by canonical tool name.
     pub(crate) fn new<'a>(tools: impl IntoIterator<Item = (&'a String, &'a ToolSettings)>) -> Self {
         let said = |(name, tool): (&'a String, &'a ToolSettings)| Some((name.clone(), tool.taint?));
         Self { owner: tools.into_iter().filter_map(said).collect() }
     }
 
-    /// The labels that make this call a question; empty = it is none.
+    /// Returns the labels because of which this call asks; empty if it does not ask.
     fn labels(&self, proposal: &GateInput<'_>, harm: Harm) -> &'static [Label] {
         match self.owner.get(proposal.spec.name.as_str()) {
             Some(false) => &[],
@@ -108,7 +109,8 @@ impl Gate for TaintGate {
     }
 }
 
-/// What was read, by which result, and what the call could do with it.
+/// Returns the reason: the content that was read, the result it came from, and the harm that the
+/// call could do with it.
 fn reason(has: &Labels, asked: &[Label], operation: &str, harm: Harm) -> String {
     let read = has.iter().filter(|(label, _)| asked.contains(label));
     let read: Vec<String> =

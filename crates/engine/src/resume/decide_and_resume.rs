@@ -1,4 +1,4 @@
-//! Decides about a suspended call and resumes it, and then the call that made it.
+//! Decides about a suspended call and resumes it, and then its parent.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use crate::open_runs::not_open;
 use crate::pipeline;
 use crate::stage::step::StageExit;
 
-/// Decides about a suspended call and resumes it. `None` = it waits in another task of this process
-/// and is resumed there.
+/// Decides about a suspended call and resumes it. `None` if the call waits in another task of this
+/// process and is resumed there.
 pub(crate) async fn decide(
     engine: Arc<EngineInner>,
     id: ApprovalId,
@@ -41,17 +41,17 @@ pub(crate) async fn decide(
         (Err(DecideError::Expired), Some(expiry)) => {
             let has_parent = waiting.batch.parent_call.is_some();
             let answer = run_decided(engine, waiting, expiry, false).await?;
-            // The question is over; the call that made this one continues without it.
+            // The question is closed; the parent continues without the call.
             answer.filter(|_| has_parent).map(Some).ok_or(DecideError::Expired)
         }
         (Err(error), _) => Err(error),
     }
 }
 
-/// Resumes a call that was decided about before, by a process that has ended or on a surface that
-/// only recorded the decision; a call that has its outcome is answered with it.
+/// Resumes a call whose decision was recorded earlier, by a process that has ended or on a surface
+/// that only records decisions. A call that already has its outcome is answered with it.
 ///
-/// `in_parent` = the call that made this one is running, and resumes by itself.
+/// `in_parent` means that the parent is running and continues by itself.
 pub(crate) async fn resume(
     engine: Arc<EngineInner>,
     id: ApprovalId,
@@ -67,7 +67,8 @@ fn may_run(decision: &Decision) -> bool {
     matches!(decision, Decision::Approve { .. } | Decision::Edit { .. })
 }
 
-/// An approval is not used up by a process that cannot carry the call out.
+/// Checks that this process can run the call, so that a process that cannot does not use up the
+/// approval.
 async fn check_environment(engine: &EngineInner, id: ApprovalId) -> Result<(), DecideError> {
     let found = engine.approvals.get(id).await.map_err(store_error)?;
     let (waiting, decided) = found.ok_or(DecideError::NotFound)?;
@@ -100,13 +101,14 @@ async fn run_decided(
         Handoff::Delivered => return Ok(None),
         Handoff::Unclaimed(handle) => handle,
     };
-    // Looked up under the handle: the call may have been resumed, and have ended, a moment ago.
+    // Look up the outcome while holding the handle: the call may just have been resumed and have
+    // ended.
     if let Some(answer) =
         recorded_answer(&engine, waiting.request.call).await.map_err(store_error)?
     {
         return Ok(Some(answer));
     }
-    // A run that works here goes on without a tool that it lacks; its model is told so.
+    // A run that is open in this process continues without a missing tool; its model is informed.
     let is_driven = waiting.batch.run.is_some_and(|run| engine.runs.get(run).is_some());
     if may_run(&record.decision)
         && !is_driven
@@ -122,7 +124,7 @@ async fn run_decided(
     run_again(engine, waiting, record).await
 }
 
-/// Resumes a call that another one made, and then that one, whose answer is the answer.
+/// Resumes a child call and then its parent, and returns the parent's answer.
 fn resume_with_parent(
     engine: Arc<EngineInner>,
     waiting: PendingApproval,
@@ -138,14 +140,14 @@ fn resume_with_parent(
         if let Some(answer) = recorded_answer(&engine, id).await.map_err(store_error)? {
             return Ok(Some(answer));
         }
-        // The outcome is recorded, and the parent asks for it.
+        // The outcome is recorded, and the parent looks it up.
         run_decided(Arc::clone(&engine), waiting, record, true).await?;
         let parent = Batch { is_replay: true, ..parent };
         Ok((engine.reentry.run)(Arc::clone(&engine), parent, None, None).await.pop())
     })
 }
 
-/// The call enters the pipeline again at stage 0, with the decision.
+/// Runs the call again from stage 0, with the decision.
 async fn run_again(
     engine: Arc<EngineInner>,
     waiting: PendingApproval,
@@ -168,10 +170,10 @@ async fn run_again(
         .parent_call
         .map(|within| Arc::new(ParentContext { within: *within, cancel: None, slots: None }));
     let owner = ScopeOwner { origin: batch.origin, context: batch.context, view: batch.view, run };
-    let options = ScopeOptions { subscriber: None, is_replay: true, parent };
+    let options = ScopeOptions { is_replay: true, parent, ..ScopeOptions::default() };
     let scope = BatchScope::new(&engine, owner, 1, options);
     if let Some(error) = closed {
-        // Outside its run it would have no budget, and could not be cancelled with it.
+        // Outside its run the call would have no budget and could not be cancelled with the run.
         let call = Box::new(CallState::new(scope, call, None));
         return Ok(Some(pipeline::finish(call, Err(StageExit::Fail(error))).await));
     }

@@ -1,18 +1,18 @@
-//! Whether this process may carry out a stored call: in the environment it was asked in, and with
-//! the tool that it needs. A stored call that does not fit is left to a process that fits.
+//! Decides whether this process may run a stored call: the environment must match, and the tool
+//! must be available. Other stored calls are left to a matching process.
 
 use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{AcceptedBatch, Batch, StoreError};
 
 use crate::engine_inner::EngineInner;
 
-/// Whether a stored batch was asked in the environment of this process. An earlier version stored
-/// no environment.
+/// Returns whether a stored batch belongs to the environment of this process. Earlier versions
+/// stored no environment.
 pub(crate) fn is_own(engine: &EngineInner, batch: &Batch) -> bool {
     batch.environment.is_empty() || batch.environment == engine.environment
 }
 
-/// Why a call whose approval is stored cannot be carried out here; `None` = it can.
+/// Returns why this process cannot run a call whose approval is stored; `None` if it can.
 pub(crate) fn obstacle(engine: &EngineInner, waiting: &PendingApproval) -> Option<String> {
     if !is_own(engine, &waiting.batch) {
         return Some(other_environment(&waiting.batch));
@@ -20,13 +20,13 @@ pub(crate) fn obstacle(engine: &EngineInner, waiting: &PendingApproval) -> Optio
     missing_tool(engine, waiting)
 }
 
-/// Why a call must not be approved here: it could not be carried out, or its tool has another
-/// definition, which would void the approval.
+/// Returns why a call must not be approved here: this process could not run it, or its tool has
+/// another definition, which would void the approval.
 pub(crate) fn decision_obstacle(engine: &EngineInner, waiting: &PendingApproval) -> Option<String> {
     obstacle(engine, waiting).or_else(|| changed_tool(engine, waiting))
 }
 
-/// Why a call whose approval is stored cannot be carried out with the tools of this process.
+/// Returns why a call whose approval is stored cannot run with the tools of this process.
 fn missing_tool(engine: &EngineInner, waiting: &PendingApproval) -> Option<String> {
     let parents = std::iter::successors(waiting.batch.parent_call.as_deref(), |within| {
         within.parent.parent_call.as_deref()
@@ -55,7 +55,7 @@ fn changed_tool(engine: &EngineInner, waiting: &PendingApproval) -> Option<Strin
     })
 }
 
-/// Says where a stored batch belongs.
+/// Describes the environment of a stored batch.
 pub(crate) fn other_environment(batch: &Batch) -> String {
     let workspace = match batch.context.workspace.as_str() {
         "" => "in another workspace".to_owned(),
@@ -66,8 +66,8 @@ pub(crate) fn other_environment(batch: &Batch) -> String {
     )
 }
 
-/// Takes over the accepted batches of dead processes that were asked in this environment. Others
-/// stay for a process of theirs.
+/// Takes over the accepted batches of dead processes that belong to this environment. Others remain
+/// for a process of their environment.
 pub(crate) async fn take_abandoned(engine: &EngineInner) -> Result<Vec<AcceptedBatch>, StoreError> {
     let mut taken = Vec::new();
     for batch in engine.calls.abandoned_batches().await? {
@@ -76,8 +76,9 @@ pub(crate) async fn take_abandoned(engine: &EngineInner) -> Result<Vec<AcceptedB
         }
         let id = batch.id;
         if batch.batch.calls.is_empty() {
-            // It only holds a key of a run, and the next request under the key takes it over. Taken
-            // here, it would look as if this process were starting the run.
+            // This batch only reserves the key of a run, and the next request under the key takes
+            // it over. If it were taken over here, this process would appear to be starting the
+            // run.
             engine.calls.finish_batch(id).await?;
             continue;
         }

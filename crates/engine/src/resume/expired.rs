@@ -1,4 +1,4 @@
-//! The end of a call about which no decision came in time.
+//! The end of a call whose question expired without a decision.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ pub(crate) fn expired_error(operation: &str) -> ToolError {
     ToolError::new(ErrorType::ApprovalExpired, text)
 }
 
-/// Records the one outcome of an expired call. The question was closed just before, so nothing else
-/// settles the call. `real` are its arguments with the secrets in them.
+/// Records the one outcome of an expired call. The question was closed just before, so no other
+/// task settles the call. `real` are its arguments with unmasked secrets.
 pub(super) async fn settle_expired(
     engine: &EngineInner,
     waiting: &PendingApproval,
@@ -27,6 +27,7 @@ pub(super) async fn settle_expired(
 ) -> Answer {
     let request = &waiting.request;
     let error = expired_error(&request.operation);
+    let parent = waiting.batch.parent_call.as_deref();
     let text = canonical_json::to_string(&engine.secrets.mask_json(&request.args));
     let facts = CallDetails {
         call: request.call,
@@ -43,6 +44,7 @@ pub(super) async fn settle_expired(
         args_hash: Some(canonical_json::sha256(real)),
         approval: Some(request.id),
         approved_by: None,
+        parent: parent.and_then(|within| within.parent.calls.first()).map(|call| call.id),
         policy: request.reasons.first().map(|reason| format!("ask: {}", reason.text)),
         received_at: request.requested_at,
     };
@@ -65,7 +67,8 @@ pub(super) async fn settle_expired(
         report: Report::default(),
         unrecorded: None,
     };
-    // If this write fails, the next request for the call writes it: the stored decision holds.
+    // If this write fails, the next request for the call writes the outcome: the stored decision
+    // remains in force.
     if let Ok(epoch) = engine.claim().await {
         let record = CallRecord { facts, started_at: None, epoch, end };
         let mut settlement = Settlement { record, outcome: None };

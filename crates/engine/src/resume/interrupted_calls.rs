@@ -1,5 +1,5 @@
-//! Answers a batch that may have been sent before, by a process that has ended or a caller that
-//! asks again: what is recorded of each call decides.
+//! Answers a batch that may have been sent before, by a process that has ended or by a caller that
+//! repeats it. The record of each call decides.
 
 use std::sync::Arc;
 
@@ -15,17 +15,17 @@ use crate::batch;
 use crate::child_calls::parent::ParentContext;
 use crate::engine_inner::EngineInner;
 
-/// What becomes of one call.
+/// How one call is handled.
 enum ReplayAction {
     /// It has its answer, or waits for a person.
     Answered(Answer),
-    /// It was decided about, and has not run to its end yet.
+    /// Its question is decided, and it has no outcome yet.
     Decided(ApprovalId),
-    /// It never ran, or changes nothing: it runs.
+    /// It never ran, or it changes nothing, so it runs.
     Runs,
 }
 
-/// Answers a batch: only what never ran, or changes nothing, runs.
+/// Answers a batch; only calls that never ran or that change nothing run.
 pub(crate) async fn run(
     engine: Arc<EngineInner>,
     mut batch: Batch,
@@ -44,7 +44,7 @@ pub(crate) async fn run(
                 batch.calls.push(call);
                 None
             }
-            // It is unknown whether it ran, so it must not run again.
+            // It is unknown whether the call ran, so it must not run again.
             Err(error) => Some(answer_without_call(call, unreadable(&error))),
         };
         if let (Some(watch), Some(answer)) = (&watch, &answer) {
@@ -58,7 +58,7 @@ pub(crate) async fn run(
         Box::pin(batch::run_new(engine, batch, watch, parent)).await
     }
     .into_iter();
-    // The gaps are the calls that ran, in their order.
+    // The gaps are the calls that ran now, in their order.
     answers.into_iter().filter_map(|answer| answer.or_else(|| ran.next())).collect()
 }
 
@@ -67,7 +67,7 @@ async fn replay_action(engine: &EngineInner, call: CallId) -> Result<ReplayActio
         return Ok(ReplayAction::Answered(answer));
     }
     Ok(match engine.approvals.for_call(call).await? {
-        // A question of the model is asked by a call that runs.
+        // A question of the model comes from a call that runs.
         Some((waiting, _)) if waiting.request.question.is_some() => ReplayAction::Runs,
         Some((waiting, None)) => {
             ReplayAction::Answered(Answer::Suspended(Box::new(waiting.request)))

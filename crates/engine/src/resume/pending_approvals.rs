@@ -8,11 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use toolcrib_core::{ApprovalId, DecisionRecord};
 
-/// The state of a call that a question is about.
+/// State of a call with a question.
 enum ApprovalState {
     /// It waits for a decision.
     Waiting(oneshot::Sender<DecisionRecord>),
-    /// It was decided about, and runs until its pipeline ends.
+    /// The decision was delivered, and the call runs until its pipeline ends.
     Resumed,
 }
 
@@ -22,7 +22,7 @@ fn lock(calls: &ApprovalTable) -> MutexGuard<'_, HashMap<ApprovalId, ApprovalSta
     calls.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All calls that wait, or were resumed.
+/// All calls that wait or were resumed.
 #[derive(Default)]
 pub(crate) struct PendingApprovals {
     calls: ApprovalTable,
@@ -32,16 +32,16 @@ pub(crate) struct PendingApprovals {
 pub(crate) struct ApprovalHandle {
     id: ApprovalId,
     decided: Option<oneshot::Receiver<DecisionRecord>>,
-    /// Whether the entry was removed: a new one under this id belongs to another task.
+    /// Whether the entry was removed. A new entry under this id then belongs to another task.
     is_left: bool,
     calls: ApprovalTable,
 }
 
-/// Where a decision went.
+/// Recipient of a decision.
 pub(crate) enum Handoff {
-    /// To the call, which goes on in its own task.
+    /// The call, which continues in its own task.
     Delivered,
-    /// No task has the call here: the holder of this handle resumes it.
+    /// No task of this process has the call: the holder of this handle resumes it.
     Unclaimed(ApprovalHandle),
 }
 
@@ -58,19 +58,20 @@ impl PendingApprovals {
         }
     }
 
-    /// Delivers a decision to a call that waits for it here; `false` = none does.
+    /// Delivers a decision to a call that waits for it in this process; `false` if none does.
     pub(crate) fn deliver(&self, id: ApprovalId, record: &DecisionRecord) -> bool {
         let is_waiting = matches!(lock(&self.calls).get(&id), Some(ApprovalState::Waiting(_)));
         is_waiting && matches!(self.hand_off(id, record.clone()), Handoff::Delivered)
     }
 
-    /// Delivers a decision to the call that waits for it, or makes the caller resume it.
+    /// Delivers a decision to the call that waits for it, or returns a handle with which the caller
+    /// resumes the call.
     pub(crate) fn hand_off(&self, id: ApprovalId, record: DecisionRecord) -> Handoff {
-        // Under the lock: a task that withdraws finds either the decision, or no entry.
+        // Send while holding the lock: a task that withdraws finds either the decision or no entry.
         let mut calls = lock(&self.calls);
         match calls.insert(id, ApprovalState::Resumed) {
             Some(ApprovalState::Waiting(sender)) => {
-                // The entry is there, so its receiver is too.
+                // The entry exists, so its receiver exists too.
                 let _ = sender.send(record);
                 Handoff::Delivered
             }
@@ -84,7 +85,7 @@ impl PendingApprovals {
 }
 
 impl ApprovalHandle {
-    /// The decision, when it comes from another surface.
+    /// Waits for a decision from another surface.
     pub(crate) async fn decision(&mut self) -> Option<DecisionRecord> {
         match &mut self.decided {
             Some(decided) => decided.await.ok(),
@@ -92,13 +93,13 @@ impl ApprovalHandle {
         }
     }
 
-    /// The call was decided about here, and is resumed.
+    /// Marks the call as decided and resumed in this process.
     pub(crate) fn mark_resumed(&self) {
         lock(&self.calls).insert(self.id, ApprovalState::Resumed);
     }
 
-    /// Waits no longer, unless the decision came just now. A later one is for a call that is
-    /// suspended.
+    /// Stops waiting, and returns the decision if it has just arrived. Later decisions apply to a
+    /// suspended call.
     pub(crate) fn withdraw(&mut self) -> Option<DecisionRecord> {
         let mut calls = lock(&self.calls);
         if let Some(ApprovalState::Waiting(_)) = calls.get(&self.id) {

@@ -1,14 +1,14 @@
-//! The promise to carry a call out once a decision about it is stored: an accepted batch, stored
-//! before the decision. After a crash in between, recovery finds the batch whether the decision was
-//! stored or not; and while its process lives, others see who carries the call out.
+//! The promise to run a call once a decision about it is stored: an accepted batch, stored before
+//! the decision. After a crash in between, recovery finds the batch whether the decision was stored
+//! or not. While the process lives, other processes can see which one runs the call.
 
 use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{AcceptedBatch, Batch, BatchId, Call, StoreError};
 
 use crate::engine_inner::EngineInner;
 
-/// Stores the promise for the call of a question. The decision follows it, and is what must survive
-/// a power loss; the promise is before it in the same log.
+/// Stores the promise for the call of a question. The decision is stored afterwards and must
+/// survive a power loss; the promise precedes it in the same log.
 pub(crate) async fn store(
     engine: &EngineInner,
     waiting: &PendingApproval,
@@ -16,7 +16,8 @@ pub(crate) async fn store(
     let batch = match waiting.batch.parent_call.as_deref() {
         // The parent resumes its call.
         Some(parent) => Batch::clone(&parent.parent),
-        // The run is that of the response with the call; it is opened again when the call resumes.
+        // The run is that of the response containing the call; it is opened again when the call
+        // resumes.
         None => Batch { run: None, ..waiting.batch.clone() },
     };
     let (id, accepted_at) = (BatchId::fresh(), engine.clock.now_ms());
@@ -30,7 +31,7 @@ pub(crate) async fn store(
     engine.under_claim(accept).await
 }
 
-/// The open promise for the call of a question, of any process.
+/// Returns the open promise of any process for the call of a question.
 pub(crate) async fn find(
     engine: &EngineInner,
     waiting: &PendingApproval,

@@ -1,6 +1,6 @@
-//! Records a decision: once, in time, and with the grant that follows from it. The invoker does
-//! this before it resumes a call; a surface that leaves the resuming to another process does it
-//! alone.
+//! Records a decision: once, before the deadline, and with the resulting grant. The invoker does
+//! this before it resumes a call; a surface that leaves resuming to another process only records
+//! the decision.
 
 use serde_json::Value;
 use toolcrib_core::invoker::DecideError;
@@ -22,7 +22,7 @@ pub struct Decisions<'a> {
     pub grants: &'a dyn GrantStore,
     /// The time.
     pub clock: &'a dyn Clock,
-    /// Keeps secrets out of what is stored.
+    /// Keeps secrets out of stored data.
     pub sealing: &'a Sealing,
     /// Whether the person who decides may read the secrets of the arguments.
     pub secret_access: SecretAccess,
@@ -31,18 +31,18 @@ pub struct Decisions<'a> {
 /// Whether the person who edits arguments may read the secrets that are masked in them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SecretAccess {
-    /// The person has the key of the secrets: the user of this machine, the owner of the daemon. An
-    /// edit may keep a mask beside other changes.
+    /// The person has access to the secrets: the user of this machine, the owner of the daemon. An
+    /// edit may keep a mask and change other parts.
     MayRead,
-    /// The person sees the mask only. An edit that keeps it and changes something else is refused,
-    /// because a new `url` or `path` would take the secret there.
+    /// The person sees only the mask. An edit that keeps it and changes other parts is refused,
+    /// because a new `url` or `path` could send the secret elsewhere.
     MayNotRead,
 }
 
 impl Decisions<'_> {
-    /// Stores a decision, by compare-and-set, and the grant that it asks for; nothing runs. Returns
-    /// the decision as it is stored: with the time of this clock, or an old date would revive an
-    /// expired question.
+    /// Stores a decision, by compare-and-set, and the grant that it requests; no call runs. Returns
+    /// the stored decision, with the time of this clock: an old date would revive an expired
+    /// question.
     ///
     /// # Errors
     /// [`DecideError`]; for an expired question, its expiry is stored as the decision.
@@ -54,8 +54,9 @@ impl Decisions<'_> {
         self.store(id, record, false).await
     }
 
-    /// [`record`](Self::record) for a caller that makes a write that survives a power loss before
-    /// it answers, or calls [`ApprovalStore::sync`]: see [`ApprovalStore::decide_ahead`].
+    /// Works like [`record`](Self::record), for a caller that completes a write that survives a
+    /// power loss, or calls [`ApprovalStore::sync`], before it answers: see
+    /// [`ApprovalStore::decide_ahead`].
     ///
     /// # Errors
     /// As for [`record`](Self::record).
@@ -122,8 +123,8 @@ impl Decisions<'_> {
         }
     }
 
-    /// A decision with a scope becomes a grant. This happens once, where the decision is stored: a
-    /// grant that was revoked since must not come back when the call is resumed. If the grant
+    /// Stores the grant of a decision with a scope. This happens once, when the decision is stored:
+    /// a grant that was revoked since must not be restored when the call is resumed. If the grant
     /// cannot be stored, the next call asks again.
     pub(crate) async fn store_grant(&self, request: &ApprovalRequest, record: &DecisionRecord) {
         if let Some(grant) = grant_from_decision(request, record) {
@@ -132,7 +133,7 @@ impl Decisions<'_> {
     }
 }
 
-/// The arguments that a question is about, with the secrets that are masked in it.
+/// Returns the arguments of a question with unmasked secrets.
 pub(super) fn real_args(sealing: &Sealing, waiting: &PendingApproval) -> Result<Value, SealError> {
     let call = waiting.batch.calls.first().map(|call| call.args.clone());
     match call.map(|args| sealing.open_args(args)).transpose()? {
@@ -141,9 +142,9 @@ pub(super) fn real_args(sealing: &Sealing, waiting: &PendingApproval) -> Result<
     }
 }
 
-/// The grant that follows from a decision, for the reasons of the question: for taint only when the
-/// decision says so, for hosts only those that were asked about, and never for what always asks.
-/// `None` = the decision is about this one call.
+/// Returns the grant that results from a decision, for the reasons of the question: for taint only
+/// if the decision includes it, for hosts only those named in the question, and never for reasons
+/// that always ask. `None` if the decision is about this one call only.
 #[must_use]
 pub fn grant_from_decision(request: &ApprovalRequest, record: &DecisionRecord) -> Option<Grant> {
     let Decision::Approve { scope, only, taint } = &record.decision else { return None };
@@ -187,7 +188,7 @@ pub fn grant_from_decision(request: &ApprovalRequest, record: &DecisionRecord) -
 /// Author of the denial when no approver could be asked, as named in records.
 pub(crate) const NO_APPROVER: &str = "nobody";
 
-/// A denial by the engine itself: the question is closed.
+/// Creates a denial by the engine itself, which closes the question.
 pub(crate) fn denied_by(by: &str, at: i64) -> DecisionRecord {
     DecisionRecord {
         decision: Decision::Deny { note: None },

@@ -1,4 +1,4 @@
-//! What the store knows of a call: its outcome, that it runs elsewhere, or nothing.
+//! Looks up the record of a call: its outcome, that it runs elsewhere, or nothing.
 
 use toolcrib_core::{
     Answer, Call, CallEnd, CallId, CallRow, Effect, ErrorType, Outcome, Report, StoreError,
@@ -10,8 +10,8 @@ use crate::artifact_references;
 use crate::engine_inner::EngineInner;
 use crate::result_taint::ResultTaint;
 
-/// The answer of a call that began: its outcome, or that it runs right now. `None` = it never
-/// began, or it changes nothing and its process has ended, so that it may run.
+/// Returns the answer of a started call: its outcome, or that it is running. `None` if it never
+/// started, or if it changes nothing and its process has ended, so that it may run.
 pub(crate) async fn recorded_answer(
     engine: &EngineInner,
     call: CallId,
@@ -21,7 +21,7 @@ pub(crate) async fn recorded_answer(
         if stored.row.facts.effect.is_some_and(Effect::is_repeatable) {
             return Ok(None);
         }
-        // Its process cannot end it any more: the store ends all that this process left open.
+        // Its process can no longer end it: recovery ends all calls that this process left open.
         engine.under_claim(|epoch| engine.calls.recover(epoch, engine.clock.now_ms())).await?;
         stored = engine.calls.call(call).await?.unwrap_or(stored);
     }
@@ -35,8 +35,8 @@ pub(crate) async fn recorded_answer(
     }))
 }
 
-/// What is known of a call that has not begun here and may belong to another process by now: its
-/// outcome, or that it does. `None` = no other process has it.
+/// Returns the answer for a call that has not started here and may belong to another process by
+/// now: its outcome, or that it runs elsewhere. `None` if no other process has it.
 pub(crate) async fn outcome_elsewhere(
     engine: &EngineInner,
     call: CallId,
@@ -55,7 +55,7 @@ pub(crate) async fn outcome_elsewhere(
     Ok(Some(outcome))
 }
 
-/// The outcome of a call that has ended; `None` = it has not.
+/// Returns the outcome of an ended call; `None` if it has not ended.
 pub(crate) async fn recorded_outcome(
     engine: &EngineInner,
     call: CallId,
@@ -71,7 +71,8 @@ pub(crate) async fn recorded_outcome(
     })
 }
 
-/// Whether an attempt of this call, which has not begun here, was cut off when its process ended.
+/// Returns whether an attempt of this call, which has not started here, was interrupted by the end
+/// of its process.
 pub(crate) async fn was_interrupted(engine: &EngineInner, call: CallId) -> bool {
     let there = engine.calls.call(call).await;
     there.is_ok_and(|there| {
@@ -79,30 +80,30 @@ pub(crate) async fn was_interrupted(engine: &EngineInner, call: CallId) -> bool 
     })
 }
 
-/// Its run reads the result when it is returned again too: the process of the call may have ended
-/// before it recorded the labels.
+/// Raises the labels of a result that is returned again: the process of the call may have ended
+/// before it recorded them.
 fn raise_labels(engine: &EngineInner, row: &CallRow, outcome: &Outcome) {
     let Some(run) = row.facts.run.and_then(|id| engine.runs.get(id)) else { return };
     let registry = engine.registry.read();
     let tool = outcome.tool.as_ref().and_then(|tool| registry.find_any_spelling(tool.as_str()));
-    // Arguments that are not kept may hold anything.
+    // Arguments that were not stored may contain anything.
     let refers = row.facts.args.as_deref().is_none_or(artifact_references::may_contain);
     ResultTaint::from_stored(outcome, tool.map(|tool| &**tool.spec()), refers).raise(&run);
 }
 
 pub(super) fn gone_elsewhere() -> ToolError {
-    let text = "This call goes on elsewhere; its result did not come back here. Check before you call it again.";
+    let text = "Another process continues this call; its result did not arrive here. Check before you call it again.";
     ToolError::new(ErrorType::UnknownOutcome, text)
 }
 
-/// A call that another process, or another task of this one, runs right now.
+/// Returns the answer for a call that another process, or another task of this one, is running.
 fn still_running(row: &CallRow) -> Answer {
     let text = "This call is running now, sent before under the same id. Its outcome is not known yet: ask for it again later, and do not send it as a new call.";
     let call = Call { id: row.facts.call, ..Call::with_text(name_of(row), "") };
     answer_without_call(call, ToolError::new(ErrorType::UnknownOutcome, text))
 }
 
-/// A call that has ended, in a store that keeps no results.
+/// Returns the answer for an ended call from a store without results.
 fn without_result(row: &CallRow, end: &CallEnd) -> Answer {
     let text = format!(
         "This call was sent before and has ended ({}); its result was not kept, and it was not run again.",

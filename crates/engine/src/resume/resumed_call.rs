@@ -1,4 +1,4 @@
-//! The decision that a call enters the pipeline again with.
+//! The decision with which a call enters the pipeline again.
 
 use serde_json::Value;
 use toolcrib_core::{ApprovalRequest, Decision, DecisionRecord, SealError};
@@ -11,8 +11,8 @@ pub(crate) struct ResumedCall {
 }
 
 impl ResumedCall {
-    /// The arguments to run with: the edited ones, or those that were shown. `real` are the latter
-    /// with the secrets in them; parts that an edit leaves as they were shown mean those.
+    /// Returns the arguments to run with: the edited ones, or those that were shown. `real` are the
+    /// shown arguments with unmasked secrets; they replace the parts that an edit left unchanged.
     pub(crate) fn args(&self, sealing: &Sealing, real: Value) -> Result<Value, SealError> {
         match &self.record.decision {
             Decision::Edit { args } => {

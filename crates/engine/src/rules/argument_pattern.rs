@@ -7,14 +7,14 @@ use toolcrib_core::tool_pattern;
 /// A pattern of one argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ArgumentPattern {
-    /// The argument, or several of which one is given.
+    /// The name of the argument, or several alternative names.
     pub(super) keys: Vec<String>,
-    /// What it must be: `*` stands for any text.
+    /// Its required value: `*` matches any text.
     pub(super) value: String,
 }
 
 impl ArgumentPattern {
-    /// Reads `key:pattern`.
+    /// Parses `key:pattern`.
     pub(super) fn parse(tool: &str, specifier: &str) -> Result<Self, String> {
         let fault =
             || format!("\"{specifier}\" names no argument; write {tool}(ARGUMENT:{specifier})");
@@ -32,8 +32,8 @@ impl ArgumentPattern {
         Ok(Self { keys: vec![key.to_owned()], value: value.to_owned() })
     }
 
-    /// Whether it is about these arguments. Strictly, as deny and ask rules mean it, one value
-    /// inside a list or an object is enough.
+    /// Returns whether the pattern matches these arguments. In strict mode, for deny and ask rules,
+    /// one matching value inside a list or an object is enough.
     pub(super) fn matches(
         &self,
         args: &Value,
@@ -60,7 +60,7 @@ impl ArgumentPattern {
         }
     }
 
-    /// One spelling for all patterns that mean the same.
+    /// Returns one spelling for all equivalent patterns.
     pub(super) fn canonical(&self) -> String {
         format!("{}:{}", self.keys.join(","), self.value)
     }

@@ -1,4 +1,4 @@
-//! Patterns of commands: the text in the brackets of a `Bash` rule.
+//! Patterns of commands: the text in the parentheses of a `Bash` rule.
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_core::tool_pattern;
@@ -8,24 +8,23 @@ use toolcrib_core::tool_pattern;
 pub(super) enum CommandPattern {
     /// Every line.
     Any,
-    /// Words as they are; more may follow when `open`.
+    /// Literal words; more may follow if `open`.
     Words { words: Vec<String>, open: bool },
-    /// Words with `*` in them, that stands for any text in the same command; more may follow when
-    /// `open`.
+    /// Words with `*`, which matches any text in the same command; more may follow if `open`.
     Glob { words: Vec<String>, open: bool },
 }
 
-/// What can never stand in one part of a line, because it separates or opens parts.
+/// Operators that never occur in one part of a line, because they separate or open parts.
 const OPERATORS: [&str; 9] = ["&&", "||", "|", ";", "$(", "`", ">", "<", "\n"];
 
-/// Words that open or close what holds commands.
+/// Words that open or close a compound command.
 const KEYWORDS: [&str; 17] = [
     "if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac",
     "function", "select", "{", "}", "!",
 ];
 
 impl CommandPattern {
-    /// Reads a specifier.
+    /// Parses a specifier.
     pub(super) fn parse(specifier: &str) -> Result<Self, String> {
         if let Some(rest) = specifier.strip_prefix("command:") {
             return Err(format!(
@@ -58,15 +57,15 @@ impl CommandPattern {
         })
     }
 
-    /// Whether `*` is before the end: then the pattern fits commands that its author did not think
-    /// of.
+    /// Returns whether `*` occurs before the end: then the pattern matches commands that its author
+    /// may not expect.
     pub(super) fn has_inner_star(&self) -> bool {
         let Self::Glob { words, open } = self else { return false };
         let text = words.join(" ");
         *open || text.strip_suffix('*').unwrap_or(&text).contains('*')
     }
 
-    /// Its words, and whether more may follow.
+    /// Returns the words, and whether more may follow.
     pub(super) fn words(&self) -> (&[String], bool) {
         match self {
             Self::Any => (&[], true),
@@ -74,7 +73,7 @@ impl CommandPattern {
         }
     }
 
-    /// One spelling for all patterns that mean the same.
+    /// Returns one spelling for all equivalent patterns.
     pub(super) fn canonical(&self) -> String {
         let (words, open) = self.words();
         match self {
@@ -100,10 +99,10 @@ fn operator_fault(operator: &str) -> String {
 
 fn check_words(words: &[String], text: &str, open: bool) -> Result<(), String> {
     if words.is_empty() {
-        return Err("no program stands before the *; write Bash for every line".to_owned());
+        return Err("there is no program before the *; write Bash for every line".to_owned());
     }
     if text.contains(":*") {
-        return Err("\":*\" stands at the end only; for any text inside write *".to_owned());
+        return Err("\":*\" is only allowed at the end; for any text inside write *".to_owned());
     }
     if open && let Some(text) = text.strip_suffix(':') {
         return Err(format!("\": *\" is not an ending; write Bash({text}:*)"));
@@ -129,7 +128,7 @@ fn check_words(words: &[String], text: &str, open: bool) -> Result<(), String> {
     Ok(())
 }
 
-/// What can never be the name of a program.
+/// Refuses words that can never be the name of a program.
 fn check_program(word: &str) -> Result<(), String> {
     if KEYWORDS.contains(&word) || word.starts_with('(') {
         return Err(format!(
@@ -148,13 +147,13 @@ fn check_program(word: &str) -> Result<(), String> {
     }
 }
 
-/// Whether joined text is one that a pattern with `*` stands for.
+/// Returns whether a pattern with `*` matches the joined text.
 pub(super) fn glob_matches(pattern_text: &str, open: bool, text: &str) -> bool {
     tool_pattern::glob_matches(pattern_text, text)
         || (open && tool_pattern::glob_matches(&format!("{pattern_text} *"), text))
 }
 
-/// Whether a pattern could fit a text of which only the beginning and the end are known.
+/// Returns whether a pattern could match a text of which only the beginning and the end are known.
 pub(super) fn glob_may_match(pattern_text: &str, open: bool, head: &str, tail: &str) -> bool {
     let first = pattern_text.split('*').next().unwrap_or_default();
     let last = pattern_text.rsplit('*').next().unwrap_or_default();
@@ -163,21 +162,20 @@ pub(super) fn glob_may_match(pattern_text: &str, open: bool, head: &str, tail: &
     head_agrees && ends
 }
 
-/// Whether words, each known, are those that a pattern stands for: a word with blanks in it is one
-/// word. A `*` of its own stands for one or more words; one that ends the pattern for all words
-/// that follow.
+/// Returns whether a pattern matches these known words; a word with spaces is one word. A separate
+/// `*` matches one or more words; at the end of the pattern it matches all following words.
 pub(super) fn words_match(pattern: &[String], open: bool, words: &[&str]) -> bool {
     let (mut at, mut word) = (0, 0);
-    // Where the last `*` of its own stands, and the last word that it took.
+    // Position of the last separate `*`, and the last word that it matched.
     let mut star: Option<(usize, usize)> = None;
     while let Some(text) = words.get(word) {
         match pattern.get(at) {
-            // Something follows what was fitted.
+            // Words follow the matched ones.
             None if open => return true,
             Some(own) if own == "*" => {
                 star = Some((at, word));
                 (at, word) = (at + 1, word + 1);
-                // A star at the very end stands for all that follows.
+                // A star at the very end matches everything that follows.
                 if at == pattern.len() {
                     return true;
                 }

@@ -4,12 +4,12 @@
 use super::command_pattern::CommandPattern;
 use super::dangerous_programs::{BROAD, INTERPRETERS, RUNNERS, WRAPPERS};
 
-/// Why an allow rule of this pattern would be dangerous, with a spelling that is not.
+/// Returns why an allow rule with this pattern would be dangerous, with a safe spelling.
 pub(super) fn danger_of(pattern: &CommandPattern) -> Option<String> {
     let (words, open) = pattern.words();
     if pattern.has_inner_star() {
         return Some(format!(
-            "a * before the end stands for any text, options and other commands' names among it; write the words out, as in Bash({}:*), or say unsafe = true",
+            "a * before the end matches any text, including options and the names of other commands; write the words out, as in Bash({}:*), or set unsafe = true",
             plain_words(words)
         ));
     }
@@ -39,7 +39,7 @@ pub(super) fn danger_of(pattern: &CommandPattern) -> Option<String> {
     None
 }
 
-/// What its author should know of an allow rule that is taken.
+/// Returns a warning for the author of an accepted allow rule.
 pub(super) fn warning(pattern: &CommandPattern) -> Option<String> {
     let (words, open) = pattern.words();
     let [first] = words else { return None };
@@ -54,7 +54,7 @@ fn runs(program: &str, what: &str) -> String {
     format!("{program} {what}; write the whole command, or say unsafe = true")
 }
 
-/// The program without folders, a version or a star: `/usr/bin/python3.12` is `python`.
+/// Returns the program without folders, version or star: `/usr/bin/python3.12` becomes `python`.
 fn bare(word: &str) -> &str {
     let name = word.rsplit('/').next().unwrap_or(word).trim_end_matches('*');
     let short = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
@@ -62,7 +62,8 @@ fn bare(word: &str) -> &str {
     if is_known { short } else { name }
 }
 
-/// An option, a setting, a number or a duration: nothing that names what is run.
+/// Returns whether the word is an option, a setting, a number or a duration, which names no program
+/// to run.
 fn is_option(word: &str) -> bool {
     let digits = word.trim_end_matches(['s', 'm', 'h', 'd', '*']);
     word.starts_with('-')
@@ -71,7 +72,7 @@ fn is_option(word: &str) -> bool {
         || digits.bytes().all(|b| b.is_ascii_digit() || b == b'.')
 }
 
-/// Whether the options only make a program tell about itself.
+/// Returns whether the options only make a program print information about itself.
 fn only_tells(options: &[String]) -> bool {
     let tells = |option: &String| {
         matches!(option.as_str(), "--version" | "--help" | "-V" | "-h" | "-v" | "-version")

@@ -1,6 +1,6 @@
-//! Programs that do more than an allow rule for them seems to say. Data only.
+//! Programs that can do more than an allow rule for them suggests. Data only.
 
-/// They run any script file that they are given, also one that was written just before.
+/// Programs that run any given script file, even one that was written just before.
 pub(super) const INTERPRETERS: &[&str] = &[
     "bash",
     "sh",
@@ -45,13 +45,13 @@ pub(super) const INTERPRETERS: &[&str] = &[
     "pypy",
 ];
 
-/// They run other programs, or text as a program, with any words after their names.
+/// Programs that run other programs, or text as a program, with any words after their names.
 pub(super) const RUNNERS: &[&str] = &[
     "eval", "source", ".", "exec", "ssh", "parallel", "watch", "script", "su", "chroot", "unshare",
     "nsenter", "npx", "bunx", "pnpx", "uvx", "at", "batch", "crontab", "trap",
 ];
 
-/// They run the program that is named behind them.
+/// Programs that run the program named in their arguments.
 pub(super) const WRAPPERS: &[&str] = &[
     "env",
     "sudo",
@@ -81,8 +81,8 @@ pub(super) const WRAPPERS: &[&str] = &[
     "fakeroot",
 ];
 
-/// People allow them as a whole, and should know what that covers: the program, a line that its
-/// bare rule allows, and what that line does.
+/// Programs that people often allow as a whole, for a warning: the program, a line that its bare
+/// rule allows, and the effect of that line.
 pub(super) const BROAD: &[(&str, &str, &str)] = &[
     ("git", "git commit -m x", "hooks of the repository run with it"),
     ("npm", "npm install", "npm runs the scripts of packages when it installs them"),

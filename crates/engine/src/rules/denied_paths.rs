@@ -1,4 +1,4 @@
-//! The files and folders that deny rules keep from a call, for the readers and writers below the
+//! Files and folders that deny rules exclude from a call, for the readers and writers below the
 //! gates.
 #![deny(clippy::indexing_slicing)]
 
@@ -20,8 +20,8 @@ struct DeniedPaths {
 }
 
 impl RuleSet {
-    /// The paths that rules deny to a call: those of `Read` and `Edit` rules, and of rules that
-    /// name its tool. Rules without a path deny calls, not paths, and are left out.
+    /// Returns the paths that rules deny to a call: those of `Read` and `Edit` rules, and of rules
+    /// that name its tool. Rules without a path deny calls, not paths, and are skipped.
     #[must_use]
     pub fn denied_paths(&self, asked: &RuleQuery<'_>) -> Arc<dyn PathDenials> {
         let names = [asked.operation, asked.tool].map(operation_classes::canonical);
@@ -30,7 +30,8 @@ impl RuleSet {
         self.collect(asked.workspace, of_tool, |rule| rule.scope.holds(&caller))
     }
 
-    /// The paths that rules deny to any caller in a workspace, for a program that serves several.
+    /// Returns the paths that rules deny to any caller in a workspace, for a program that serves
+    /// several callers.
     #[must_use]
     pub fn paths_denied_to_any(&self, workspace: &str, now_ms: i64) -> Arc<dyn PathDenials> {
         self.collect(workspace, |_| false, |rule| rule.scope.holds_for_any(workspace, now_ms))
@@ -92,7 +93,7 @@ impl PathDenials for DeniedPaths {
 }
 
 impl Rule {
-    /// Whether it denies single paths, not whole calls.
+    /// Returns whether the rule denies single paths, not whole calls.
     pub(super) fn denies_paths(&self) -> bool {
         let is_path = matches!(&self.what, RulePattern::Path(pattern) if !pattern.is_all());
         self.effect == Verdict::Deny && is_path

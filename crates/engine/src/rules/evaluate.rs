@@ -1,4 +1,4 @@
-//! What rules say of a call.
+//! Evaluates rules for a call.
 #![deny(clippy::indexing_slicing)]
 
 use std::borrow::Cow;
@@ -17,7 +17,7 @@ use super::path_pattern::{Extent, MatchKind, Workspace};
 use super::rule::RulePattern;
 use super::same_command::{command_text, same_command};
 
-/// What is known of the tool beside its name.
+/// Known properties of the tool besides its name.
 #[derive(Clone, Copy, Default)]
 pub(super) struct ToolContext<'a> {
     pub(super) spec: Option<&'a ToolSpec>,
@@ -33,7 +33,7 @@ impl<'a> ToolContext<'a> {
     }
 }
 
-/// Names of a call's operation: its own, its tool's, the tool's other ones.
+/// Returns the names of a call's operation: its own name, its tool's name, and the tool's aliases.
 fn names<'a>(
     asked: &RuleQuery<'a>,
     tool: ToolContext<'a>,
@@ -42,7 +42,7 @@ fn names<'a>(
     std::iter::once(asked.operation).chain(own).chain(tool.aliases().iter().map(String::as_str))
 }
 
-/// Judges a call, and the command that it is if it is one.
+/// Evaluates a call, and its command if it runs one.
 pub(super) fn evaluate<'a>(
     index: &'a Index,
     rules: &mut CallerRules<'a>,
@@ -64,7 +64,7 @@ pub(super) fn evaluate<'a>(
     with_command(own, judged, same.is_certain)
 }
 
-/// What rules say of a call together with what they say of the command that it is.
+/// Combines the evaluation of a call with that of its command.
 fn with_command(own: Evaluation, judged: Vec<Evaluation>, is_certain: bool) -> Evaluation {
     let all_allow = judged.iter().all(|one| one.verdict == Some(Verdict::Allow));
     let speaks = |one: &Evaluation| match one.verdict {
@@ -107,7 +107,7 @@ fn evaluate_call<'a>(
     }
     addresses(index, rules, asked, tool, &mut found);
     let mut judgement = evaluation(rules, found);
-    // An external tool that takes a command line: deny rules hold for it, but allow rules cannot
+    // An external tool that takes a command line: deny rules apply to it, but allow rules cannot
     // cover it, because its interpretation of the line is unknown.
     let runs = tool.spec.is_some_and(|spec| spec.reach.exec);
     if runs && COMMANDS.iter().any(|key| asked.args.get(key).is_some()) {
@@ -123,7 +123,7 @@ fn evaluate_call<'a>(
     judgement
 }
 
-/// Rules that are about every call of an operation, and about single arguments.
+/// Evaluates rules about every call of an operation and about single arguments.
 fn every_call<'a>(
     index: &'a Index,
     rules: &mut CallerRules<'a>,
@@ -194,7 +194,7 @@ fn command_line<'a>(
     judgement
 }
 
-/// A person cannot see the end of such a line either, so it is not left to one.
+/// Denies a line that is too long. A person cannot review such a line either, so it does not ask.
 fn too_long(bytes: usize) -> Evaluation {
     Evaluation {
         verdict: Some(Verdict::Deny),
@@ -208,7 +208,7 @@ fn too_long(bytes: usize) -> Evaluation {
     }
 }
 
-/// A command line, or words that become one.
+/// Returns the command line of a value, which is a text or a list of words.
 fn line_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(text.into()),
@@ -224,8 +224,8 @@ fn line_of(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// Judges each path of a call: one denied path denies the call, and it is allowed when every path
-/// is.
+/// Evaluates each path of a call: one denied path denies the call, and the call is allowed if every
+/// path is.
 fn files<'a>(
     index: &'a Index,
     rules: &mut CallerRules<'a>,
@@ -300,7 +300,7 @@ fn files<'a>(
 
 const PERHAPS_PATH: &str = "it may hold, or lead to, what the rule is about";
 
-/// Whether a deny or ask rule of a group is about this use of a path.
+/// Returns whether a deny or ask rule of a group applies to this use of a path.
 fn concerns(group: Option<PathAccess>, one: &PathUse) -> bool {
     match group {
         Some(PathAccess::Read) => one.reads,
@@ -309,7 +309,7 @@ fn concerns(group: Option<PathAccess>, one: &PathUse) -> bool {
     }
 }
 
-/// Whether an allow rule of a group covers this use of a path.
+/// Returns whether an allow rule of a group covers this use of a path.
 fn allows(group: Option<PathAccess>, one: &PathUse) -> bool {
     match group {
         Some(PathAccess::Read) => one.reads && !one.writes,
@@ -318,7 +318,7 @@ fn allows(group: Option<PathAccess>, one: &PathUse) -> bool {
     }
 }
 
-/// The paths that a call gives, with the name of their argument.
+/// Returns the paths in the arguments of a call, with the name of their argument.
 fn texts<'a>(args: &'a Value, one: &PathUse) -> Vec<(&'static str, Cow<'a, str>)> {
     let mut found: Vec<(&'static str, Cow<'a, str>)> = Vec::new();
     for name in one.arguments {
@@ -340,7 +340,7 @@ fn texts<'a>(args: &'a Value, one: &PathUse) -> Vec<(&'static str, Cow<'a, str>)
     found
 }
 
-/// Adds what rules say of the host that a call goes to.
+/// Adds the rules about the hosts that a call connects to.
 fn addresses<'a>(
     index: &'a Index,
     rules: &mut CallerRules<'a>,
@@ -366,7 +366,7 @@ fn addresses<'a>(
             Some(_) => MatchKind::No,
             None => MatchKind::Could,
         };
-        // A call with several addresses is allowed when each is.
+        // A call with several addresses is allowed if each of them is.
         let fit = match strictly {
             true => hosts.iter().map(one).max(),
             false => hosts.iter().map(one).min(),
@@ -375,7 +375,7 @@ fn addresses<'a>(
     }
 }
 
-/// What was found, in words.
+/// Converts the matches to an evaluation with a reason.
 fn evaluation(rules: &CallerRules<'_>, found: RuleMatches) -> Evaluation {
     let Some((verdict, number)) = found.verdict() else {
         return Evaluation {

@@ -1,4 +1,4 @@
-//! What rules say of one command.
+//! Evaluates rules for one command.
 #![deny(clippy::indexing_slicing)]
 
 use std::cell::LazyCell;
@@ -13,16 +13,16 @@ use super::path_pattern::MatchKind;
 use super::prefix_trie::{Branch, Node, Trie};
 use super::rule::RulePattern;
 
-/// A word of a command as deny and ask rules see it.
+/// A word of a command as compared with deny and ask rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Token<'a> {
     Word(&'a str),
-    /// Not known before the line runs: none, one or several words.
+    /// Unknown before the line runs: none, one or several words.
     Hole,
 }
 
 impl Token<'_> {
-    /// Where its text lies, which no other token of the line shares.
+    /// Returns the address of its text, which no other token of the line shares.
     fn place(&self) -> usize {
         match self {
             Token::Word(word) => word.as_ptr().addr(),
@@ -31,26 +31,26 @@ impl Token<'_> {
     }
 }
 
-/// Stands for what is not known in a joined text. No rule has it in its text.
+/// Placeholder for an unknown word in joined text. It occurs in no rule.
 const UNKNOWN_WORD: &str = "\0";
 
-/// Bytes of text that are compared with patterns for one line: 16 times the longest line. Each word
-/// of a line may begin a command that goes on to the end, so without a bound 128 KiB of them would
-/// be compared as 4 GiB of text.
+/// Maximum bytes of text that are compared with patterns for one line: 16 times the longest line.
+/// Each word of a line may begin a command that extends to the end, so without a bound 128 KiB of
+/// words would be compared as 4 GiB of text.
 const MAX_COMPARED_BYTES: usize = 2 * 1024 * 1024;
 
-/// Judges the commands of one line.
+/// Compares the commands of one line with rules.
 pub(super) struct CommandMatcher<'r, 'a> {
     index: &'a CommandRules,
     pub(super) rules: &'r mut CallerRules<'a>,
-    /// Of a place in the trie, a rule of what could follow there.
+    /// For a node of the trie, a rule that could match below it.
     below: HashMap<Node, Option<u32>>,
-    /// Options of programs that were looked past.
+    /// Skipped options of programs.
     scanned: HashSet<(Node, usize)>,
-    /// Of each pattern, the reading that it was compared with last.
+    /// For each pattern, the reading that it was last compared with.
     compared: Vec<u64>,
     reading: u64,
-    /// Of [`MAX_COMPARED_BYTES`], how many are left.
+    /// Remaining bytes of [`MAX_COMPARED_BYTES`].
     bytes_left: usize,
 }
 
@@ -68,7 +68,7 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         }
     }
 
-    /// Whether the line was too costly to be compared completely: then no rule allows it.
+    /// Returns whether the line was too costly to compare completely: then no rule allows it.
     pub(super) fn is_exhausted(&self) -> bool {
         self.bytes_left == 0
     }
@@ -77,7 +77,7 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         self.bytes_left = self.bytes_left.saturating_sub(bytes);
     }
 
-    /// What deny and ask rules say of a command, however it is read.
+    /// Returns the deny and ask rules that match any reading of a command.
     pub(super) fn match_deny_or_ask(&mut self, readings: &[Interpretation]) -> RuleMatches {
         let mut found = RuleMatches::default();
         for reading in readings {
@@ -90,7 +90,7 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
                 continue;
             };
             if is_blank(program) {
-                // The command is what follows: words that are looked past cost as well.
+                // The command begins after the skipped words, which count towards the bytes too.
                 let blank = |word: &&Word| known(word).is_some_and(is_blank);
                 self.spend(reading.args().iter().take_while(blank).count());
             }
@@ -119,7 +119,7 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         }
     }
 
-    /// Compares word by word; blanks inside a word are looked past.
+    /// Compares word by word; spaces inside a word separate tokens.
     fn walk<'w>(
         &mut self,
         from: Node,
@@ -175,8 +175,8 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         found
     }
 
-    /// Options before the second word, as in `git -C folder push`: perhaps it is what a rule is
-    /// about.
+    /// Skips options before the second word, as in `git -C folder push`: a rule may apply to the
+    /// command without them.
     fn past_options<'w>(
         &mut self,
         program: Node,
@@ -185,7 +185,7 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
     ) {
         let is_option =
             |token: &Token<'_>| matches!(token, Token::Word(word) if word.starts_with('-'));
-        // Whether all words before this place, and before the next two, can be options and their
+        // Whether all words before this position, and before the next two, can be options and their
         // values.
         let (mut here, mut next, mut after) = (true, false, false);
         let mut is_first = true;
@@ -196,7 +196,8 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
             is_first = false;
             let Some(token) = rest.next() else { return };
             if here && is_option(&token) {
-                // Readings share their words: from here on another one was as far already.
+                // Readings share their words: another reading has already been compared from here
+                // on.
                 if !self.scanned.insert((program, token.place())) {
                     return;
                 }
@@ -245,12 +246,13 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         }
     }
 
-    /// The allow rule that covers a command as written, or past wrappers that change nothing.
+    /// Returns the allow rule that covers a command as written, or after wrappers without an effect
+    /// of their own.
     pub(super) fn match_allow(&mut self, readings: &[Interpretation]) -> Option<u32> {
         let mut found = RuleMatches::default();
         for reading in readings.iter().filter(|reading| reading.for_allow) {
-            // What xargs adds is not known, and no block: a rule that lets anything follow covers
-            // it.
+            // The words that xargs adds are unknown and do not block: a rule that allows any
+            // following words covers them.
             self.allow_walk(reading, &mut found);
         }
         found.allow.filter(|_| !self.is_exhausted())
@@ -284,7 +286,7 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
         }
     }
 
-    /// Patterns behind the words that lead to a branch; `rest` are the words after those.
+    /// Compares patterns after the words that lead to a branch; `rest` are the following words.
     fn allow_patterns<'w>(
         &mut self,
         branch: &Branch,
@@ -307,7 +309,7 @@ impl<'r, 'a> CommandMatcher<'r, 'a> {
     }
 }
 
-/// What the program of a command does by options, operands or a language of its own.
+/// Actions of a command's program that options, operands or its own language cause.
 struct OwnActions<'c> {
     reading: &'c Interpretation,
     /// Computed when the first rule fits, because most commands fit none.
@@ -319,12 +321,12 @@ impl<'c> OwnActions<'c> {
         Self { reading, actions: LazyCell::new(Box::new(|| reading.own_actions())) }
     }
 
-    /// Whether the first words of a rule name everything that the program does by itself.
+    /// Returns whether the first words of a rule name all of these actions.
     fn are_named_by(&self, count: usize) -> bool {
         self.actions.iter().all(|action| action.word < count)
     }
 
-    /// Whether the words of a pattern do: those without a `*`.
+    /// Returns whether the words of a pattern without `*` name all of these actions.
     fn are_named_in(&self, pattern: &CommandPattern) -> bool {
         let (own, _) = pattern.words();
         self.actions.iter().all(|action| {
@@ -334,7 +336,7 @@ impl<'c> OwnActions<'c> {
     }
 }
 
-/// Whether what follows the first words is what a pattern has there.
+/// Returns whether the words after the first ones match the rest of a pattern.
 fn goes_on(pattern: &CommandPattern, depth: usize, words: &[&str]) -> bool {
     let (own, open) = pattern.words();
     words_match(own.get(depth..).unwrap_or_default(), open, words)
@@ -347,12 +349,12 @@ fn known(word: &Word) -> Option<&str> {
     }
 }
 
-/// Words as deny and ask rules see them.
+/// Words as compared with deny and ask rules.
 trait Tokens<'w>: Iterator<Item = Token<'w>> + Clone {}
 
 impl<'w, I: Iterator<Item = Token<'w>> + Clone> Tokens<'w> for I {}
 
-/// The words of a command, blanks inside them looked past.
+/// Returns the words of a command, split at spaces inside them.
 fn tokens(words: &[Word]) -> impl Tokens<'_> {
     words.iter().flat_map(|word| {
         let (text, hole) = match word {
@@ -367,7 +369,7 @@ fn is_blank(text: &str) -> bool {
     text.trim().is_empty()
 }
 
-/// The tokens as one text, and their number.
+/// Returns the tokens as one text, and their number.
 fn joined<'w>(tokens: impl Tokens<'w>) -> (String, usize) {
     let mut text = String::new();
     let mut count = 0;

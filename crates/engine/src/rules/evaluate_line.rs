@@ -1,4 +1,4 @@
-//! What rules say of a command line: of each of its parts, and so of the whole.
+//! Evaluates rules for a command line: for each of its parts, and from these for the whole.
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_core::Verdict;
@@ -12,24 +12,24 @@ use super::matches::{CallerRules, RuleMatches};
 use super::path_pattern::{Extent, MatchKind, Workspace};
 use super::rule::RulePattern;
 
-/// Programs that fetch from addresses that rules on domains do not see.
+/// Programs that fetch from addresses that rules on domains do not cover.
 const FETCHERS: [&str; 2] = ["curl", "wget"];
 
-/// Why a part asks that a rule cannot be sure about.
+/// Reason to ask about a part that a rule matches only possibly.
 const PERHAPS: &str = "as it stands it may be what the rule is about";
 
-/// Why a part asks that was not compared with every rule.
+/// Reason to ask about a part that was not compared with every rule.
 const TOO_COSTLY: &str =
     "too many of its words may begin a command for all to be compared with rules";
 
-/// Words of a program that are searched for an option that changes its folder. More count as one:
-/// a line may have such a program at every word.
+/// Maximum words of a program that are searched for an option that changes its folder. More words
+/// count as such an option: a line may have such a program at every word.
 const MAX_OPTION_WORDS: usize = 64;
 
-/// Characters of a part that are repeated in a reason.
+/// Maximum characters of a part that a reason repeats.
 const MAX_SHOWN_CHARS: usize = 200;
 
-/// Judges a line. `every`: what is said of every line.
+/// Evaluates a line. `every` is the evaluation that applies to every line.
 pub(super) fn evaluate<'a>(
     index: &'a Index,
     rules: &mut CallerRules<'a>,
@@ -74,20 +74,20 @@ pub(super) fn evaluate<'a>(
     judgement
 }
 
-/// What is said of one part.
+/// The evaluation of one part.
 struct SegmentResult {
     verdict: Option<Verdict>,
     rule: Option<u32>,
     reason: Option<String>,
-    /// Whether nothing has to be said of it for the line to be allowed.
+    /// Whether the line can be allowed without a rule for this part.
     is_free: bool,
-    /// Whether it asks whatever rules say.
+    /// Whether the part asks regardless of rules.
     always_asks: bool,
     shown: String,
 }
 
 impl SegmentResult {
-    /// The same with what always asks, which only a deny rule overrules.
+    /// Adds the reason to ask always, which only a deny rule overrides.
     fn with_floor(self, reason: Option<String>) -> Self {
         match reason {
             Some(reason) if self.verdict != Some(Verdict::Deny) => Self {
@@ -161,7 +161,7 @@ fn allowed(
     }
 }
 
-/// What rules on files say of a file that a line opens.
+/// Evaluates rules on files for a file that a line opens.
 fn redirection(
     index: &Index,
     rules: &mut CallerRules<'_>,
@@ -195,12 +195,12 @@ fn redirection(
     found
 }
 
-/// Most words of a line that are compared with the paths that rules deny, and most that are named.
+/// Maximum words of a line that are compared with denied paths, and maximum that are named.
 const MAX_COMPARED_WORDS: usize = 256;
 const MAX_NAMED_WORDS: usize = 3;
 
-/// Words of a line that are paths which rules deny, as sentences: such a line runs, and its
-/// programs do not find the file, or cannot change it.
+/// Describes the words of a line that are denied paths: such a line runs, but its programs do not
+/// find the file, or cannot change it.
 fn concealed_words(
     index: &Index,
     rules: &mut CallerRules<'_>,
@@ -238,14 +238,15 @@ fn concealed_words(
     notes
 }
 
-/// Where a line runs.
+/// The workspace and folder state of a line.
 struct LineContext<'a> {
     workspace: &'a Workspace,
-    /// Whether it changes the working directory: then the file of a relative path is unknown.
+    /// Whether the line changes the working directory: then the file of a relative path is unknown.
     moves: bool,
 }
 
-/// Whether a part may change the folder that other parts, or what it runs itself, are in.
+/// Returns whether a part may change the working directory of other parts or of programs that it
+/// runs.
 fn moves(segment: &Segment) -> bool {
     segment.readings.iter().any(|reading| match reading.program() {
         Word::Unknown(_) => false,
@@ -258,9 +259,9 @@ fn moves(segment: &Segment) -> bool {
     })
 }
 
-/// Commands of a shell after which it is elsewhere, or may be.
+/// Shell commands that change the working directory, or may change it.
 const MOVERS: [&str; 6] = ["cd", "chdir", "pushd", "popd", "source", "."];
-/// Programs that run others elsewhere when an option says so.
+/// Programs with an option that runs others in another folder.
 const MOVE_FOR_OTHERS: [&str; 8] =
     ["env", "sudo", "doas", "find", "chroot", "ssh", "systemd-run", "start-stop-daemon"];
 
@@ -271,7 +272,7 @@ fn says_where(argument: &Word) -> bool {
     }
 }
 
-/// Why the program of a part is unknown.
+/// Returns why the program of a part is unknown.
 fn unreadable_block(block: &AllowBlocker) -> Option<String> {
     match block {
         AllowBlocker::ComputedName(text) => {
@@ -285,7 +286,7 @@ fn unreadable_block(block: &AllowBlocker) -> Option<String> {
     }
 }
 
-/// The same of a program that another one would run.
+/// Returns why a program that another one would run is unknown.
 fn computed(segment: &Segment) -> Option<String> {
     segment.readings.iter().find_map(|reading| match reading.program() {
         Word::Known(_) => None,
@@ -295,7 +296,7 @@ fn computed(segment: &Segment) -> Option<String> {
     })
 }
 
-/// Why no allow rule covers a part.
+/// Returns why no allow rule covers a part.
 fn blocked(segment: &Segment) -> Option<String> {
     if segment.kind == Kind::Assignment {
         return Some("no allow rule covers setting variables".to_owned());
@@ -323,7 +324,7 @@ fn blocked(segment: &Segment) -> Option<String> {
     block.or_else(|| own_action(segment))
 }
 
-/// What the program does by itself, which an allow rule has to name.
+/// Returns an action of the program itself, which an allow rule must name.
 fn own_action(segment: &Segment) -> Option<String> {
     let reading = segment.readings.iter().find(|reading| reading.for_allow)?;
     let action = reading.own_actions().into_iter().next()?;
@@ -359,8 +360,8 @@ fn shown(text: &str) -> String {
     }
 }
 
-/// What is said of the whole: one denied part denies it, one asking part asks, and it is allowed
-/// when every part is.
+/// Combines the parts: one denied part denies the line, one asking part makes it ask, and it is
+/// allowed if every part is.
 fn combine(
     rules: &CallerRules<'_>,
     parts: &[SegmentResult],
@@ -390,7 +391,7 @@ fn combine(
         let reason = format!("a person must see this part: `{}` ({why})", part.shown);
         return Evaluation { always_asks: true, ..say(Some(Verdict::Ask), part.rule, reason) };
     }
-    // One with a rule says more.
+    // Prefer a part with a rule, which is more informative.
     let asks = parts.iter().find(|part| part.verdict == Some(Verdict::Ask) && part.rule.is_some());
     if let Some(part) = asks.or_else(|| of(Verdict::Ask)) {
         let why = part.reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();

@@ -6,7 +6,8 @@ use url::{Host, Url};
 /// A host, or the hosts below one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct HostPattern {
-    /// As an address has it: lower case, in its ASCII form, without a last dot. Empty = every host.
+    /// Normalised as in an address: lower case, in its ASCII form, without a final dot. Empty for
+    /// every host.
     host: String,
     /// Only the hosts below it: `*.example.com`.
     below_only: bool,
@@ -14,7 +15,7 @@ pub(super) struct HostPattern {
 }
 
 impl HostPattern {
-    /// Reads the text after `domain:`.
+    /// Parses the text after `domain:`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         if text == "*" {
             return Ok(Self { host: String::new(), below_only: false, is_name: true });
@@ -31,7 +32,9 @@ impl HostPattern {
         };
         if name.contains('*') {
             let tail = name.rsplit("*.").next().unwrap_or(name).replace('*', "");
-            return Err(format!("a * stands only for whole names in front; write domain:*.{tail}"));
+            return Err(format!(
+                "a * only matches whole labels at the start; write domain:*.{tail}"
+            ));
         }
         if let Some((host, _)) = name.split_once(['/', '@', '?', '#']) {
             return Err(format!("a domain is a host alone; write domain:{host}"));
@@ -46,20 +49,20 @@ impl HostPattern {
             }
             _ => Err(match name.rsplit_once(':') {
                 Some((host, port)) if port.bytes().all(|b| b.is_ascii_digit()) => {
-                    format!("ports are not looked at; write domain:{host}")
+                    format!("rules ignore ports; write domain:{host}")
                 }
                 _ => format!("\"{text}\" is not a host; write domain:example.com"),
             }),
         }
     }
 
-    /// Whether it is about every host.
+    /// Returns whether the pattern matches every host.
     pub(super) fn is_every(&self) -> bool {
         self.host.is_empty()
     }
 
-    /// Whether it is about a host. Strictly, as deny and ask rules mean it, a host stands for all
-    /// below it too; else for itself alone.
+    /// Returns whether the pattern matches a host. In strict mode, for deny and ask rules, a host
+    /// also matches all hosts below it; otherwise it matches itself alone.
     pub(super) fn matches(&self, host: &str, strictly: bool) -> bool {
         if self.host.is_empty() {
             return true;
@@ -71,13 +74,14 @@ impl HostPattern {
         if self.below_only { below() } else { host == self.host || (strictly && below()) }
     }
 
-    /// One spelling for all patterns that mean the same.
+    /// Returns one spelling for all equivalent patterns.
     pub(super) fn canonical(&self) -> String {
         format!("domain:{}{}", if self.below_only { "*." } else { "" }, self.host)
     }
 }
 
-/// The host that a request to this address would go to; `None` = no such address.
+/// Returns the host that a request to this address would connect to; `None` if it is not a valid
+/// address.
 pub(super) fn host_of(address: &str) -> Option<String> {
     let url = Url::parse(address.trim()).ok()?;
     let host = url.host_str()?.trim_end_matches('.').to_lowercase();

@@ -1,4 +1,4 @@
-//! Where the rules about a call are found.
+//! Index for finding the rules about a call.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;
@@ -11,17 +11,17 @@ use super::operation_classes::{self, PATHS, PathAccess};
 use super::prefix_trie::{End, Trie};
 use super::rule::{Rule, RulePattern};
 
-/// Rules of one operation, by what they look at.
+/// Rules of one operation, by kind of specifier.
 #[derive(Debug, Clone, Default)]
 pub(super) struct OperationRules {
-    /// They are about every call.
+    /// Rules about every call.
     pub(super) any: Vec<u32>,
     pub(super) arguments: Vec<u32>,
     pub(super) hosts: Vec<u32>,
     pub(super) paths: PathRules,
 }
 
-/// Rules about paths, by the first part of what they are about.
+/// Rules about paths, by the first part of their pattern.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PathRules {
     by_first: HashMap<String, Vec<u32>, foldhash::fast::RandomState>,
@@ -44,7 +44,7 @@ impl PathRules {
         self.by_first.is_empty() && self.others.is_empty()
     }
 
-    /// Rules that may be about paths with these first parts; `None` = about any.
+    /// Returns the rules that may apply to paths with these first parts; `None` for any path.
     pub(super) fn candidates(&self, parts: Option<&[&str]>) -> impl Iterator<Item = u32> {
         let all = self.by_first.values().filter(move |_| parts.is_none());
         let some = parts.unwrap_or_default().iter().filter_map(|part| self.by_first.get(*part));
@@ -59,9 +59,9 @@ pub(super) struct CommandRules {
     pub(super) strict: Trie,
     /// Deny and ask rules with a `*` among the words.
     pub(super) strict_globs: Vec<Glob>,
-    /// Finds the longest known piece of each of them.
+    /// Finds the longest literal piece of each of these patterns.
     pub(super) finder: Option<AhoCorasick>,
-    /// Those of them that have no such piece.
+    /// Patterns without such a piece.
     pub(super) unknown_globs: Vec<usize>,
     /// Allow rules.
     pub(super) allow: Trie,
@@ -75,12 +75,12 @@ pub(super) struct Glob {
     pub(super) open: bool,
 }
 
-/// Where the rules about a call are found.
+/// Index for finding the rules about a call.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Index {
     names: HashMap<String, OperationRules, foldhash::fast::RandomState>,
     globs: Vec<(String, u32)>,
-    /// Rules that deny whole operations to everybody for good.
+    /// Rules that deny whole operations to all callers permanently.
     removing: HashMap<String, u32, foldhash::fast::RandomState>,
     removing_globs: Vec<(String, u32)>,
     pub(super) commands: CommandRules,
@@ -93,7 +93,7 @@ pub(super) struct Index {
 }
 
 impl Index {
-    /// Sorts rules in.
+    /// Builds the index of these rules.
     pub(super) fn new(rules: &[Rule]) -> Self {
         let mut index = Self::default();
         for (number, rule) in (0_u32..).zip(rules).filter(|(_, rule)| rule.counts()) {
@@ -160,12 +160,12 @@ impl Index {
         }
     }
 
-    /// The rules of an operation by this name, or an alias of it.
+    /// Returns the rules of an operation by this name, or an alias of it.
     pub(super) fn for_operation(&self, name: &str) -> Option<&OperationRules> {
         self.names.get(operation_classes::canonical(name))
     }
 
-    /// The rule that denies a whole tool to everybody for good.
+    /// Returns the rule that denies a whole tool to all callers permanently.
     pub(super) fn hiding_rule(&self, name: &str) -> Option<u32> {
         let name = operation_classes::canonical(name);
         let of_glob =
@@ -173,7 +173,7 @@ impl Index {
         self.removing.get(name).copied().or_else(|| of_glob().map(|(_, rule)| *rule))
     }
 
-    /// Rules whose pattern of names fits.
+    /// Returns the rules whose name pattern matches.
     pub(super) fn for_patterns<'a>(&'a self, name: &'a str) -> impl Iterator<Item = u32> + 'a {
         self.globs
             .iter()
@@ -209,7 +209,7 @@ impl CommandRules {
             .iter()
             .map(|glob| glob.text.split('*').max_by_key(|piece| piece.len()).unwrap_or_default())
             .collect();
-        // Where the pieces cannot be looked for, every pattern is compared.
+        // If the pieces cannot be searched, every pattern is compared.
         self.finder = AhoCorasick::new(&pieces).ok();
         let unknown = |piece: &str| piece.is_empty() || self.finder.is_none();
         self.unknown_globs =

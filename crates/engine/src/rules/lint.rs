@@ -1,5 +1,5 @@
-//! Checks of rules when they are loaded: what can never match, what allows more than it seems to,
-//! what fails its own examples.
+//! Checks of rules when they are loaded: rules that can never match, that allow more than they seem
+//! to, or that fail their own examples.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;
@@ -17,26 +17,26 @@ use super::rule_scope::RuleScope;
 use super::rule_set::RuleSet;
 use super::rule_source::{Layer, RuleError, RuleSource};
 
-/// How bad a finding is.
+/// Severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// The rule is taken; its author should know.
+    /// The rule is accepted, with a note for its author.
     Warning,
-    /// The rule, and with it its file, is not taken.
+    /// The rule, and with it its file, is rejected.
     Error,
 }
 
-/// What is to be said of a rule.
+/// A finding about a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// Where the rule is written: `PATH:LINE`.
+    /// Location of the rule: `PATH:LINE`.
     pub origin: String,
-    /// The rule as it is written.
+    /// The rule as written.
     pub rule: String,
-    /// What is wrong with it, and the spelling that works.
+    /// The problem, and the correct spelling.
     pub what: String,
 }
 
@@ -46,13 +46,13 @@ impl From<Finding> for RuleError {
     }
 }
 
-/// Folders of the root that people mean when they write `/etc/passwd`.
+/// Folders of the root that people mean if they write paths such as `/etc/passwd`.
 const OF_ROOT: &[&str] = &["etc", "usr", "home", "root", "proc", "sys", "dev", "boot", "Users"];
 
-/// What no sandbox can keep from a program that may read a repository.
+/// Note that no sandbox can hide this data from a program that may read a repository.
 const GIT_KEEPS: &str = "programs in a sandbox find nothing there, but git keeps what was committed, and they can read that from the objects of the repository; your own tools and hooks, and commands that you allow without a sandbox, are not confined";
 
-/// What is to be said of rules, and those that can be read.
+/// Returns the findings about rules, and the rules that can be parsed.
 pub(super) fn check(written: &[RuleSource], known: Option<&[String]>) -> (Vec<Finding>, Vec<Rule>) {
     let mut findings = Vec::new();
     let mut rules = Vec::with_capacity(written.len());
@@ -61,7 +61,7 @@ pub(super) fn check(written: &[RuleSource], known: Option<&[String]>) -> (Vec<Fi
         findings.push(Finding { severity, origin, rule, what });
     };
     let now_ms = Timestamp::now().as_millisecond();
-    // Of rules about the same calls: effect, layer, and where they are.
+    // For rules about the same calls: effect, layer and location.
     let mut about: HashMap<String, Vec<usize>> = HashMap::new();
     let mut read: Vec<(usize, Rule)> = Vec::with_capacity(written.len());
     for (at, one) in written.iter().enumerate() {
@@ -81,7 +81,7 @@ pub(super) fn check(written: &[RuleSource], known: Option<&[String]>) -> (Vec<Fi
         for what in remarks(one, &rule, now_ms) {
             find(one, Severity::Warning, what);
         }
-        // An observed rule is checked and takes part in nothing.
+        // An observed rule is checked but does not interact with others.
         if one.text.is_observed {
             continue;
         }
@@ -103,7 +103,7 @@ pub(super) fn check(written: &[RuleSource], known: Option<&[String]>) -> (Vec<Fi
     (findings, rules)
 }
 
-/// What is to be said of rules about the same calls.
+/// Adds findings about rules that apply to the same calls.
 fn check_interactions(
     written: &[RuleSource],
     same: &[&(usize, Rule)],
@@ -116,10 +116,8 @@ fn check_interactions(
         let key = (rule.effect, rule.layer, &rule.scope);
         match first.get(&key) {
             Some(before) => {
-                let what = format!(
-                    "the same rule stands at {} already; remove one of them",
-                    origin(*before)
-                );
+                let what =
+                    format!("the same rule exists at {}; remove one of them", origin(*before));
                 said.push((Severity::Error, *at, what));
             }
             None => {
@@ -197,13 +195,13 @@ fn remarks(written: &RuleSource, rule: &Rule, now_ms: i64) -> Vec<String> {
     said
 }
 
-/// Examples that a rule fails.
+/// Returns the examples that a rule fails.
 fn examples(written: &RuleSource, rule: &Rule) -> Vec<String> {
     let text = &written.text;
     if text.matches.is_empty() && text.not_match.is_empty() {
         return Vec::new();
     }
-    // It is judged alone, for everybody and as if it counted.
+    // The rule is evaluated alone, for all callers and as if it were in force.
     let mut alone = rule.clone();
     alone.scope = RuleScope::default();
     alone.layer = Layer::Managed;
@@ -235,7 +233,7 @@ fn verdict_of(set: &RuleSet, rule: &Rule, example: &str) -> Option<Verdict> {
         return covers.then_some(rule.effect);
     };
     let name = rule.target.names.first().map_or("", String::as_str);
-    // Of what allows changes, deleting is left out.
+    // Rules that allow changes do not cover deletion, so the example is checked as a write.
     let operation = if rule.target.names.len() > 1
         && operation_classes::uses(name).iter().any(|one| one.writes)
     {
@@ -256,7 +254,8 @@ fn verdict_of(set: &RuleSet, rule: &Rule, example: &str) -> Option<Verdict> {
     .verdict
 }
 
-/// The arguments of a call that an example stands for; `None` = it is the name of a tool.
+/// Returns the arguments of the call that an example represents; `None` if the example is the name
+/// of a tool.
 fn args_of(rule: &Rule, example: &str) -> Option<Value> {
     Some(match (&rule.what, rule.target.subject) {
         (RulePattern::Command(_), _) | (RulePattern::Any, SpecifierKind::Command) => {

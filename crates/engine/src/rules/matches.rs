@@ -1,4 +1,4 @@
-//! What is found for a call or a part of it: the rules that decide.
+//! Matching rules for a call or a part of it.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;
@@ -9,21 +9,21 @@ use super::path_pattern::MatchKind;
 use super::rule::Rule;
 use super::rule_scope::Caller;
 
-/// The rules that speak about something, of each effect the first one of the strongest layer.
+/// The matching rules: for each effect the first one of the strongest layer.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RuleMatches {
     pub(super) deny: Option<u32>,
     pub(super) ask: Option<u32>,
-    /// A deny or ask rule that is perhaps about it.
+    /// A deny or ask rule that possibly matches.
     pub(super) maybe: Option<u32>,
     pub(super) allow: Option<u32>,
 }
 
-/// The rules as one caller has them.
+/// The rules that apply to one caller.
 pub(super) struct CallerRules<'a> {
     all: &'a [Rule],
     caller: Caller<'a>,
-    /// Of those with a scope, whether it holds.
+    /// For rules with a scope, whether the scope includes the caller.
     scope_holds: HashMap<u32, bool, foldhash::fast::RandomState>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> CallerRules<'a> {
         Self { all, caller, scope_holds: HashMap::default() }
     }
 
-    /// A rule, if it holds for the caller.
+    /// Returns a rule, if it applies to the caller.
     pub(super) fn get(&mut self, number: u32) -> Option<&'a Rule> {
         let rule = self.all.get(number as usize)?;
         if rule.scope.is_open() {
@@ -42,7 +42,7 @@ impl<'a> CallerRules<'a> {
         self.scope_holds.entry(number).or_insert_with(|| rule.scope.holds(&caller)).then_some(rule)
     }
 
-    /// How the rule is named.
+    /// Returns the reference of a rule.
     pub(super) fn rule_ref(&self, number: u32) -> Option<&'a RuleRef> {
         self.all.get(number as usize).map(|rule| &rule.named)
     }
@@ -52,7 +52,7 @@ impl<'a> CallerRules<'a> {
         Some(one.map_or(other, |one| if rank(other) < rank(one) { other } else { one }))
     }
 
-    /// Adds a rule that fits, if it holds for the caller.
+    /// Adds a matching rule, if it applies to the caller.
     pub(super) fn add(&mut self, found: &mut RuleMatches, number: u32, fit: MatchKind) {
         let Some(rule) = self.get(number) else { return };
         match (fit, rule.effect) {
@@ -64,7 +64,7 @@ impl<'a> CallerRules<'a> {
         }
     }
 
-    /// Both together.
+    /// Merges both sets of matches.
     pub(super) fn join(&mut self, found: &mut RuleMatches, other: RuleMatches) {
         for number in [other.deny, other.ask, other.allow].into_iter().flatten() {
             self.add(found, number, MatchKind::Yes);
@@ -76,7 +76,7 @@ impl<'a> CallerRules<'a> {
 }
 
 impl RuleMatches {
-    /// The strictest of it, with its rule.
+    /// Returns the strictest verdict with its rule.
     pub(super) fn verdict(&self) -> Option<(Verdict, u32)> {
         self.deny
             .map(|rule| (Verdict::Deny, rule))
@@ -85,7 +85,7 @@ impl RuleMatches {
             .or(self.allow.map(|rule| (Verdict::Allow, rule)))
     }
 
-    /// Whether it asks only because a rule is perhaps about it.
+    /// Returns whether the verdict asks only because a rule possibly matches.
     pub(super) fn is_uncertain(&self) -> bool {
         self.deny.is_none() && self.ask.is_none() && self.maybe.is_some()
     }

@@ -1,10 +1,10 @@
-//! Rules that people write: allow, ask and deny for calls, in the syntax they know, with their own
+//! Rules that people write: allow, ask and deny for calls, in a familiar syntax, with their own
 //! examples.
 //!
-//! Read from text (`target`, `command`, `path`, `host`, `argument`, `scope`), checked (`lint`,
-//! `danger_table`), sorted so that a call meets only the rules about it (`index`, `trie`), and
-//! asked (`judge`, `judge_line`, `judge_command`). `floor` has what always asks, `same_command` the
-//! tools that are commands.
+//! Rules are parsed (`rule`, `target`, `rule_scope` and the `*_pattern` files), checked (`lint`,
+//! `dangerous_patterns`), indexed so that a call is compared only with rules about it (`index`,
+//! `prefix_trie`), and evaluated (`evaluate`, `evaluate_line`, `evaluate_command`). `floor` defines
+//! commands that always ask, `same_command` the tools that are equivalent to commands.
 
 mod argument_pattern;
 mod command_pattern;

@@ -1,12 +1,12 @@
-//! What the names of rules mean here: the classes that people know from other programs, aliases,
-//! and which arguments are paths. Data only.
+//! Meaning of the names in rules: classes known from other programs, aliases, and the arguments
+//! that are paths. Data only.
 
-/// What the specifier of a class is about.
+/// Kind of the specifier of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SpecifierKind {
     /// A part of a command line.
     Command,
-    /// A file or folder; the group says in which use of it.
+    /// A file or folder; the group determines which uses of it are covered.
     Path(PathAccess),
     /// The host of an address.
     Host,
@@ -16,10 +16,10 @@ pub(super) enum SpecifierKind {
     Argument,
 }
 
-/// Which uses of a path a rule is about.
+/// The uses of a path that a rule covers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathAccess {
-    /// Every reading, searching and listing; also what is read by editing, moving and copying.
+    /// Every read, search and listing; also the reads of editing, moving and copying.
     Read,
     /// Every change.
     Edit,
@@ -27,11 +27,11 @@ pub(super) enum PathAccess {
     Own,
 }
 
-/// A name that people write before the bracket, and the operations that it stands for.
+/// A name before the parenthesis of a rule, and the operations that it covers.
 #[derive(Debug)]
 pub(super) struct OperationClass {
     pub(super) name: &'static str,
-    /// What a rule without a specifier is about, and a view leaves out when such a rule denies.
+    /// Operations of a rule without a specifier; a view omits them if such a rule denies.
     pub(super) operations: &'static [&'static str],
     pub(super) subject: SpecifierKind,
 }
@@ -56,11 +56,11 @@ const EDITS: &[&str] = &[
     "move_path",
     "copy_path",
 ];
-/// What the actions of `file_manager` mean.
+/// Operations of the actions of `file_manager`.
 const MANAGED: &[&str] = &["read_file", "list_dir", "write_file", "delete_file"];
 
-/// The names that people know from Claude Code's permission rules. `Write` and `MultiEdit` mean the
-/// same as `Edit`: every change of a file.
+/// The names from Claude Code's permission rules. `Write` and `MultiEdit` mean the same as `Edit`:
+/// every change of a file.
 pub(super) const CLASSES: &[OperationClass] = &[
     OperationClass { name: "Bash", operations: &[SHELL], subject: SpecifierKind::Command },
     OperationClass {
@@ -125,7 +125,7 @@ pub(super) const CLASSES: &[OperationClass] = &[
 /// The operation that runs command lines.
 pub(super) const SHELL: &str = "execute_shell_command";
 
-/// Other names of operations, of tools that may be loaded or not.
+/// Other names of operations, whether or not their tools are loaded.
 pub(super) const ALIASES: &[(&str, &str)] = &[
     ("shell", SHELL),
     ("bash_manager", SHELL),
@@ -143,23 +143,23 @@ pub(super) const ALIASES: &[(&str, &str)] = &[
     ("run_chain", "tool_chain"),
 ];
 
-/// What a call does with a path that it is given.
+/// How a call uses a path argument.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PathUse {
     /// Names of the argument: the tool's own first.
     pub(super) arguments: &'static [&'static str],
-    /// What it is when the call does not say.
+    /// Default of the argument.
     pub(super) default: Option<&'static str>,
-    /// What is there is read, listed or searched.
+    /// Whether the path is read, listed or searched.
     pub(super) reads: bool,
-    /// What is there is changed.
+    /// Whether the path is changed.
     pub(super) writes: bool,
-    /// It is a folder, and the call is about what is in it.
+    /// Whether the path is a folder whose entries the call uses.
     pub(super) within: bool,
-    /// It may be a folder, and everything in it goes along.
+    /// Whether the path may be a folder that the call uses with everything in it.
     pub(super) tree: bool,
-    /// Whether an allow rule for changes covers it: destroying is allowed by the tool's own name
-    /// only.
+    /// Whether the call destroys the path: only a rule with the tool's own name can allow that, not
+    /// one for changes.
     pub(super) destroys: bool,
 }
 
@@ -179,7 +179,7 @@ pub(super) const PATH: &[&str] = &[
 ];
 /// Names of the argument with the path that a call moves or copies.
 pub(super) const FROM: &[&str] = &["from", "source", "src", "from_path"];
-/// Names of the argument with the path that it becomes.
+/// Names of the argument with the destination path.
 pub(super) const TO: &[&str] = &["to", "destination", "dest", "to_path"];
 
 const DEFAULT_USE: PathUse = PathUse {
@@ -195,7 +195,7 @@ const READ: PathUse = PathUse { reads: true, ..DEFAULT_USE };
 /// The tool `read` takes a path or an address in one argument.
 const READ_SOURCE: PathUse = PathUse { arguments: &["source"], ..READ };
 const LIST: PathUse = PathUse { default: Some("."), within: true, ..READ };
-/// A language server reads the project around the file that it is asked about.
+/// A language server reads the project around the requested file.
 const PROJECT: PathUse = PathUse { arguments: &["project_root"], ..LIST };
 const WRITE: PathUse = PathUse { writes: true, ..DEFAULT_USE };
 const CHANGE: PathUse = PathUse { reads: true, ..WRITE };
@@ -204,7 +204,7 @@ const MOVED: PathUse = PathUse { arguments: FROM, tree: true, ..CHANGE };
 const COPIED: PathUse = PathUse { arguments: FROM, tree: true, ..READ };
 const ARRIVES: PathUse = PathUse { arguments: TO, ..WRITE };
 
-/// The operations that are given paths.
+/// The operations with path arguments.
 pub(super) const PATHS: &[(&str, &[PathUse])] = &[
     ("read_file", &[READ]),
     ("file_info", &[READ]),
@@ -228,37 +228,36 @@ pub(super) const PATHS: &[(&str, &[PathUse])] = &[
     ("copy_path", &[COPIED, ARRIVES]),
 ];
 
-/// Arguments that hold an address.
+/// Arguments that contain an address.
 pub(super) const URLS: &[&str] = &["url", "uri", "link", "feed", "source"];
-/// Arguments that hold the name of an agent.
+/// Arguments that contain the name of an agent.
 pub(super) const AGENTS: &[&str] = &["agent", "subagent_type", "name"];
-/// Arguments that hold a command line.
+/// Arguments that contain a command line.
 pub(super) const COMMANDS: &[&str] = &["command", "cmd"];
 
-/// The operation that a name means: itself, unless it is an alias.
+/// Returns the operation for a name: the name itself, unless it is an alias.
 #[must_use]
 pub fn canonical(name: &str) -> &str {
     ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, operation)| operation)
 }
 
-/// The operations that the name of a class stands for, such as `Bash` or `Edit`; `None` = it is no
-/// class.
+/// Returns the operations of a class such as `Bash` or `Edit`; `None` if the name is not a class.
 #[must_use]
 pub fn operations_of(class: &str) -> Option<&'static [&'static str]> {
     CLASSES.iter().find(|known| known.name == class).map(|known| known.operations)
 }
 
-/// The names of all classes.
+/// Returns the names of all classes.
 pub fn class_names() -> impl Iterator<Item = &'static str> {
     CLASSES.iter().map(|class| class.name)
 }
 
-/// What the calls of an operation do with paths.
+/// Returns how the calls of an operation use paths.
 pub(super) fn uses(operation: &str) -> &'static [PathUse] {
     PATHS.iter().find(|(name, _)| *name == operation).map_or(&[], |(_, uses)| *uses)
 }
 
-/// What a specifier behind the name of an operation is about.
+/// Returns the kind of specifier for an operation.
 pub(super) fn subject(operation: &str) -> SpecifierKind {
     if operation == SHELL {
         SpecifierKind::Command

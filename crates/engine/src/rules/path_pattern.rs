@@ -1,5 +1,5 @@
-//! Patterns of paths, as gitignore files have them, with the anchors that people know, and the
-//! paths that they are compared with.
+//! Path patterns in gitignore syntax with the usual anchors, and the paths that they are compared
+//! with.
 #![deny(clippy::indexing_slicing)]
 
 use std::borrow::Cow;
@@ -10,18 +10,18 @@ use std::sync::OnceLock;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use toolcrib_core::DenialReach;
 
-/// Links that are followed before a path counts as leading nowhere (Linux: 40).
+/// Maximum links that are followed before a path counts as unresolvable (Linux: 40).
 const MAX_LINKS: usize = 40;
 
 /// Matches everything inside a folder.
 const ANYTHING: &str = "\u{1}";
 
-/// Where a pattern begins.
+/// Base of a pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Base {
     /// The workspace of the call.
     Workspace,
-    /// A folder that is known: the root, the home folder, that of the rule file.
+    /// A known folder: the root, the home folder, or that of the rule file.
     Folder(PathBuf),
 }
 
@@ -29,50 +29,50 @@ enum Base {
 #[derive(Debug, Clone)]
 pub(super) struct PathPattern {
     base: Base,
-    /// The line as a gitignore file would have it; empty = every path.
+    /// The pattern as a line of a gitignore file; empty for every path.
     line: String,
     matcher: OnceLock<Gitignore>,
 }
 
-/// How a rule fits.
+/// Result of comparing a pattern with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum MatchKind {
-    /// It is about something else.
+    /// The pattern does not match.
     No,
-    /// What it is about may be inside.
+    /// The pattern may match something inside.
     Could,
-    /// It is about this.
+    /// The pattern matches.
     Yes,
 }
 
 /// A path of a call.
 #[derive(Debug, Clone)]
 pub(super) struct PathSubject {
-    /// By its text alone.
+    /// The path by its text alone.
     lexical: PathBuf,
-    /// Where it leads; `None` = nowhere is looked, or it leads in a circle.
+    /// The path with links resolved; `None` if links are not resolved, or form a cycle.
     real: Option<PathBuf>,
     /// Other readings, for deny and ask rules.
     others: Vec<PathBuf>,
-    /// Whether where it leads could not be found.
+    /// Whether the real path could not be resolved.
     is_lost: bool,
     is_dir: bool,
     within: bool,
     tree: bool,
 }
 
-/// How much of a folder a call is about.
+/// The part of a folder that a call uses.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Extent {
-    /// What is inside.
+    /// The entries of the folder.
     pub(super) within: bool,
-    /// If it is a folder, everything inside goes along.
+    /// If it is a folder, everything inside it too.
     pub(super) tree: bool,
-    /// The call says itself that it is a folder.
+    /// The call itself states that the path is a folder.
     pub(super) recursive: bool,
 }
 
-/// The workspace of a call: by its text, and where that leads.
+/// The workspace of a call: by its text, and with links resolved.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Workspace {
     lexical: PathBuf,
@@ -80,22 +80,22 @@ pub(super) struct Workspace {
 }
 
 impl PathPattern {
-    /// Every path.
+    /// Creates the pattern for every path.
     pub(super) fn all() -> Self {
         Self { base: Base::Workspace, line: String::new(), matcher: OnceLock::new() }
     }
 
-    /// Whether it is about every path.
+    /// Returns whether the pattern matches every path.
     pub(super) fn is_all(&self) -> bool {
         self.line.is_empty()
     }
 
-    /// Whether it is relative to the workspace of the call.
+    /// Returns whether the pattern is relative to the workspace of the call.
     pub(super) fn is_of_workspace(&self) -> bool {
         self.base == Base::Workspace
     }
 
-    /// Reads a specifier; `origin` says in which file (`PATH:LINE`).
+    /// Parses a specifier; `origin` is its location (`PATH:LINE`).
     pub(super) fn parse(specifier: &str, origin: &str) -> Result<Self, String> {
         if let Some(rest) = specifier.strip_prefix('!') {
             return Err(format!("a pattern has no exceptions; write a rule of its own for {rest}"));
@@ -113,7 +113,7 @@ impl PathPattern {
             (Base::Folder(known_home()?), "/**".to_owned())
         } else if specifier.starts_with('~') {
             return Err(
-                "only ~/ stands for a home folder; write //home/NAME/... for another one".into()
+                "only ~/ means a home folder; write //home/NAME/... for another user's".into()
             );
         } else if specifier.starts_with('/') {
             let folder = folder_of(origin).map_or(Base::Workspace, Base::Folder);
@@ -134,7 +134,7 @@ impl PathPattern {
         if parts.skip(1).any(str::is_empty) && !line.ends_with('/') {
             return Err("\"//\" inside can never match; write / once".to_owned());
         }
-        // A line of a gitignore file may be a comment; a rule is none.
+        // A line of a gitignore file may be a comment; a rule is not.
         let line = if line.starts_with('#') { format!("\\{line}") } else { line };
         let pattern = Self { base, line, matcher: OnceLock::new() };
         let mut builder = GitignoreBuilder::new("");
@@ -147,13 +147,14 @@ impl PathPattern {
     fn matcher(&self) -> &Gitignore {
         self.matcher.get_or_init(|| {
             let mut builder = GitignoreBuilder::new("");
-            // It was read before.
+            // The pattern was already parsed successfully.
             let _ = builder.add_line(None, &self.line);
             builder.build().unwrap_or_else(|_| Gitignore::empty())
         })
     }
 
-    /// The first part of the paths in the workspace that it is about; `None` = it may be about any.
+    /// Returns the first part of the workspace paths that the pattern can match; `None` if it may
+    /// match any.
     pub(super) fn first_part(&self) -> Option<&str> {
         if self.base != Base::Workspace || self.line.is_empty() || self.is_floating() {
             return None;
@@ -161,13 +162,13 @@ impl PathPattern {
         self.line.split('/').find(|part| !part.is_empty()).filter(|part| is_plain(part))
     }
 
-    /// Whether it could be looked for in any folder: no separator but a last one.
+    /// Returns whether the pattern can match in any folder: it has no separator except a final one.
     fn is_floating(&self) -> bool {
         !self.line.trim_end_matches('/').contains('/') || self.line.starts_with("**/")
     }
 
-    /// Whether it is about a path, as deny and ask rules mean it: by text or by where it leads, and
-    /// when it is about what is inside.
+    /// Compares the pattern with a path for deny and ask rules: by text or by the real path,
+    /// including matches inside a folder.
     pub(super) fn match_strictly(&self, subject: &PathSubject, workspace: &Workspace) -> MatchKind {
         if self.line.is_empty() {
             return MatchKind::Yes;
@@ -185,7 +186,7 @@ impl PathPattern {
         best
     }
 
-    /// Where the pattern begins, as deny and ask rules mean it; `follows` adds where that leads.
+    /// Returns the bases of the pattern for deny and ask rules; `follows` adds their real paths.
     fn strict_bases<'a>(&'a self, workspace: &'a Workspace, follows: bool) -> Vec<Cow<'a, Path>> {
         let mut bases: Vec<Cow<'_, Path>> = match &self.base {
             Base::Workspace => {
@@ -203,8 +204,8 @@ impl PathPattern {
         bases
     }
 
-    /// The pattern where it begins, for deciding about many real paths without following links for
-    /// each; `None` if it is about every path, wherever it is.
+    /// Returns the pattern with its base folders, for deciding about many real paths without
+    /// resolving links for each; `None` if it matches every path anywhere.
     pub(super) fn anchored(&self, workspace: &Workspace) -> Option<AnchoredPattern> {
         let bases = self.strict_bases(workspace, true).into_iter();
         let mut bases: Vec<PathBuf> =
@@ -216,7 +217,7 @@ impl PathPattern {
 
     fn fits_at(&self, path: &Path, base: &Path, subject: &PathSubject) -> MatchKind {
         let Ok(relative) = path.strip_prefix(base) else {
-            // Everything in a folder above the base goes along.
+            // A match of a folder above the base includes everything in it.
             return match subject.tree && base.starts_with(path) {
                 true => MatchKind::Could,
                 false => MatchKind::No,
@@ -229,14 +230,14 @@ impl PathPattern {
         if subject.tree && self.could_be_below(relative) { MatchKind::Could } else { MatchKind::No }
     }
 
-    /// Whether something below a folder could fit.
+    /// Returns whether the pattern could match something below a folder.
     fn could_be_below(&self, folder: &Path) -> bool {
         if self.is_floating() {
             return true;
         }
         let parts = self.line.split('/').filter(|part| !part.is_empty());
-        // Without `**`, a pattern of two parts is about nothing three folders deep, except below
-        // what it matches itself.
+        // Without `**`, a pattern of two parts cannot match three folders deep, except below its
+        // own matches.
         if !self.line.contains("**") && folder.components().count() >= parts.clone().count() {
             return false;
         }
@@ -244,13 +245,14 @@ impl PathPattern {
         plain.starts_with(folder) || folder.starts_with(&plain)
     }
 
-    /// The parts of the pattern before the first one with a placeholder.
+    /// Returns the parts of the pattern before the first one with a placeholder.
     fn plain_prefix(&self) -> PathBuf {
         let parts = self.line.split('/').filter(|part| !part.is_empty());
         parts.take_while(|part| is_plain(part)).collect()
     }
 
-    /// Whether it is about a path, as allow rules mean it: by text and by where it leads.
+    /// Returns whether the pattern matches a path for allow rules: both by text and by the real
+    /// path.
     pub(super) fn may_match(&self, subject: &PathSubject, workspace: &Workspace) -> bool {
         if self.line.is_empty() {
             return true;
@@ -286,25 +288,25 @@ impl PathPattern {
         self.matcher().matched_path_or_any_parents(relative, is_dir).is_ignore()
     }
 
-    /// One spelling for all patterns that mean the same.
+    /// Returns one spelling for all equivalent patterns.
     pub(super) fn canonical(&self) -> String {
         format!("{:?}:{}", self.base, self.line)
     }
 }
 
-/// A deny rule's pattern with the folders where it begins, for deciding about many real paths.
+/// A deny rule's pattern with its base folders, for deciding about many real paths.
 #[derive(Debug, Clone)]
 pub(super) struct AnchoredPattern {
     pattern: PathPattern,
     bases: Vec<PathBuf>,
 }
 
-/// Names that stand for any file in a folder: two, so that a pattern such as `?` is not taken for
-/// all of them.
+/// Names that represent any file in a folder: two, so that a pattern such as `?` does not match all
+/// of them.
 const ANY_NAMES: [&str; 2] = [ANYTHING, "\u{1}\u{2}.\u{3}"];
 
 impl AnchoredPattern {
-    /// Whether it is about a path, or about a folder above it.
+    /// Returns whether the pattern matches a path or a folder above it.
     pub(super) fn is_about(&self, path: &Path) -> bool {
         let fits = |base: &PathBuf| {
             path.strip_prefix(base).is_ok_and(|relative| self.pattern.matches(relative, true))
@@ -312,7 +314,7 @@ impl AnchoredPattern {
         self.bases.iter().any(fits)
     }
 
-    /// How far it reaches into a folder.
+    /// Returns how far the pattern reaches into a folder.
     pub(super) fn reach_into(&self, folder: &Path) -> DenialReach {
         let reach = |base: &PathBuf| {
             let Ok(relative) = folder.strip_prefix(base) else {
@@ -332,7 +334,7 @@ impl AnchoredPattern {
         self.bases.iter().map(reach).max().unwrap_or(DenialReach::Nothing)
     }
 
-    /// The deepest paths that contain all that it is about.
+    /// Returns the deepest paths that contain everything that the pattern can match.
     pub(super) fn scopes(&self) -> impl Iterator<Item = PathBuf> {
         let prefix =
             if self.pattern.is_floating() { PathBuf::new() } else { self.pattern.plain_prefix() };
@@ -341,7 +343,7 @@ impl AnchoredPattern {
 }
 
 impl Workspace {
-    /// The workspace folder of a call; empty = none.
+    /// Creates the workspace of a call; empty for none.
     pub(super) fn new(folder: &str) -> Self {
         if folder.is_empty() {
             return Self::default();
@@ -351,13 +353,13 @@ impl Workspace {
         Self { lexical, real }
     }
 
-    /// Its folder as written and where that leads; none without a workspace.
+    /// Returns the folder as written and its real path; none without a workspace.
     pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
         let lexical = Some(self.lexical.as_path()).filter(|folder| !folder.as_os_str().is_empty());
         lexical.into_iter().chain(self.real.as_deref())
     }
 
-    /// A path of a call in it.
+    /// Creates the subject for a path of a call in this workspace.
     pub(super) fn subject(&self, text: &str, extent: Extent) -> PathSubject {
         let text = if text.is_empty() { "." } else { text };
         let whole = self.lexical.join(text);
@@ -383,7 +385,8 @@ impl Workspace {
 }
 
 impl PathSubject {
-    /// The first parts of what it may be in a workspace; `None` = it may hold, or be, anything.
+    /// Returns the first parts of its possible paths in a workspace; `None` if it may contain, or
+    /// be, anything.
     pub(super) fn first_parts(&self, workspace: &Workspace) -> Option<Vec<&str>> {
         let mut parts = Vec::new();
         for path in self.paths() {
@@ -403,13 +406,13 @@ impl PathSubject {
     }
 }
 
-/// The home folder of the user of this process.
+/// Returns the home folder of the user of this process.
 pub(super) fn home() -> Option<PathBuf> {
     std::env::home_dir().filter(|home| home.is_absolute())
 }
 
-/// The folder that `/path` of a rule file begins at: the file's own, or the one above where that is
-/// only for settings.
+/// Returns the base folder for `/path` in a rule file: the file's own folder, or its parent if that
+/// folder is only for settings.
 fn folder_of(origin: &str) -> Option<PathBuf> {
     let file = match origin.rsplit_once(':') {
         Some((file, line)) if line.bytes().all(|b| b.is_ascii_digit()) => file,
@@ -424,8 +427,8 @@ fn folder_of(origin: &str) -> Option<PathBuf> {
     Some(normalise(folder))
 }
 
-/// A path without `.`, `..` and empty parts, by its text alone; `..` that lead out of a relative
-/// path stay.
+/// Removes `.`, `..` and empty parts from a path, by its text alone; `..` parts that lead out of a
+/// relative path remain.
 pub(super) fn normalise(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -445,13 +448,13 @@ pub(super) fn normalise(path: &Path) -> PathBuf {
     out
 }
 
-/// Whether a part of a pattern stands for itself.
+/// Returns whether a part of a pattern is literal.
 fn is_plain(part: &str) -> bool {
     !part.contains(['*', '?', '[', '\\', '{'])
 }
 
-/// Where a path leads, links followed, also when its last parts do not exist yet; `None` = in a
-/// circle, or it is no whole path.
+/// Resolves the links of a path, even if its last parts do not exist yet; `None` if the links form
+/// a cycle or the path is not absolute.
 fn follow(path: &Path) -> Option<PathBuf> {
     if !path.is_absolute() {
         return None;
@@ -459,7 +462,7 @@ fn follow(path: &Path) -> Option<PathBuf> {
     follow_from(Path::new("/"), path)
 }
 
-/// The same from a folder that holds no links in its own path.
+/// Resolves the links of a path relative to a folder whose own path contains no links.
 fn follow_from(folder: &Path, path: &Path) -> Option<PathBuf> {
     let mut left: Vec<std::ffi::OsString> = Vec::new();
     let push = |left: &mut Vec<std::ffi::OsString>, path: &Path| {

@@ -1,10 +1,9 @@
-//! Rules by the words they begin with, so that a command is compared only with those that begin as
-//! it does.
+//! Rules by their first words, so that a command is compared only with rules that share them.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;
 
-/// A place in the trie.
+/// A node of the trie.
 pub(super) type Node = usize;
 
 /// Rules by their words.
@@ -13,28 +12,28 @@ pub(super) struct Trie {
     nodes: Vec<Branch>,
 }
 
-/// How a rule goes on behind its words.
+/// Continuation of a rule after its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// Nothing may follow.
+    /// No words may follow.
     Exact,
-    /// Anything may follow.
+    /// Any words may follow.
     Open,
     /// A pattern follows.
     Pattern,
 }
 
-/// One word further.
+/// Children by their word.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Branch {
     children: HashMap<Box<str>, Node, foldhash::fast::RandomState>,
     /// Rules that end here.
     pub(super) exact: Vec<u32>,
-    /// Rules that end here and match any words after.
+    /// Rules that end here and match any following words.
     pub(super) open: Vec<u32>,
-    /// Rules that go on with a pattern.
+    /// Rules that continue with a pattern.
     pub(super) patterns: Vec<u32>,
-    /// How many words lead here.
+    /// Number of words from the root.
     pub(super) depth: usize,
 }
 
@@ -45,10 +44,10 @@ impl Default for Trie {
 }
 
 impl Trie {
-    /// Where every command begins.
+    /// The root, at which every command begins.
     pub(super) const ROOT: Node = 0;
 
-    /// Adds a rule behind the words that it begins with.
+    /// Adds a rule below its first words.
     pub(super) fn insert<'a>(&mut self, words: impl Iterator<Item = &'a str>, rule: u32, end: End) {
         let mut at = Self::ROOT;
         for word in words {
@@ -76,7 +75,7 @@ impl Trie {
         self.nodes.get(node)?.children.get(word).copied()
     }
 
-    /// Rules below a place: of what could follow there.
+    /// Returns the rules below a node.
     pub(super) fn below(&self, node: Node) -> Vec<u32> {
         let mut found = Vec::new();
         let mut left = vec![node];

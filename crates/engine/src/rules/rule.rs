@@ -1,4 +1,4 @@
-//! One rule, read.
+//! A parsed rule.
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_core::{RuleRef, Verdict};
@@ -12,7 +12,7 @@ use super::rule_scope::RuleScope;
 use super::rule_source::{Layer, RuleSource};
 use super::target::{self, Target};
 
-/// What of a call a rule is about.
+/// The part of a call that a rule matches.
 #[derive(Debug, Clone)]
 pub(super) enum RulePattern {
     /// Every call.
@@ -27,7 +27,7 @@ pub(super) enum RulePattern {
     Argument(ArgumentPattern),
 }
 
-/// One rule, read.
+/// A parsed rule.
 #[derive(Debug, Clone)]
 pub(super) struct Rule {
     pub(super) effect: Verdict,
@@ -40,7 +40,7 @@ pub(super) struct Rule {
 }
 
 impl Rule {
-    /// Reads a rule; the error says what is wrong with it and the spelling that works.
+    /// Parses a rule; the error names the problem and the correct spelling.
     pub(super) fn parse(written: &RuleSource, known: Option<&[String]>) -> Result<Self, String> {
         let text = &written.text;
         let parts = target::split(&text.rule)?;
@@ -50,9 +50,9 @@ impl Rule {
             Some(specifier) => read_specifier(parts.tool, specifier, &target, &written.origin)?,
         };
         let what = match (what, target.subject) {
-            // Every line, spelled with a star.
+            // Every line, written as a star.
             (RulePattern::Command(CommandPattern::Any), _) => RulePattern::Any,
-            // All that is read, or changed, by whichever tool.
+            // Everything that any tool reads or changes.
             (RulePattern::Any, SpecifierKind::Path(PathAccess::Read | PathAccess::Edit)) => {
                 RulePattern::Path(PathPattern::all())
             }
@@ -75,7 +75,7 @@ impl Rule {
         })
     }
 
-    /// Whether it is about every call of the operations that it names.
+    /// Returns whether the rule matches every call of the operations that it names.
     pub(super) fn is_bare(&self) -> bool {
         match &self.what {
             RulePattern::Any => true,
@@ -84,12 +84,12 @@ impl Rule {
         }
     }
 
-    /// Whether it can say anything: allow rules of an untrusted workspace cannot.
+    /// Returns whether the rule can have an effect: allow rules of an untrusted workspace cannot.
     pub(super) fn counts(&self) -> bool {
         self.effect != Verdict::Allow || self.layer != Layer::Untrusted
     }
 
-    /// One spelling for all rules that are about the same calls.
+    /// Returns one spelling for all rules about the same calls.
     pub(super) fn about(&self) -> String {
         let what = match &self.what {
             RulePattern::Any => String::new(),
@@ -125,7 +125,7 @@ fn read_specifier(
     })
 }
 
-/// A specifier of a tool with an address that is not about the host.
+/// Handles a specifier of a tool with an address argument that is not about the host.
 fn other_of_host(tool: &str, specifier: &str) -> Result<RulePattern, String> {
     let address = specifier.strip_prefix("url:").unwrap_or(specifier);
     let pattern = match address == specifier && !specifier.contains("//") {

@@ -1,4 +1,4 @@
-//! For whom and until when a rule holds.
+//! Scope of a rule: its callers and its expiry.
 #![deny(clippy::indexing_slicing)]
 
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use toolcrib_core::{CHANNELS, suggest};
 use super::path_pattern::{home, normalise};
 use super::rule_source::RuleText;
 
-/// For whom and until when a rule holds.
+/// Scope of a rule: its callers and its expiry.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub(super) struct RuleScope {
     agents: Vec<String>,
     channels: Vec<String>,
     workspaces: Vec<PathBuf>,
-    /// Milliseconds since 1970; it holds before.
+    /// Milliseconds since 1970 at which the rule expires.
     pub(super) until_ms: Option<i64>,
 }
 
-/// Who calls, and when.
+/// The caller, and the time of the call.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Caller<'a> {
     pub(super) agent: &'a str,
@@ -31,7 +31,7 @@ pub(super) struct Caller<'a> {
 }
 
 impl RuleScope {
-    /// Reads the scope of a rule.
+    /// Parses the scope of a rule.
     pub(super) fn parse(text: &RuleText) -> Result<Self, String> {
         for channel in &text.channels {
             if CHANNELS.contains(&channel.as_str()) {
@@ -61,12 +61,12 @@ impl RuleScope {
         Ok(scope)
     }
 
-    /// Whether it holds for everybody and for good.
+    /// Returns whether the scope includes all callers without expiry.
     pub(super) fn is_open(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether it holds for everybody for whom another one holds, at least as long.
+    /// Returns whether the scope includes every caller of another scope for at least as long.
     pub(super) fn holds_wherever(&self, other: &Self) -> bool {
         let all = |own: &[String], others: &[String]| own.is_empty() || own == others;
         let workspaces = self.workspaces.is_empty() || self.workspaces == other.workspaces;
@@ -81,7 +81,7 @@ impl RuleScope {
         self.until_ms.is_some_and(|until| now_ms >= until)
     }
 
-    /// Whether it holds for a call.
+    /// Returns whether the scope includes a call.
     pub(super) fn holds(&self, caller: &Caller<'_>) -> bool {
         let one_of = |own: &[String], asked: &str| own.is_empty() || own.iter().any(|o| o == asked);
         !self.has_ended(caller.now_ms)
@@ -90,7 +90,7 @@ impl RuleScope {
             && self.holds_in(caller.workspace)
     }
 
-    /// Whether it holds for some caller in a workspace.
+    /// Returns whether the scope includes any caller in a workspace.
     pub(super) fn holds_for_any(&self, workspace: &str, now_ms: i64) -> bool {
         !self.has_ended(now_ms) && self.holds_in(workspace)
     }
@@ -130,7 +130,7 @@ fn workspace(folder: &str) -> Result<PathBuf, String> {
     ))
 }
 
-/// The end of a rule: the end of a day in UTC, or a moment.
+/// Parses the expiry of a rule: the end of a day in UTC, or a moment.
 fn until(text: &str) -> Result<i64, String> {
     if let Ok(date) = text.parse::<Date>()
         && text.len() == 10

@@ -1,4 +1,4 @@
-//! Rules, ready to judge.
+//! Compiled rules.
 #![deny(clippy::indexing_slicing)]
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::rule::{Rule, RulePattern};
 use super::rule_scope::Caller;
 use super::rule_source::{RuleError, RuleSource};
 
-/// Rules of all layers, ready to judge. Cheap to clone: clones are the same rules.
+/// Compiled rules of all layers. Cloning is cheap; clones share the rules.
 #[derive(Debug, Clone, Default)]
 pub struct RuleSet {
     inner: Arc<Inner>,
@@ -32,17 +32,17 @@ struct Inner {
 }
 
 impl RuleSet {
-    /// Takes rules, all or none.
+    /// Compiles rules, all or none.
     ///
     /// # Errors
-    /// Every rule that can never match, is dangerous, or fails its own examples, with the spelling
-    /// that works.
+    /// Every rule that can never match, is dangerous, or fails its own examples, with the correct
+    /// spelling.
     pub fn compile(rules: Vec<RuleSource>) -> Result<Self, Vec<RuleError>> {
         Self::take(rules, None)
     }
 
-    /// The same where it is known which tools there are: a rule for another one is a fault, unless
-    /// its name is that of a server's tool (`server__tool`), which may be loaded later.
+    /// Compiles rules for a known set of tools: a rule for another tool is an error, unless it is
+    /// named like a server's tool (`server__tool`), which may be loaded later.
     ///
     /// # Errors
     /// As [`RuleSet::compile`].
@@ -63,7 +63,7 @@ impl RuleSet {
         Ok(Self::with(written, rules))
     }
 
-    /// Rules that were read before, for the examples of one.
+    /// Creates a set of parsed rules, for checking the examples of one of them.
     pub(super) fn of_rules(rules: Vec<Rule>) -> Self {
         Self::with(Vec::new(), rules)
     }
@@ -74,37 +74,37 @@ impl RuleSet {
         Self { inner: Arc::new(Inner { written, rules, index, denies_paths }) }
     }
 
-    /// The rules as they were read.
+    /// Returns the parsed rules.
     pub(super) fn rules(&self) -> &[Rule] {
         &self.inner.rules
     }
 
-    /// Whether a rule denies single paths to a caller.
+    /// Returns whether a rule denies single paths to a caller.
     #[must_use]
     pub fn has_path_denials(&self) -> bool {
         self.inner.denies_paths
     }
 
-    /// What is to be said of rules: all that [`RuleSet::compile`] refuses, and warnings. In the
-    /// order of the rules.
+    /// Returns the findings about rules in the order of the rules: everything that
+    /// [`RuleSet::compile`] refuses, and warnings.
     #[must_use]
     pub fn lint(rules: &[RuleSource]) -> Vec<Finding> {
         lint::check(rules, None).0
     }
 
-    /// The same where it is known which tools there are.
+    /// Returns the findings about rules for a known set of tools.
     #[must_use]
     pub fn lint_for(rules: &[RuleSource], known: &[String]) -> Vec<Finding> {
         lint::check(rules, Some(known)).0
     }
 
-    /// The rules as they are written, in their order.
+    /// Returns the rules as written, in order.
     #[must_use]
     pub fn sources(&self) -> &[RuleSource] {
         &self.inner.written
     }
 
-    /// The same rules, with those that are only observed in force; `None` where none is observed.
+    /// Returns a set in which the observed rules are in force; `None` if there are none.
     ///
     /// # Errors
     /// As [`RuleSet::compile`]: a rule in force may contradict another one.
@@ -117,21 +117,21 @@ impl RuleSet {
         Some(Self::compile(written))
     }
 
-    /// Whether there are no rules.
+    /// Returns whether there are no rules.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.rules.is_empty()
     }
 
-    /// What the rules say of a call.
+    /// Evaluates a call.
     #[must_use]
     pub fn evaluate(&self, asked: &RuleQuery<'_>) -> Evaluation {
         self.evaluate_as(asked, ToolContext::default())
     }
 
-    /// The same of a call of a tool whose definition is known: rules that name one of its aliases
-    /// speak too, and an external tool that runs command lines is judged by the rules that deny or
-    /// ask about them.
+    /// Evaluates a call of a tool whose definition is known: rules that name one of its aliases
+    /// apply too, and deny and ask rules about command lines apply to an external tool that runs
+    /// them.
     #[must_use]
     pub fn evaluate_tool(&self, asked: &RuleQuery<'_>, spec: &ToolSpec) -> Evaluation {
         self.evaluate_as(asked, ToolContext { spec: Some(spec) })
@@ -142,7 +142,8 @@ impl RuleSet {
         evaluate::evaluate(&self.inner.index, &mut rules, asked, tool)
     }
 
-    /// The rule that denies every call of a tool to everybody for good: views leave the tool out.
+    /// Returns the rule that denies every call of a tool to all callers permanently: views omit the
+    /// tool.
     #[must_use]
     pub fn hiding_rule(&self, spec: &ToolSpec) -> Option<&RuleRef> {
         let names =
@@ -151,10 +152,10 @@ impl RuleSet {
         self.inner.rules.get(number as usize).map(|rule| &rule.named)
     }
 
-    /// Allow rules that hold for the caller of a denied call and are close to what was denied, at
-    /// most so many: what would be allowed instead. Close are other commands of the same program
-    /// and other folders of the workspace. A rule about anything else, such as one file of the home
-    /// folder, would only tell the model about things that have nothing to do with its call.
+    /// Returns at most so many allow rules that apply to the caller of a denied call and are close
+    /// to it, as allowed alternatives. Close rules are other commands of the same program and other
+    /// folders of the workspace. Any other rule, such as one about a file of the home folder, would
+    /// disclose to the model things unrelated to its call.
     #[must_use]
     pub fn allowing_rules(
         &self,
@@ -188,7 +189,8 @@ pub(super) fn caller<'a>(asked: &RuleQuery<'a>) -> Caller<'a> {
     }
 }
 
-/// Whether a pattern is about a program that one of the denied parts of a command line calls.
+/// Returns whether a pattern is about a program that one of the denied parts of a command line
+/// calls.
 fn is_of_denied_program(pattern: &CommandPattern, segments: &[SegmentEvaluation]) -> bool {
     let Some(program) = pattern.words().0.first() else { return false };
     let denied = segments.iter().filter(|segment| segment.verdict == Some(Verdict::Deny));

@@ -1,20 +1,21 @@
-//! Built-in tools that do what a command does: rules on the command cover them too.
+//! Built-in tools that are equivalent to a command: rules on the command cover them too.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
 
 use super::operation_classes::{FROM, PATH, TO};
 
-/// The commands that a call stands for.
+/// The commands equivalent to a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct SameCommand {
-    /// Each as its words. The call is allowed if all are, and denied if one is.
+    /// Words of each command. The call is allowed if all commands are, and denied if one is.
     pub(super) commands: Vec<Vec<String>>,
-    /// Whether the call runs each of them; otherwise one of them, which only its handler finds out.
+    /// Whether the call runs all of them; otherwise it runs one of them, which only its handler
+    /// determines.
     pub(super) is_certain: bool,
 }
 
-/// What `test_runner` may run when the call does not name the program.
+/// Commands that `test_runner` may run if the call does not name the program.
 const TESTS: [&[&str]; 6] = [
     &["python3", "-m", "pytest"],
     &["python3", "-m", "unittest"],
@@ -24,7 +25,8 @@ const TESTS: [&[&str]; 6] = [
     &["make", "test"],
 ];
 
-/// The commands of a call with its final arguments; `None` if it is no command.
+/// Returns the commands of a call with its final arguments; `None` if the call is not equivalent to
+/// a command.
 pub(super) fn same_command(operation: &str, tool: &str, args: &Value) -> Option<SameCommand> {
     let text = |names: &[&str]| names.iter().find_map(|name| args.get(name)?.as_str());
     let is_set = |name: &str| args.get(name) == Some(&Value::Bool(true));
@@ -49,7 +51,7 @@ pub(super) fn same_command(operation: &str, tool: &str, args: &Value) -> Option<
     }
 }
 
-/// The words of a command as a line, quoted only where a shell would change them.
+/// Returns the words of a command as a line, quoted only if a shell would change them.
 pub(super) fn command_text(words: &[String]) -> String {
     let is_plain = |word: &String| {
         !word.is_empty()
@@ -62,7 +64,7 @@ pub(super) fn command_text(words: &[String]) -> String {
     quoted.collect::<Vec<_>>().join(" ")
 }
 
-/// A path that is no option.
+/// Returns the path in a form that is not parsed as an option.
 fn operand(path: &str) -> String {
     if path.starts_with('-') { format!("./{path}") } else { path.to_owned() }
 }
@@ -79,7 +81,7 @@ fn git(action: &str, args: &Value) -> Vec<Vec<String>> {
             vec![words(&[Some("commit"), Some("-m"), text("message"), all])]
         }
         "push" => vec![words(&[Some("push"), text("remote").or(Some("origin")), text("name")])],
-        // It switches to the branch, and makes it if it is missing.
+        // The tool switches to the branch and creates it if it is missing.
         "branch" if text("name").is_some() => {
             vec![words(&[Some("branch"), text("name")]), words(&[Some("switch"), text("name")])]
         }

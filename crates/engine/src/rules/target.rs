@@ -1,11 +1,11 @@
-//! The part of a rule before the bracket: which operations it names.
+//! The part of a rule before the parenthesis: the operations that it names.
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_core::{Verdict, remote_name, suggest, tool_pattern};
 
 use super::operation_classes::{self, CLASSES, PathAccess, SpecifierKind};
 
-/// A rule's text in its two parts.
+/// The two parts of a rule's text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Parts<'a> {
     pub(super) tool: &'a str,
@@ -22,7 +22,7 @@ pub(super) struct Target {
     pub(super) subject: SpecifierKind,
 }
 
-/// Takes `Tool` or `Tool(specifier)` apart.
+/// Splits `Tool` or `Tool(specifier)`.
 pub(super) fn split(rule: &str) -> Result<Parts<'_>, String> {
     let trimmed = rule.trim();
     if trimmed.is_empty() {
@@ -39,16 +39,21 @@ pub(super) fn split(rule: &str) -> Result<Parts<'_>, String> {
     };
     let Some(specifier) = rest.strip_suffix(')') else {
         return Err(match rest.rsplit_once(')') {
-            Some((inside, _)) => format!("text stands behind the bracket; write {tool}({inside})"),
+            Some((inside, _)) => {
+                format!("there is text after the closing parenthesis; write {tool}({inside})")
+            }
             None => format!("the bracket is not closed; write {rule})"),
         });
     };
     if tool.trim() != tool {
-        return Err(format!("a blank stands before the bracket; write {}({rest}", tool.trim()));
+        return Err(format!(
+            "there is a space before the opening parenthesis; write {}({rest}",
+            tool.trim()
+        ));
     }
     let tool = name(tool)?;
     if specifier.trim().is_empty() {
-        return Err(format!("nothing stands in the brackets; for every call write {tool}"));
+        return Err(format!("the parentheses are empty; for every call write {tool}"));
     }
     if specifier.trim() != specifier {
         let specifier = specifier.trim();
@@ -61,7 +66,7 @@ pub(super) fn split(rule: &str) -> Result<Parts<'_>, String> {
 
 fn name(tool: &str) -> Result<&str, String> {
     if tool.is_empty() {
-        return Err("no tool stands before the bracket; write Tool(specifier)".to_owned());
+        return Err("there is no tool before the parenthesis; write Tool(specifier)".to_owned());
     }
     let good = |c: char| c.is_alphanumeric() || "_-.:*".contains(c);
     match tool.chars().find(|c| !good(*c)) {
@@ -72,7 +77,7 @@ fn name(tool: &str) -> Result<&str, String> {
     }
 }
 
-/// Finds the operations. `known`: the tools that there are, where that is known.
+/// Resolves the operations. `known` are the existing tools, if known.
 pub(super) fn resolve(
     tool: &str,
     effect: Verdict,
@@ -96,8 +101,8 @@ pub(super) fn resolve(
     Ok(Target { names: vec![name], globs: Vec::new(), subject })
 }
 
-/// `mcp__server__tool`, `mcp__server`, `mcp__server__*` and `mcp:server.tool` as the names that
-/// remote tools have here.
+/// Converts `mcp__server__tool`, `mcp__server`, `mcp__server__*` and `mcp:server.tool` to
+/// Toolcrib's names of remote tools.
 fn remote(tool: &str) -> Result<Option<String>, String> {
     let parts = if let Some(rest) = tool.strip_prefix("mcp__") {
         rest.split_once("__").or(Some((rest, "*")))
@@ -131,7 +136,7 @@ fn glob(tool: &str, name: &str, effect: Verdict, is_unsafe: bool) -> Result<Targ
             "an allow rule for {tool} would cover tools that are not known yet; name a server (mcp__SERVER__*) or the tools one by one, or say unsafe = true"
         ));
     }
-    // A pattern that a class fits stands for what the class stands for.
+    // A pattern that matches a class covers the operations of the class.
     let names = CLASSES
         .iter()
         .filter(|class| tool_pattern::glob_matches(name, class.name))
@@ -140,7 +145,7 @@ fn glob(tool: &str, name: &str, effect: Verdict, is_unsafe: bool) -> Result<Targ
     Ok(Target { names, globs: vec![name.to_owned()], subject: SpecifierKind::Argument })
 }
 
-/// `alias.action` and `alias` under the canonical name.
+/// Replaces the alias in `alias.action` and `alias` by the canonical name.
 fn with_alias(name: &str) -> String {
     match name.split_once('.') {
         Some(_) if operation_classes::canonical(name) != name => {
@@ -178,13 +183,13 @@ fn check_known(written: &str, name: &str, known: Option<&[String]>) -> Result<()
 }
 
 impl Target {
-    /// Whether a rule of this target is about an operation of a tool.
+    /// Returns whether a rule with this target covers an operation of a tool.
     pub(super) fn covers(&self, name: &str) -> bool {
         self.names.iter().any(|own| own == name)
             || self.globs.iter().any(|glob| tool_pattern::glob_matches(glob, name))
     }
 
-    /// The group of paths it is about.
+    /// Returns the group of path uses that it covers.
     pub(super) fn group(&self) -> Option<PathAccess> {
         match self.subject {
             SpecifierKind::Path(group) => Some(group),

@@ -1,4 +1,5 @@
-//! The forms in which a secret can turn up: as it is, and as those encode it that pass it on.
+//! The forms in which a secret can occur: unchanged, and in the encodings of programs that pass it
+//! on.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
@@ -9,22 +10,22 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use super::escaping::{self, Json};
 use super::scanner::PREFIX;
 
-/// Length from which a part of a secret alone is worth masking: lines of keys, and what is left of
-/// a long one that was cut.
+/// Minimum length of a part of a secret that is masked alone: lines of keys, and the rest of a long
+/// secret that was cut.
 const PIECE: usize = 32;
-/// Lines of base64, as of `base64` and MIME (76, RFC 2045) and of PEM (64, RFC 7468).
+/// Line lengths of base64 in `base64` and MIME (76, RFC 2045) and in PEM (64, RFC 7468).
 const BASE64_LINES: [usize; 2] = [76, 64];
-/// Lines of hexadecimal digits, as of `xxd -p`.
+/// Line length of hexadecimal digits in `xxd -p`.
 const HEX_LINE: usize = 60;
 
-/// Every form of a secret that is long enough to be found.
+/// Returns every form of a secret that is long enough to be searched for.
 pub(super) fn encoded_forms(value: &str) -> BTreeSet<Vec<u8>> {
     let mut forms = Forms(BTreeSet::new());
     forms.whole(value);
     forms.whole(value.trim());
     if value.contains('\n') {
-        // Tools that number, indent or search lines show one at a time; frames of keys are no
-        // secret.
+        // Tools that number, indent or search lines show single lines; the header and footer lines
+        // of keys are not secret.
         for line in value.lines().map(str::trim).filter(|line| !line.starts_with("-----")) {
             forms.whole(line);
         }
@@ -43,9 +44,9 @@ impl Forms {
         }
     }
 
-    /// One value in all its forms.
+    /// Adds one value in all its forms.
     fn whole(&mut self, value: &str) {
-        // What is shorter would be found in honest text too, in most forms.
+        // In most forms a shorter value would occur in ordinary text too.
         if value.len() < PREFIX {
             return;
         }
@@ -59,7 +60,7 @@ impl Forms {
         self.base64(value.as_bytes());
     }
 
-    /// The forms in which letters, digits, dashes and dots stay as they are.
+    /// Adds the forms in which letters, digits, dashes and dots stay unchanged.
     fn escaped(&mut self, value: &str) {
         for style in Json::all() {
             let once = style.escape(value);
@@ -80,8 +81,8 @@ impl Forms {
         }
     }
 
-    /// Base64 of a text depends on the two bytes before it at most: what is sure to be there at
-    /// each of the three places.
+    /// Adds the base64 digits that do not depend on neighbouring bytes, for each of the three
+    /// alignments: base64 of a text depends on at most the two bytes before it.
     fn base64(&mut self, bytes: &[u8]) {
         for (url, encoded) in [(false, STANDARD.encode(bytes)), (true, URL_SAFE.encode(bytes))] {
             self.in_address(encoded.trim_end_matches('='));
@@ -99,7 +100,7 @@ impl Forms {
         }
     }
 
-    /// Base64 as it is, in JSON that escapes slashes, and in an address.
+    /// Adds base64 unchanged, in JSON that escapes slashes, and in an address.
     fn in_address(&mut self, encoded: &str) {
         self.add(encoded.replace('/', "\\/"));
         for (plus, slash, equals) in [("%2B", "%2F", "%3D"), ("%2b", "%2f", "%3d")] {
@@ -110,7 +111,7 @@ impl Forms {
         self.add(encoded);
     }
 
-    /// A long form, one line after the other.
+    /// Adds the lines of a long form.
     fn lines(&mut self, encoded: &str, width: usize) {
         if encoded.len() <= width {
             return;
@@ -119,7 +120,7 @@ impl Forms {
         lines.filter(|line| line.len() >= PIECE.min(width)).for_each(|line| self.add(line));
     }
 
-    /// A long secret, part after part, in case its end was cut off.
+    /// Adds the parts of a long secret, in case its end was cut off.
     fn pieces(&mut self, value: &str) {
         if value.len() < 2 * PIECE {
             return;

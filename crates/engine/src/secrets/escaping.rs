@@ -1,24 +1,23 @@
-//! How a text looks where others write it into theirs: in JSON, in an address, in HTML, in a shell,
-//! in a program's own notation.
+//! Escaped forms of a text inside JSON, an address, HTML, a shell command or source code.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt::Write as _;
 
-/// How a JSON text is written.
+/// Style of a JSON writer.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Json {
-    /// What is not ASCII as `\uXXXX`.
+    /// Whether non-ASCII characters are written as `\uXXXX`.
     ascii: bool,
-    /// `/` as `\/`.
+    /// Whether `/` is written as `\/`.
     slash: bool,
-    /// `<`, `>`, `&` and `'` as `\uXXXX`, as for HTML.
+    /// Whether `<`, `>`, `&` and `'` are written as `\uXXXX`, as for HTML.
     html: bool,
-    /// Digits of `\uXXXX`.
+    /// Whether the digits of `\uXXXX` are upper case.
     upper: bool,
 }
 
 impl Json {
-    /// The ways in which the libraries in use write it.
+    /// Returns the styles of common libraries.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         (0..16_u8).map(|bits| Self {
             ascii: bits & 1 > 0,
@@ -28,7 +27,7 @@ impl Json {
         })
     }
 
-    /// The inside of the JSON string.
+    /// Returns the escaped text without the quotes of the JSON string.
     pub(super) fn escape(self, text: &str) -> String {
         let mut out = String::with_capacity(text.len() + 8);
         for c in text.chars() {
@@ -62,7 +61,7 @@ impl Json {
     }
 }
 
-/// Percent-encoding: what stays as it is beside letters and digits, by who writes it.
+/// Percent-encoding: characters besides letters and digits that each writer leaves unchanged.
 const KEPT: [&str; 9] = [
     // RFC 3986, unreserved; Python's `quote`; JavaScript's `encodeURIComponent` and `encodeURI`;
     // forms of HTML; PHP's `urlencode`.
@@ -79,7 +78,7 @@ const KEPT: [&str; 9] = [
     "!$%&'()*+,-._~",
 ];
 
-/// The text in an address or a form, however it is written there.
+/// Returns the text as written in an address or a form, in every common encoding.
 pub(super) fn percent(text: &str) -> Vec<String> {
     let mut all = Vec::new();
     for upper in [true, false] {
@@ -94,12 +93,12 @@ pub(super) fn percent(text: &str) -> Vec<String> {
     all
 }
 
-/// The same with every byte encoded.
+/// Returns the text with every byte percent-encoded.
 pub(super) fn percent_whole(text: &str) -> [String; 2] {
     [true, false].map(|upper| percent_keeping(text, None, upper))
 }
 
-/// `kept` = `None`: every byte is encoded.
+/// Percent-encodes the text; with `kept` = `None` every byte is encoded.
 fn percent_keeping(text: &str, kept: Option<&str>, upper: bool) -> String {
     let mut out = String::with_capacity(text.len() * 3);
     for byte in text.bytes() {
@@ -115,7 +114,7 @@ fn percent_keeping(text: &str, kept: Option<&str>, upper: bool) -> String {
     out
 }
 
-/// The text in HTML or XML.
+/// Returns the text as written in HTML or XML.
 pub(super) fn html(text: &str) -> Vec<String> {
     let open = text.replace('&', "&amp;").replace('<', "&lt;");
     let mut all = Vec::new();
@@ -127,7 +126,7 @@ pub(super) fn html(text: &str) -> Vec<String> {
     all
 }
 
-/// The text in Markdown that was made of HTML.
+/// Returns the text as written in Markdown that was converted from HTML.
 pub(super) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     for c in text.chars() {
@@ -139,8 +138,8 @@ pub(super) fn markdown(text: &str) -> String {
     out
 }
 
-/// The text as shells and programming languages write it: between single quotes, or with escapes of
-/// their own.
+/// Returns the text as written in shells and programming languages: between single quotes, or with
+/// their escapes.
 pub(super) fn quoted(text: &str) -> Vec<String> {
     let debug = format!("{text:?}");
     let inner = debug.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(&debug);

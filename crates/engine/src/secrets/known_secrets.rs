@@ -1,4 +1,4 @@
-//! The secrets that are known by now, and masking of whole texts and data.
+//! The set of known secrets, and masking of complete texts and data.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,10 +12,11 @@ use super::mask_json;
 use super::scanner::{self, SecretMatcher};
 use super::stream_mask::StreamMask;
 
-/// Shorter values cannot be masked without damage to honest text (8 bytes).
+/// Minimum length of a masked value (8 bytes): shorter values cannot be masked without damage to
+/// ordinary text.
 pub(super) const SHORTEST: usize = scanner::PREFIX;
 
-/// The secrets that are known. Clones are the same.
+/// The set of known secrets. Clones share the set.
 #[derive(Clone, Default)]
 pub struct Secrets {
     inner: Arc<Inner>,
@@ -34,7 +35,7 @@ impl std::fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// Adds values; those shorter than 8 bytes, blanks around them aside, are left out.
+    /// Adds values, except those shorter than 8 bytes without surrounding whitespace.
     pub fn add<'a>(&self, values: impl IntoIterator<Item = &'a str>) {
         let mut known = self.inner.values.lock().unwrap_or_else(PoisonError::into_inner);
         let before = known.len();
@@ -50,30 +51,30 @@ impl Secrets {
         }
     }
 
-    /// Whether none is known.
+    /// Returns whether no secret is known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.inner.known.load().is_none()
     }
 
-    /// Whether a text holds a secret in any form.
+    /// Returns whether a text contains a secret in any form.
     #[must_use]
     pub fn occurs_in(&self, text: &str) -> bool {
         self.inner.known.load().as_ref().is_some_and(|known| known.occurs_in(text.as_bytes()))
     }
 
-    /// A text without secrets.
+    /// Returns the text with secrets masked.
     #[must_use]
     pub fn mask(&self, text: String) -> String {
         match self.masked(text.as_bytes()) {
-            // Forms are whole characters, so what is left are whole characters too.
+            // Forms consist of whole characters, so the rest consists of whole characters too.
             Some(masked) => String::from_utf8(masked)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
             None => text,
         }
     }
 
-    /// Bytes without secrets; `None` = there is none in them.
+    /// Returns the bytes with secrets masked; `None` if they contain none.
     pub(crate) fn masked(&self, bytes: &[u8]) -> Option<Vec<u8>> {
         let known = self.inner.known.load();
         let known = known.as_ref().filter(|known| known.may_occur_in(bytes))?;
@@ -82,7 +83,7 @@ impl Secrets {
         (out != bytes).then_some(out)
     }
 
-    /// Data without secrets, in keys, texts and numbers.
+    /// Returns the data with secrets masked in keys, texts and numbers.
     #[must_use]
     pub fn mask_json(&self, data: &Value) -> Value {
         if self.is_empty() {
@@ -93,7 +94,7 @@ impl Secrets {
         })
     }
 
-    /// Whether data holds a secret in any form, in a key, a text or a number.
+    /// Returns whether data contains a secret in any form, in a key, a text or a number.
     #[must_use]
     pub fn occurs_in_json(&self, data: &Value) -> bool {
         match data {
@@ -107,7 +108,7 @@ impl Secrets {
         }
     }
 
-    /// Masks a stream that comes in pieces, by the secrets that are known now.
+    /// Creates a masker for a stream in pieces, with the secrets known now.
     #[must_use]
     pub fn stream(&self) -> StreamMask {
         StreamMask::new(self.inner.known.load_full())

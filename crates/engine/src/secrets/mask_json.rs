@@ -1,10 +1,10 @@
-//! Data with its texts masked, and the way back: what a person left masked in arguments that they
-//! changed means what stood there.
+//! Masks the texts of data, and restores them: a value that a person left masked in edited
+//! arguments is replaced by the original.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value};
 
-/// The same data with every key, text and number that `mask` changes changed.
+/// Returns the data with `mask` applied to every key, text and number.
 pub(super) fn mask_json(data: &Value, mask: &impl Fn(&str) -> Option<String>) -> Value {
     match data {
         Value::String(text) => mask(text).map_or_else(|| data.clone(), Value::String),
@@ -24,8 +24,8 @@ pub(super) fn mask_json(data: &Value, mask: &impl Fn(&str) -> Option<String>) ->
     }
 }
 
-/// What a person wrote, who was shown `shown` in place of `real`: a value that they left as it was
-/// shown is the real one.
+/// Restores the arguments of a person who was shown `shown` in place of `real`: each value left
+/// unchanged is replaced by the real one.
 pub(crate) fn restore(written: &Value, shown: &Value, real: &Value) -> Value {
     if written == shown {
         return real.clone();
@@ -47,8 +47,8 @@ pub(crate) fn restore(written: &Value, shown: &Value, real: &Value) -> Value {
     }
 }
 
-/// Whether changed arguments still hold a masked value, which would be put back. An unchanged
-/// document holds it rightly: exactly that call was asked about.
+/// Returns whether edited arguments still contain a masked value that would be restored. In an
+/// unedited document that is correct: the question was about exactly that call.
 pub(crate) fn keeps_mask(written: &Value, shown: &Value, real: &Value) -> bool {
     written != shown && restore(written, shown, real) != *written
 }

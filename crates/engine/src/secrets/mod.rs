@@ -1,14 +1,13 @@
-//! Masks secrets wherever a text or a stream holds them, also encoded or split.
+//! Masks secrets in texts and streams, including encoded and split ones.
 //!
 //! Invariants
-//! - The set of known secrets only grows: a value that was a secret once is masked as long as the
-//!   process lives.
-//! - A text without secrets costs one search for beginnings, and is not copied; where no secret is
-//!   known, nothing at all.
-//! - A stream is masked as its whole would be, however it is cut.
+//! - The set of known secrets only grows: a value that was once a secret is masked for the lifetime
+//!   of the process.
+//! - A text without secrets costs one search for prefixes, and is not copied; if no secret is
+//!   known, masking costs nothing.
+//! - A stream is masked like the complete text, regardless of how it is split.
 //!
-//! Guesses from the shape of a text are absent on purpose: they are no known secrets, and would be
-//! wrong in honest texts.
+//! Guessing secrets from the shape of a text is intentionally absent: it would mask ordinary text.
 #![deny(clippy::indexing_slicing)]
 
 mod encoded_forms;

@@ -1,5 +1,5 @@
-//! Finds forms of secrets in bytes, whole or as they stream by. All forms begin with eight bytes
-//! that a small automaton looks for; what follows is compared only where they are.
+//! Finds forms of secrets in complete or streamed bytes. A small automaton searches for the first
+//! eight bytes of each form; the rest is compared only at their matches.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,30 +7,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
 use zeroize::Zeroizing;
 
-/// Bytes that every form begins with; the shortest secret has as many.
+/// Length of the prefix of every form, which is also the minimum length of a secret.
 pub(super) const PREFIX: usize = 8;
-/// Replaces a secret.
+/// Replacement for a secret.
 const MASK: &[u8] = b"***";
-/// Beginnings up to which the automaton is a table, the fastest form: some MB at most.
+/// Maximum number of prefixes for which the automaton is a table, the fastest form: a few MB at
+/// most.
 const TABLE: usize = 4000;
 
-/// Forms, by how they begin.
+/// Forms by their prefix.
 pub(super) struct SecretMatcher {
     beginnings: AhoCorasick,
-    /// The forms of each beginning, longest first.
+    /// The forms of each prefix, longest first.
     forms: Vec<Vec<Zeroizing<Vec<u8>>>>,
 }
 
-/// How far a part of a stream was read.
+/// Progress in a part of a stream.
 pub(super) struct ScanProgress {
-    /// Bytes that are done with.
+    /// Processed bytes.
     pub(super) done: usize,
-    /// Bytes after those that belong to a secret whose mask was written.
+    /// Following bytes that belong to a secret whose mask was already written.
     pub(super) covered: usize,
 }
 
 impl SecretMatcher {
-    /// These forms; `None` = there are none.
+    /// Creates a matcher for these forms; `None` if there are none.
     pub(super) fn new(forms: BTreeSet<Vec<u8>>) -> Option<Self> {
         let mut by_beginning: BTreeMap<[u8; PREFIX], Vec<Zeroizing<Vec<u8>>>> = BTreeMap::new();
         for form in forms {
@@ -52,7 +53,7 @@ impl SecretMatcher {
         Some(Self { beginnings, forms })
     }
 
-    /// Whether a form is in a text.
+    /// Returns whether a text contains a form.
     pub(super) fn occurs_in(&self, text: &[u8]) -> bool {
         self.candidates(text).any(|(start, forms)| {
             let rest = text.get(start..).unwrap_or_default();
@@ -60,14 +61,14 @@ impl SecretMatcher {
         })
     }
 
-    /// Whether anything begins like a form: most texts have nothing that does.
+    /// Returns whether a text contains the prefix of a form; most texts contain none.
     pub(super) fn may_occur_in(&self, text: &[u8]) -> bool {
         self.beginnings.is_match(text)
     }
 
-    /// Writes the text with secrets masked; overlapping ones have one mask. Of a stream that goes
-    /// on (`last` = `false`), what may be the beginning of a form is left for the next time. The
-    /// first `covered` bytes are masked already.
+    /// Writes the text with secrets masked; overlapping secrets get one mask. If the stream
+    /// continues (`last` = `false`), a possible beginning of a form is left for the next call. The
+    /// first `covered` bytes are already masked.
     pub(super) fn mask_into(
         &self,
         text: &[u8],
@@ -113,7 +114,7 @@ impl SecretMatcher {
 
 enum ScanMatch {
     Nothing,
-    /// The longest form that is there has so many bytes.
+    /// Length of the longest matching form in bytes.
     Whole(usize),
     /// More input is needed to decide.
     Undecided,

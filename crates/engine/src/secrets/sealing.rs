@@ -1,5 +1,5 @@
-//! What is kept of calls that wait: arguments that hold a secret are sealed, and opened again when
-//! the call goes on.
+//! Sealing for stored calls: arguments that contain a secret are sealed, and opened again when the
+//! call resumes.
 #![deny(clippy::indexing_slicing)]
 
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use toolcrib_core::{Batch, Decision, DecisionRecord, RawArgs, SealError, Sealer}
 
 use super::Secrets;
 
-/// The secrets that are known, and the key that seals what holds one.
+/// The known secrets, and the sealer for texts that contain one.
 #[derive(Clone)]
 pub struct Sealing {
     /// The secrets.
@@ -23,59 +23,60 @@ pub struct Sealing {
 }
 
 impl Default for Sealing {
-    /// No secrets, and a key that ends with the process.
+    /// Creates a sealing without secrets, with a key that ends with the process.
     fn default() -> Self {
         Self::new(Secrets::default(), Arc::new(ProcessSealer::default()))
     }
 }
 
 impl Sealing {
-    /// These secrets, sealed with this key.
+    /// Creates a sealing of these secrets with this key.
     #[must_use]
     pub fn new(secrets: Secrets, sealer: Arc<dyn Sealer>) -> Self {
         Self { secrets, sealer }
     }
 
-    /// A text that can be kept; `None` = as it is, because it holds no secret.
+    /// Returns the sealed text to store; `None` if the text contains no secret and can be stored
+    /// unchanged.
     ///
     /// # Errors
-    /// [`SealError`] when it cannot be sealed.
+    /// [`SealError`] if it cannot be sealed.
     pub fn seal(&self, text: &str) -> Result<Option<String>, SealError> {
         if self.must_seal(text) { self.seal_always(text).map(Some) } else { Ok(None) }
     }
 
-    /// Whether a text has to be sealed: it holds a secret. What looks like a sealed text is sealed
-    /// too, so that all that looks so opens.
+    /// Returns whether a text must be sealed because it contains a secret. A text that looks like a
+    /// sealed one is sealed too, so that every text of that form can be opened.
     #[must_use]
     pub fn must_seal(&self, text: &str) -> bool {
         self.secrets.occurs_in(text) || text.starts_with(SEALED)
     }
 
-    /// A text that is always sealed.
+    /// Seals a text regardless of its content.
     ///
     /// # Errors
-    /// [`SealError`] when it cannot be sealed.
+    /// [`SealError`] if it cannot be sealed.
     pub fn seal_always(&self, text: &str) -> Result<String, SealError> {
         self.sealer.seal(text)
     }
 
-    /// A text that was kept: opened, if it was sealed.
+    /// Opens a stored text if it is sealed, and otherwise returns it unchanged.
     ///
     /// # Errors
-    /// [`SealError`] when it cannot be opened.
+    /// [`SealError`] if it cannot be opened.
     pub fn open_if_sealed(&self, kept: String) -> Result<String, SealError> {
         if kept.starts_with(SEALED) { self.open(&kept) } else { Ok(kept) }
     }
 
-    /// What was sealed.
+    /// Opens a sealed text.
     ///
     /// # Errors
-    /// [`SealError`] when it cannot be opened.
+    /// [`SealError`] if it cannot be opened.
     pub fn open(&self, sealed: &str) -> Result<String, SealError> {
         self.sealer.open(sealed)
     }
 
-    /// Arguments that can be kept.
+    /// Seals arguments for the store, if they contain a secret.
     pub(crate) fn seal_args(&self, args: RawArgs) -> Result<RawArgs, SealError> {
         let holds = match &args {
             RawArgs::Text(text) | RawArgs::Broken(text) => self.secrets.occurs_in(text),
@@ -88,7 +89,7 @@ impl Sealing {
         self.sealer.seal(&serde_json::to_string(&args).map_err(written)?).map(RawArgs::Sealed)
     }
 
-    /// Arguments as they were before they were kept.
+    /// Restores stored arguments.
     pub(crate) fn open_args(&self, args: RawArgs) -> Result<RawArgs, SealError> {
         match args {
             RawArgs::Sealed(sealed) => serde_json::from_str(&self.open(&sealed)?).map_err(written),
@@ -96,7 +97,7 @@ impl Sealing {
         }
     }
 
-    /// The same batch, to be kept.
+    /// Returns the batch with sealed arguments, for the store.
     pub(crate) fn seal_batch(&self, batch: &Batch) -> Result<Batch, SealError> {
         let mut kept = batch.clone();
         for call in &mut kept.calls {
@@ -106,12 +107,12 @@ impl Sealing {
         Ok(kept)
     }
 
-    /// A decision that can be kept: words are masked, arguments that hold a secret are one sealed
-    /// text.
+    /// Prepares a decision for the store: texts are masked, and arguments that contain a secret
+    /// become one sealed text.
     ///
     /// # Errors
-    /// [`SealError`] when it cannot be sealed, or would be remembered for arguments that hold a
-    /// secret.
+    /// [`SealError`] if it cannot be sealed, or if it would create a grant for arguments that
+    /// contain a secret.
     pub fn seal_decision(&self, record: DecisionRecord) -> Result<DecisionRecord, SealError> {
         let mask = |text: String| self.secrets.mask(text);
         let decision = match record.decision {
@@ -132,10 +133,10 @@ impl Sealing {
         Ok(DecisionRecord { decision, ..record })
     }
 
-    /// The arguments of an edit as the person wrote them.
+    /// Restores the arguments of an edit as the person wrote them.
     pub(crate) fn open_edit(&self, args: &Value) -> Result<Value, SealError> {
         match args {
-            // Arguments are objects; a text is a sealed one.
+            // Arguments are objects; a text is a sealed object.
             Value::String(sealed) => serde_json::from_str(&self.open(sealed)?).map_err(written),
             args => Ok(args.clone()),
         }
@@ -143,16 +144,16 @@ impl Sealing {
 }
 
 fn written(_: serde_json::Error) -> SealError {
-    // Its words could repeat a part of it.
+    // The error text could repeat a part of the sealed text.
     SealError("it is not in the form that was sealed".to_owned())
 }
 
-/// A key that ends with the process: what it sealed, no other process opens.
+/// A sealer whose key ends with the process: no other process can open its texts.
 struct ProcessSealer {
     key: Option<LessSafeKey>,
 }
 
-/// Begins what it sealed, after the word that begins every sealed text; no base64 holds a dot.
+/// Marks texts of this sealer, after the prefix of every sealed text; base64 contains no dot.
 const PROCESS_PREFIX: &str = "process.";
 
 impl Default for ProcessSealer {

@@ -1,25 +1,25 @@
-//! Masks secrets in texts and streams that come in pieces.
+//! Masks secrets in texts and streams that arrive in pieces.
 
 use std::sync::Arc;
 
 use super::known_secrets::Secrets;
 use super::scanner::SecretMatcher;
 
-/// Masks secrets in a text that comes in pieces; what is shown of it are whole characters.
+/// Masks secrets in a text that arrives in pieces; the output consists of whole characters.
 pub struct TextMask {
     mask: StreamMask,
-    /// The beginning of a character whose end has not come.
+    /// The beginning of an incomplete character.
     part: Vec<u8>,
 }
 
 impl TextMask {
-    /// By the secrets that are known now.
+    /// Creates a masker with the secrets known now.
     #[must_use]
     pub fn new(secrets: &Secrets) -> Self {
         Self { mask: secrets.stream(), part: Vec::new() }
     }
 
-    /// What of the text can be shown by now.
+    /// Accepts a piece and returns the text that can be shown so far.
     pub fn pass(&mut self, text: &str) -> String {
         let more = self.mask.pass(text.as_bytes());
         self.part.extend(more);
@@ -31,7 +31,7 @@ impl TextMask {
         String::from_utf8(shown).unwrap_or_default()
     }
 
-    /// The rest of it.
+    /// Returns the rest.
     pub fn finish(&mut self) -> String {
         let more = self.mask.finish();
         self.part.extend(more);
@@ -39,12 +39,12 @@ impl TextMask {
     }
 }
 
-/// Masks secrets in a stream, also where one is split between pieces: what could be the beginning
-/// of one is held back.
+/// Masks secrets in a stream, even if one is split between pieces: a possible beginning of a secret
+/// is held back.
 pub struct StreamMask {
     pub(super) known: Option<Arc<SecretMatcher>>,
     held: Vec<u8>,
-    /// Bytes of what is held whose mask was shown already.
+    /// Held-back bytes whose mask was already returned.
     covered: usize,
 }
 
@@ -53,13 +53,13 @@ impl StreamMask {
         Self { known, held: Vec::new(), covered: 0 }
     }
 
-    /// What of the stream can be shown by now.
+    /// Accepts bytes and returns those that can be shown so far.
     pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
         self.held.extend_from_slice(bytes);
         self.take(false)
     }
 
-    /// The rest of it.
+    /// Returns the rest.
     pub fn finish(&mut self) -> Vec<u8> {
         self.take(true)
     }

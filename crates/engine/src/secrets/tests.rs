@@ -1,4 +1,4 @@
-//! Masking: what is found, in which forms, however it is cut.
+//! Masking: secrets in every documented form, in complete and in split texts.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_SAFE_NO_PAD};
@@ -117,7 +117,7 @@ fn what_a_person_left_masked_means_what_stood_there() {
     check(json!("***"), json!("***"));
 }
 
-/// The documented forms, each written by a library that is not ours.
+/// Returns the documented forms, each written by an external library.
 fn promised(secret: &str) -> Vec<String> {
     let bytes = secret.as_bytes();
     let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();

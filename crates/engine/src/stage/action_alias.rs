@@ -1,6 +1,6 @@
 //! Calls that name an action as an argument: `file_manager` with `action` = `read` is
 //! `file_manager.read`, an alias of `read_file`. They become calls of that alias before the view is
-//! asked, so that later stages see one name of one operation.
+//! consulted, so that later stages see one name per operation.
 
 use std::cmp::Reverse;
 use std::sync::{Arc, LazyLock};
@@ -15,12 +15,11 @@ use crate::call_state::CallState;
 /// The argument that names the action.
 const ACTION: &str = "action";
 
-/// Any object; `None` never happens, and then such calls are unknown tools.
+/// Schema of any object; `None` never occurs, and would make such calls unknown tools.
 static ANYTHING: LazyLock<Option<Schema>> =
     LazyLock::new(|| Schema::check(&json!({"type": "object"})).ok());
 
-/// Puts the alias in the place of a name with an action, and adds the arguments that the alias
-/// stands for.
+/// Replaces a name with an action by its alias, and adds the arguments that the alias implies.
 pub(super) fn resolve_action(call: &mut CallState) -> Result<(), StageExit> {
     let view = Arc::clone(&call.scope.resolved_view);
     if view.find(&call.asked).is_none() {
@@ -36,7 +35,7 @@ pub(super) fn resolve_action(call: &mut CallState) -> Result<(), StageExit> {
     let Some(tool) = view.find(&call.asked) else { return Ok(()) };
     let given = tool.spec().alias_args.iter().find(|(alias, _)| *alias == call.asked);
     let Some((_, Value::Object(more))) = given else { return Ok(()) };
-    // Sealed arguments went through here before.
+    // Sealed arguments have already passed this function.
     if matches!(call.args.raw, RawArgs::Sealed(_)) {
         return Ok(());
     }
@@ -77,8 +76,8 @@ fn with_action(call: &mut CallState) -> Result<(), StageExit> {
     }
 }
 
-/// The action that the arguments imply if none is named: the one whose tool takes them all, reads
-/// rather than writes, and needs most of them. Nothing is destroyed without its name.
+/// Returns the action that the arguments imply if none is named: its tool accepts all of them,
+/// reads rather than writes, and requires most of them. A destructive action is never implied.
 fn implied_alias(call: &CallState, args: &Map<String, Value>) -> Option<String> {
     let entries = &call.scope.resolved_view.view.tools;
     let mut fitting: Vec<(bool, Reverse<usize>, &str)> = entries
@@ -101,8 +100,8 @@ fn implied_alias(call: &CallState, args: &Map<String, Value>) -> Option<String> 
     }
 }
 
-/// The number of required parameters of a tool that takes all these arguments; `None` if it takes
-/// others.
+/// Returns the number of required parameters of a tool that accepts all these arguments; `None` if
+/// it does not.
 fn needs(spec: &ToolSpec, args: &Map<String, Value>) -> Option<usize> {
     let canonical = |name: &str| {
         let alias = spec.parameter_aliases.iter().find(|(alias, _)| alias == name);
@@ -117,7 +116,7 @@ fn needs(spec: &ToolSpec, args: &Map<String, Value>) -> Option<usize> {
     (takes_all && required.all(|name| given.iter().any(|one| one == name))).then_some(count)
 }
 
-/// Which actions there are, as far as the caller sees their tools.
+/// Lists the available actions whose tools the caller sees.
 fn which(call: &CallState, action: Option<&Value>) -> String {
     let view = &call.scope.resolved_view;
     let mut actions: Vec<&str> = view
@@ -140,7 +139,7 @@ fn which(call: &CallState, action: Option<&Value>) -> String {
     }
 }
 
-/// The arguments as they are now; what is wrong with them is what stage 3 would say.
+/// Returns the current arguments as an object, or the error that stage 3 would report.
 fn object(call: &mut CallState) -> Result<Map<String, Value>, StageExit> {
     let raw = call.engine().sealing().open_args(call.args.raw.clone());
     let decoded = match (&raw, ANYTHING.as_ref()) {

@@ -1,5 +1,5 @@
-//! Stage 10: the call waits for its turn: the lock of its concurrency key, the limits of its tool
-//! and source, a slot of its batch. Waiting here is not tool time.
+//! Stage 10: the call waits for the lock of its concurrency key, the limits of its tool and source,
+//! and a slot of its batch. This wait does not count as tool time.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
@@ -50,7 +50,7 @@ pub(crate) async fn run(call: &mut CallState, approved: Approved) -> StageResult
 }
 
 /// Enters the queues of the concurrency keys now, so that calls of one batch get their locks in the
-/// order of the batch. A call that a person is asked about enters them after the decision.
+/// order of the batch. A call that needs a decision of a person enters them after the decision.
 pub(crate) async fn enqueue(call: &mut CallState, budgeted: &mut Budgeted) {
     let keys = &mut budgeted.plan.assessment.concurrency;
     if keys.is_empty() || !budgeted.asks.is_empty() {

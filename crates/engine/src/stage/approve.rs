@@ -1,6 +1,6 @@
 //! Stage 9: a person decides, unless a grant answers. The question is stored before it is shown;
-//! the decision holds for exactly what was shown. Resuming a call that was decided about elsewhere
-//! is in `resume/`.
+//! the decision is valid for exactly the shown call. `resume/` resumes calls that were decided
+//! elsewhere.
 
 mod inbox;
 mod question;
@@ -90,7 +90,7 @@ async fn ask_approver(
     let asked = AssertUnwindSafe(async { approver.ask(&request).await }).catch_unwind();
     let asked = tokio::select! {
         asked = with_deadline(wait, asked) => asked,
-        // Decided on another surface: the answer here is not waited for.
+        // Decided on another surface: do not wait for the answer here.
         Some(record) = handle.decision() => {
             call.approval_handle = Some(handle);
             return apply(call, ResumedCall { request, record });
@@ -133,7 +133,7 @@ async fn ask_approver(
             None => expired(call),
         },
     };
-    // Held until the decision is stored, so that the next question can be answered by it.
+    // Held until the decision is stored, so that it can answer the next question.
     drop(turn);
     step
 }
@@ -146,7 +146,7 @@ fn announce(call: &CallState, request: &ApprovalRequest) {
     }
 }
 
-/// Closes a question that no answer is waited for any more. `Some` = the decision that came first.
+/// Closes a question that no task waits for any more. Returns the decision if one arrived first.
 async fn close(
     call: &mut CallState,
     request: &ApprovalRequest,
@@ -164,12 +164,13 @@ async fn with_deadline<T>(limit: Option<Duration>, future: impl Future<Output = 
     }
 }
 
-/// The reasons to ask that no grant answers.
+/// Returns the reasons to ask that no grant answers.
 pub(crate) async fn unanswered_reasons(call: &CallState, ruled: &Ruled) -> Vec<ApprovalReason> {
     without_grant(call, &ruled.plan, &ruled.asks).await
 }
 
-/// The reasons among `asks` that no grant answers. A store that cannot be read answers nothing.
+/// Returns the reasons among `asks` that no grant answers. If the store cannot be read, no grant
+/// answers.
 async fn without_grant(
     call: &CallState,
     plan: &Plan,
@@ -188,7 +189,7 @@ async fn without_grant(
     };
     let mut open = Vec::new();
     for ask in asks {
-        // No grant answers what always asks, not even one that was stored by hand.
+        // No grant answers reasons that always ask, not even one that was stored by hand.
         if ask.kind.always_asks() {
             open.push(ask.clone());
             continue;
@@ -201,9 +202,9 @@ async fn without_grant(
     open
 }
 
-/// Without a stored question no person is asked: no other process could find the question again,
-/// and the call would wait for ever. If another process has asked about this very call, because it
-/// took this one for dead, that is the one question.
+/// Ends a call whose question could not be stored. Without a stored question no person is asked: no
+/// other process could find it, and the call would wait forever. If another process has asked about
+/// this very call, because it considered this one dead, that is the one question.
 async fn not_asked(call: &mut CallState, plan: &Plan, error: StoreError) -> StageResult<()> {
     let first = match error {
         StoreError::Conflict(_) => call.engine().approvals.for_call(call.id).await,
@@ -242,7 +243,7 @@ async fn apply_decision_now(
     let engine = Arc::clone(call.engine());
     let record = match engine.decisions().record(request.id, record).await {
         Ok(record) => record,
-        // Another surface was faster: its decision holds.
+        // Another surface was faster: its decision applies.
         Err(DecideError::AlreadyDecided(first)) => *first,
         Err(DecideError::Expired) => DecisionRecord::expiry(now),
         Err(error) => {
@@ -255,7 +256,8 @@ async fn apply_decision_now(
     apply(call, ResumedCall { request, record })
 }
 
-/// In this pipeline the arguments are those that were shown; only edited ones have to enter again.
+/// Applies a decision in the same pipeline: the arguments are those that were shown, so only edited
+/// ones must enter the pipeline again.
 fn apply(call: &mut CallState, resumed: ResumedCall) -> StageResult<()> {
     call.open_question = None;
     call.facts.approval = Some(resumed.request.id);
@@ -272,8 +274,8 @@ fn apply(call: &mut CallState, resumed: ResumedCall) -> StageResult<()> {
     }
 }
 
-/// A call that enters again: its decision counts only for what was shown, or for what the person
-/// wrote instead.
+/// Applies the decision to a resumed call: it is valid only for the arguments that were shown, or
+/// for those that the person wrote instead.
 fn apply_earlier(call: &mut CallState, plan: &Plan, resumed: &ResumedCall) -> StageResult<()> {
     call.facts.approval = Some(resumed.request.id);
     let tool = plan.tool();
@@ -311,7 +313,7 @@ fn verdict(call: &mut CallState, resumed: &ResumedCall) -> StageResult<()> {
             call.facts.approved_by = Some(by.clone());
             Ok(StagePass::with_note((), format!("approved by {by}")))
         }
-        // No person decided, the time ran out.
+        // No person decided before the deadline.
         Decision::Deny { .. } if resumed.record.is_expiry() => expired(call),
         Decision::Deny { note } if only_permissions(&resumed.request) => {
             let because = note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
@@ -345,7 +347,7 @@ fn verdict(call: &mut CallState, resumed: &ResumedCall) -> StageResult<()> {
     }
 }
 
-/// Whether the person was asked for permissions of the host alone.
+/// Returns whether the question was only about permissions of the host.
 fn only_permissions(request: &ApprovalRequest) -> bool {
     request.reasons.iter().all(|reason| reason.kind == ReasonKind::Permission)
 }
@@ -368,8 +370,8 @@ fn no_approver(call: &CallState, plan: &Plan, open: &[ApprovalReason]) -> StageR
     }))
 }
 
-/// The address of a private network that an HTTP tool asks about. The shell, which names its hosts
-/// in an argument of its own, has other settings for them.
+/// Returns the address of a private network that an HTTP tool asks about. The shell, which names
+/// its hosts in a separate argument, has other settings for them.
 fn private_address(plan: &Plan) -> Option<String> {
     let [of_shell, _] = HOST_ARGUMENTS;
     let is_http = plan.display_args().get(of_shell).is_none();

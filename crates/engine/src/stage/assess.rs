@@ -1,4 +1,4 @@
-//! Stage 6: what this very call means: operation, risk, effect, reach, permissions, lock.
+//! Stage 6: assesses this call: operation, risk, effect, reach, permissions, lock.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -33,10 +33,11 @@ pub(crate) fn run(call: &mut CallState, Guarded(request): Guarded) -> StageResul
     })
 }
 
-/// Only code of this process may say that a call is less than its definition declares.
+/// Keeps the declared minimum of a remote tool: only code of this process may assess a call below
+/// its definition.
 fn keep_declared(assessed: &mut Assessment, spec: &ToolSpec) {
     let name = spec.name.as_str();
-    // Nor may it speak to policy under another tool's name.
+    // A remote tool must not present itself to policy under another tool's name.
     assessed.operation = assessed.operation.take().filter(|operation| {
         operation.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     });

@@ -27,7 +27,7 @@ pub(crate) fn run(call: &mut CallState, ruled: Ruled) -> StageResult<Budgeted> {
     }
 }
 
-/// Tokens of the arguments: an estimate, four characters each.
+/// Estimates the tokens of the arguments at four characters each.
 fn estimate(plan: &Plan) -> u64 {
     canonical_json::to_string(plan.args()).len() as u64 / defaults::CHARS_PER_TOKEN
 }

@@ -1,4 +1,4 @@
-//! Stage 3: arguments become one checked object; every repair is reported to the model.
+//! Stage 3: decodes the arguments to one validated object; every repair is reported to the model.
 
 use std::sync::Arc;
 
@@ -51,10 +51,10 @@ fn decode(call: &mut CallState, tool: &RegisteredTool) -> StageResult<DecodedArg
     }
 }
 
-/// The decoder is used outside this workspace too, so its default is a copy of the table's limit.
+/// The decoder is also used outside this workspace, so its default is a copy of the table's limit.
 const _: () = assert!(Limits::DEFAULT.max_bytes == toolcrib_core::defaults::ARGUMENT_BYTES);
 
-/// What is sealed twice was not sealed by us.
+/// Message for arguments that are still sealed after opening; Toolcrib never seals twice.
 const NOT_ARGUMENTS: &str =
     "What was kept of this call holds no arguments, so it was not run. Call it again.";
 
@@ -64,8 +64,8 @@ fn not_opened(error: &SealError) -> String {
     )
 }
 
-/// The text as a value, when it holds references. Text that has to be repaired cannot hold any: it
-/// is then read without.
+/// Returns the text as a value, if it contains references. Text that needs a repair is decoded
+/// without references.
 fn with_references(text: &str) -> Option<Value> {
     artifact_references::may_contain(text)
         .then(|| parse_strict(text, Limits::DEFAULT.max_depth))
@@ -87,7 +87,7 @@ fn by_reference(
     Ok(StagePass::changed(args, "stored results put in for their references"))
 }
 
-/// Validates arguments that were decoded before and rewritten since.
+/// Validates arguments that were rewritten after decoding.
 pub(super) fn decode_rewritten(
     call: &mut CallState,
     tool: &RegisteredTool,

@@ -1,5 +1,5 @@
-//! Stage 7: policy. Any deny, any error and any panic denies; an ask from permission or taint holds
-//! even where a rule allows; a rule replaces the preset.
+//! Stage 7: policy. Any deny, any error and any panic denies; an ask from permission or taint
+//! applies even if a rule allows the call; a rule replaces the preset.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -47,8 +47,8 @@ pub(crate) fn run(call: &mut CallState, Assessed(plan): Assessed) -> StageResult
     }
 }
 
-/// Refuses what is denied or switched off by now: the call may have waited for a person or its turn
-/// since policy was evaluated. New reasons to ask count from the next call on.
+/// Refuses a call that is denied or switched off by now: it may have waited for a person or a slot
+/// since policy was evaluated. New reasons to ask apply from the next call on.
 pub(super) fn recheck(call: &CallState, plan: &Plan) -> Result<(), StageExit> {
     let registry = &call.engine().registry;
     let is_news = registry.generation() != call.scope.resolved_view.generation;
@@ -65,11 +65,11 @@ pub(super) fn recheck(call: &CallState, plan: &Plan) -> Result<(), StageExit> {
     }
 }
 
-/// Whether the tool is still on, and still the caller's, since the call was received.
+/// Checks that the tool is still on and still in the caller's view.
 fn check_still_visible(call: &CallState, plan: &Plan) -> Result<(), StageExit> {
     let name = &plan.tool().spec().name;
     let state = call.engine().registry.read();
-    // One that was unloaded since is used to the end.
+    // A tool that was unloaded since is used until the call ends.
     let Some(tool) = state.find(name.as_str()) else { return Ok(()) };
     let Some(barred) = view::blocked_by_owner(&state, &call.scope.view, tool) else {
         return Ok(());
@@ -82,10 +82,10 @@ enum GateResult {
     Open { asks: Vec<ApprovalReason>, ruling: Ruling },
 }
 
-/// The gates' votes, gathered.
+/// The collected votes of the gates.
 #[derive(Default)]
 struct Votes {
-    /// Who asks, and what.
+    /// The deciders that ask, with their reasons.
     asks: Vec<(Decider, ApprovalReason)>,
     /// The rule that allows.
     allowed: Option<RuleRef>,
@@ -171,7 +171,7 @@ fn denied(error: ToolError, by: Decider, rule: Option<RuleRef>) -> GateResult {
 }
 
 impl Votes {
-    /// Adds a vote; `Some` = it denies, and nothing else counts.
+    /// Adds a vote; `Some` if it denies, which overrides all other votes.
     fn take(&mut self, vote: Vote, by: Decider) -> Option<GateResult> {
         match vote {
             Vote::Abstain => {}
@@ -184,7 +184,7 @@ impl Votes {
         None
     }
 
-    /// Nothing denies.
+    /// Returns the result if no gate denies.
     fn open(self, preset: Preset) -> GateResult {
         let ruling = match (self.asks.first(), self.allowed) {
             (Some((by, ask)), _) => Ruling {
@@ -215,7 +215,7 @@ fn texts(asks: &[ApprovalReason]) -> String {
     asks.iter().map(|ask| ask.text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// One gate's vote; an error or a panic in it denies.
+/// Returns one gate's vote; an error or a panic in it denies.
 fn run_gate(gate: &Arc<dyn Gate>, proposal: &GateInput<'_>) -> Vote {
     let fault = match catch_unwind(AssertUnwindSafe(|| gate.evaluate(proposal))) {
         Ok(Ok(vote)) => return vote,

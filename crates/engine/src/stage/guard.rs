@@ -1,4 +1,5 @@
-//! Stage 5: guard hooks may refuse or rewrite; after this only a person changes the arguments.
+//! Stage 5: guard hooks may refuse or rewrite the call; after this stage only a person can change
+//! the arguments.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ pub(crate) async fn run(
     Ok(StagePass::changed(Guarded(request), note))
 }
 
-/// Asks one guard: a late answer, an error and a panic are faults, and a fault denies.
+/// Calls one guard. A late answer, an error or a panic is a fault, and a fault denies the call.
 async fn ask(
     guard: &dyn Guard,
     call: &CallState,

@@ -1,5 +1,5 @@
-//! Stage 11: "started" is recorded before anything runs. No intent record, no run, except for a
-//! call that only reads while the disk is full.
+//! Stage 11: records the start before the tool runs. A call without an intent record does not run,
+//! unless it only reads and the disk is full.
 
 use std::sync::Arc;
 
@@ -11,16 +11,16 @@ use super::step::{StageExit, StagePass, StageResult, fail};
 use crate::call_state::{CallState, StartFacts};
 use crate::resume::recorded::recorded_answer;
 
-/// Trace of a call that only reads on a full disk: a crash leaves nothing of it to find out, so the
-/// owner can look around while making room.
+/// Trace note of a call that only reads on a full disk. A crash leaves nothing to determine about
+/// it, so the owner can inspect files while freeing space.
 const UNRECORDED_START: &str = "the disk is full: it only reads, so it runs without this record";
 
 pub(crate) async fn run(call: &mut CallState, Admitted(plan): Admitted) -> StageResult<Started> {
     let started_at = call.engine().clock.now_ms();
     let effect = plan.assessment.effect;
     let only_reads = effect.only_reads();
-    // Listed before the kill switch is read: an owner who engages it and then stops the running
-    // calls misses none.
+    // List the call before reading the kill switch, so that an owner who engages it and then stops
+    // the running calls misses none.
     call.mark_running(plan.tool(), effect, started_at);
     // The claim may have been lost while the call waited.
     let epoch = match call.engine().claim().await {
@@ -30,13 +30,13 @@ pub(crate) async fn run(call: &mut CallState, Admitted(plan): Admitted) -> Stage
     may_start(call).await?;
     gates::recheck(call, &plan)?;
     let intent = Intent { facts: call.details(), started_at, epoch };
-    // Dropped from here on, the call may have its record, and its end is the end of that.
+    // If the call is dropped from here on, its record may exist, and its end must be recorded.
     let args = (intent.facts.args.clone(), intent.facts.args_hash.clone());
     let start = call.facts.start.insert(StartFacts { args, epoch, at: Some(started_at) });
     let engine = Arc::clone(&call.scope.engine);
     let Err(error) = engine.calls.begin(intent).await else {
         crate::failpoint::hit("intent");
-        // The store may have waited long for the disk, or for another machine.
+        // The store may have waited long for the disk or for another machine.
         if !effect.is_repeatable() {
             may_start(call).await?;
         }
@@ -46,7 +46,7 @@ pub(crate) async fn run(call: &mut CallState, Admitted(plan): Admitted) -> Stage
         return Ok(StagePass::changed(Started(plan), UNRECORDED_START));
     }
     match &error {
-        // The record may be there or not; its end is the end of that.
+        // The record may or may not exist; its end must be recorded.
         StoreError::Failed(_) => {}
         StoreError::Fenced { .. } => {
             start.at = None;
@@ -57,7 +57,7 @@ pub(crate) async fn run(call: &mut CallState, Admitted(plan): Admitted) -> Stage
     let may_be_elsewhere =
         call.facts.approval.is_some() || call.scope.is_replay || call.scope.lost_lease();
     if may_be_elsewhere && matches!(error, StoreError::Conflict(_)) {
-        // Another process runs it: the answer is what that process recorded.
+        // Another process runs the call: its recorded outcome is the answer.
         if let Ok(Some(answer)) = recorded_answer(&engine, call.id).await {
             return Err(StageExit::AnsweredElsewhere(Box::new(answer)));
         }
@@ -65,7 +65,7 @@ pub(crate) async fn run(call: &mut CallState, Admitted(plan): Admitted) -> Stage
     Err(not_recorded(&error))
 }
 
-/// Whether tools may run at all, by the switches of every process.
+/// Checks whether tools may run at all, including switches set by other processes.
 async fn may_start(call: &CallState) -> Result<(), StageExit> {
     if let Err(error) = call.engine().refresh_stale_switches().await {
         let text = format!("Whether tools may run could not be read ({error}), so it was not run.");
@@ -77,17 +77,17 @@ async fn may_start(call: &CallState) -> Result<(), StageExit> {
     Err(StageExit::Fail(call.engine().tools_disabled()))
 }
 
-/// Why a call without a record was not run.
+/// Returns why a call without a record was not run.
 fn not_recorded(error: &StoreError) -> StageExit {
     let text = match error {
         StoreError::Conflict(_) => {
             "A call with this id was started before, so it was not run again. Send the call under a new id if it is meant as another one.".to_owned()
         }
         StoreError::Full(_) => {
-            "The call could not be recorded because the disk is full, so it was not run; nothing that was recorded is lost. It can be tried again when there is space.".to_owned()
+            "The call could not be recorded because the disk is full, so it was not run; no record is lost. It can be tried again when there is space.".to_owned()
         }
         StoreError::Busy(_) => {
-            "The call could not be recorded because the store is busy, so it was not run; nothing that was recorded is lost. Try again.".to_owned()
+            "The call could not be recorded because the store is busy, so it was not run; no record is lost. Try again.".to_owned()
         }
         error => format!("The call could not be recorded ({error}), so it was not run."),
     };

@@ -1,4 +1,4 @@
-//! The fifteen stages of the pipeline, one file each, in their order.
+//! The fifteen stages of the pipeline, one file each, in order.
 
 mod action_alias;
 pub(crate) mod admit;

@@ -1,4 +1,4 @@
-//! How far a call has come, as types: each stage takes the phase that it needs by value and returns
+//! The progress of a call as types: each stage takes the phase that it needs by value and returns
 //! the next one.
 //!
 //! | stage | takes | returns |
@@ -18,14 +18,14 @@
 //! | run | [`Started`] | [`Finished`]: the output of the tool |
 //! | shape | [`Finished`] | [`Shaped`]: the result for the model |
 //!
-//! Only a stage can make a phase, because the fields are visible in `stage/` alone; phases are not
-//! `Clone`. A stage that is left out, repeated or called too early is therefore a type error in
-//! `pipeline.rs`, and no stage checks at run time whether the ones before it ran.
+//! Only a stage can create a phase, because the fields are visible in `stage/` alone; phases are
+//! not `Clone`. A stage that is omitted, repeated or called too early is therefore a type error in
+//! `pipeline.rs`, and no stage checks at run time whether the previous ones ran.
 //!
-//! A phase owns what later stages need. It is small, because it is moved about three times per
+//! A phase owns the data for later stages. It is small, because it is moved about three times per
 //! stage: the [`Plan`] (144 bytes) and the result (296 bytes) are boxed, which is faster than
-//! moving them (with both inline, a call of 3.6 µs took 0.27 µs longer). What must survive a call
-//! that is dropped halfway is in [`CallState`](crate::call_state::CallState) instead.
+//! moving them (with both inline, a call of 3.6 µs took 0.27 µs longer). Data that must survive a
+//! call dropped midway is in [`CallState`](crate::call_state::CallState) instead.
 
 use std::sync::{Arc, Mutex};
 
@@ -57,14 +57,14 @@ pub(crate) struct Request {
     pub(super) args: DecodedArgs,
 }
 
-/// Stage 3: the arguments are one checked object.
+/// Stage 3: the arguments are one validated object.
 pub(crate) struct Decoded(pub(super) Request);
 
-/// Stage 4: its batch is no repetition.
+/// Stage 4: its batch is not a repetition.
 pub(crate) struct Unrepeated(pub(super) Request);
 
 impl Unrepeated {
-    /// A dry run repeats nothing, so it passes no stage 4.
+    /// Creates the phase for a dry run, which repeats nothing and therefore skips stage 4.
     pub(crate) fn in_dry_run(Decoded(request): Decoded) -> Self {
         Self(request)
     }
@@ -73,7 +73,7 @@ impl Unrepeated {
 /// Stage 5: no guard refused it. Only a person changes its arguments from here on.
 pub(crate) struct Guarded(pub(super) Request);
 
-/// A request and what it means: all that a call needs to be run.
+/// A request with its assessment: everything that a call needs to run.
 pub(crate) struct Plan {
     pub(super) request: Request,
     pub(super) assessment: Assessment,
@@ -84,12 +84,12 @@ impl Plan {
         &self.request.tool
     }
 
-    /// The arguments as the tool gets them.
+    /// Returns the arguments as the tool receives them.
     pub(super) fn args(&self) -> &Arc<Value> {
         &self.request.args.value
     }
 
-    /// Hosts that the call would reach beyond the owner's settings.
+    /// Returns the hosts that the call would connect to beyond the owner's settings.
     pub(super) fn assessed_hosts(&self) -> impl Iterator<Item = &str> {
         self.assessment.permissions.iter().filter_map(|permission| match permission {
             Permission::Host(host) => Some(host.as_str()),
@@ -97,13 +97,13 @@ impl Plan {
         })
     }
 
-    /// The arguments as people see them and hashes cover them: references stay references.
+    /// Returns the arguments as shown to people and covered by hashes: references stay references.
     pub(super) fn display_args(&self) -> &Value {
         self.request.args.display()
     }
 }
 
-/// Stage 6: what the call means.
+/// Stage 6: the call is assessed.
 pub(crate) struct Assessed(pub(super) Box<Plan>);
 
 /// Stage 7: policy does not deny it, but a person may have to be asked.
@@ -118,24 +118,24 @@ impl Ruled {
     }
 }
 
-/// A place in the queues of the concurrency keys. The mutex only makes it `Sync`.
+/// A position in the queues of the concurrency keys. The mutex only makes it `Sync`.
 pub(super) type QueuedLocks = Mutex<BoxFuture<'static, Vec<KeyLock>>>;
 
 /// Stage 8: its run has budget for it.
 pub(crate) struct Budgeted {
     pub(super) plan: Box<Plan>,
     pub(super) asks: Vec<ApprovalReason>,
-    /// `None` = it enters the queues at stage 10.
+    /// `None` if the call enters the queues at stage 10.
     pub(super) queued_locks: Option<QueuedLocks>,
 }
 
-/// Stage 9: nothing has to be asked, or a person agreed.
+/// Stage 9: no question is needed, or a person approved.
 pub(crate) struct Approved {
     pub(super) plan: Box<Plan>,
     pub(super) queued_locks: Option<QueuedLocks>,
 }
 
-/// Stage 10: it holds its locks and slots.
+/// Stage 10: the call holds its locks and slots.
 pub(crate) struct Admitted(pub(super) Box<Plan>);
 
 /// Stage 11: its start is recorded.

@@ -1,6 +1,5 @@
-//! Stage 4: calls that a run repeats again and again are not run. The repeat guard compares whole
-//! batches of a run, and within a batch the calls that may change something; calls of a script are
-//! exempt.
+//! Stage 4: refuses calls that a run keeps repeating. The repeat guard compares whole batches of a
+//! run, and within a batch the calls that may change something; calls of a script are exempt.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
@@ -22,18 +21,18 @@ use crate::repeat_guard::Repeat;
 #[derive(Debug, Default)]
 pub(crate) struct RepeatVerdict {
     repeat: Option<Repeat>,
-    /// Calls that the batch has often enough without them.
+    /// Repeated calls beyond the limit within the batch.
     surplus: HashSet<CallId>,
 }
 
 impl RepeatVerdict {
-    /// Whether the batch is refused.
+    /// Returns whether the batch is refused.
     pub(crate) fn repeats(&self) -> bool {
         self.repeat.is_some()
     }
 }
 
-/// One hash function for the life of the process; its values are never stored.
+/// Returns the hash function of this process; its values are never stored.
 fn hasher() -> &'static FixedState {
     static STATE: OnceLock<FixedState> = OnceLock::new();
     STATE.get_or_init(|| FixedState::with_seed(fastrand::u64(..)))
@@ -54,7 +53,7 @@ pub(crate) fn check_batch<'a>(
         let name = name_hash(call);
         tools.push(name);
         name.hash(&mut signature);
-        // Arguments that could not be read have no canonical form; then the text itself counts.
+        // Arguments that could not be decoded have no canonical form; their text is hashed instead.
         let arguments = match (call.args.unreadable_hash, &call.args.decoded) {
             (Some(hash), _) => hash,
             (None, None) => raw_hash(&call.args.raw),
@@ -75,12 +74,13 @@ pub(crate) fn check_batch<'a>(
     RepeatVerdict { repeat: run.repeats().check(signature.finish(), &tools), surplus }
 }
 
-/// Whether a call of this tool may change something. Reading the same twice does no harm.
+/// Returns whether a call of this tool may change something. Repeated reads are harmless.
 fn changes_something(call: &CallState) -> bool {
     call.facts.tool.as_ref().is_some_and(|tool| tool.spec().effect > Effect::Read)
 }
 
-/// Whether a call may repeat: its tool polls something, or it waited for a person and now goes on.
+/// Returns whether a call may repeat: its tool polls something, or it waited for a person and now
+/// resumes.
 fn polls(call: &CallState) -> bool {
     let goes_on = |tool: &RegisteredTool| {
         call.scope.is_replay
@@ -101,7 +101,7 @@ pub(crate) fn run(
     Ok(check(call, batch)?.map(|()| Unrepeated(request)))
 }
 
-/// Whether the call is refused as part of a batch that repeats.
+/// Checks whether the call is refused as part of a repeated batch.
 pub(crate) fn check(call: &CallState, batch: &RepeatVerdict) -> StageResult<()> {
     let Some(repeat) = &batch.repeat else {
         if batch.surplus.contains(&call.id) {
@@ -132,7 +132,7 @@ pub(crate) fn check(call: &CallState, batch: &RepeatVerdict) -> StageResult<()> 
     )
 }
 
-/// Tells the guard how a call ended.
+/// Records the end of a call in the repeat guard.
 pub(crate) fn record_end(call: &CallState, failure: Option<&(ErrorType, String)>) {
     let Some(run) = call.scope.run.as_ref().filter(|_| call.scope.origin != Origin::Chain) else {
         return;
@@ -144,7 +144,7 @@ pub(crate) fn record_end(call: &CallState, failure: Option<&(ErrorType, String)>
     run.repeats().record_end(name_hash(call), failure.map(|failure| hasher().hash_one(failure)));
 }
 
-/// A hash of arguments as they arrived, for calls whose arguments could not be read.
+/// Returns a hash of the received arguments, for calls whose arguments could not be decoded.
 fn raw_hash(raw: &RawArgs) -> u64 {
     match raw {
         RawArgs::Text(text) | RawArgs::Broken(text) | RawArgs::Sealed(text) => {
@@ -154,7 +154,7 @@ fn raw_hash(raw: &RawArgs) -> u64 {
     }
 }
 
-/// The same for a value.
+/// Returns a hash of a value.
 pub(crate) fn value_hash(value: &Value) -> u64 {
     canonical_json::fast_hash(value, hasher())
 }

@@ -1,5 +1,5 @@
-//! Stage 2: the name becomes an entry in the caller's view. Suggested names come from that view
-//! only, so that no name outside it is disclosed.
+//! Stage 2: looks up the name in the caller's view. Suggested names come from that view only, so
+//! that no name outside it is disclosed.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::phase::{Enabled, Resolved};
 use super::step::{StageExit, StagePass, StageResult};
 use crate::call_state::CallState;
 
-/// Characters of a wrong name that are repeated to the model.
+/// Maximum characters of a wrong name that the message to the model repeats.
 const MAX_NAME_CHARS: usize = 100;
 
 pub(crate) fn run(call: &mut CallState, Enabled(()): Enabled) -> StageResult<Resolved> {
@@ -47,8 +47,8 @@ fn not_in_view(call: &mut CallState) -> StageResult<Resolved> {
     Err(StageExit::Fail(error))
 }
 
-/// The error for a tool that is registered but not for this caller. Its definition says what
-/// missing settings are.
+/// Returns the error for a tool that is registered but not available to this caller. Its definition
+/// describes the missing settings.
 pub(super) fn unavailable(
     asked: &str,
     reason: Option<&Exclusion>,

@@ -1,6 +1,5 @@
-//! Stage 12: the attempts. A panic is caught in place, a timeout or a stop reaches the tool's
-//! children through the token, and a failed attempt is tried again only if effect and error allow
-//! it.
+//! Stage 12: runs the attempts. Panics are caught here, a timeout or a stop reaches the tool's
+//! children through the token, and a failed attempt is retried only if effect and error allow it.
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -25,20 +24,20 @@ use crate::child_calls::{self, ChildCalls};
 use crate::rules::RuleQuery;
 use crate::safe_text;
 
-/// Characters of a panic's own words that are passed on.
+/// Maximum characters of a panic message that are passed on.
 const PANIC_CHARS: usize = 200;
 
 pub(crate) async fn run(call: &mut CallState, Started(plan): Started) -> StageResult<Finished> {
     let effect = plan.assessment.effect;
     let attempts = if effect.is_repeatable() { plan.tool().attempts.max(1) } else { 1 };
-    // The attempts share one deadline: a server that is gone costs the timeout once.
+    // The attempts share one deadline: an unreachable server costs the timeout once.
     let limit = time_limit(call, plan.tool().timeout);
     let mut deadline = None;
     loop {
         call.attempts.count += 1;
         call.emit(EventKind::BeforeTool, |_| ());
         crate::failpoint::hit("spawn");
-        // The stage begins with the first attempt; the others come after a wait.
+        // The stage starts with the first attempt; later attempts follow a wait.
         let first = call.attempts.count == 1;
         let begun = if first { call.stage_started() } else { Instant::now() };
         call.attempts.started = Some(begun);
@@ -66,18 +65,18 @@ pub(crate) async fn run(call: &mut CallState, Started(plan): Started) -> StageRe
         if !may_retry || !wait(call, &error, plan.tool().backoff, deadline).await {
             return Err(StageExit::Fail(error));
         }
-        // What the failed attempt started ends with it; the next one has a token of its own.
+        // Work that the failed attempt started ends with it; the next attempt has a new token.
         call.renew_token();
     }
 }
 
-/// The end of this time; a time beyond what the clock can express ends at once.
+/// Returns the deadline for this limit; a limit beyond the range of the clock expires at once.
 fn deadline_in(limit: Duration) -> Deadline {
     let now = Deadline::now();
     now.checked_add(limit).unwrap_or(now)
 }
 
-/// The tool's time, or what is left of the run's.
+/// Returns the tool's timeout, or the remaining time of the run if that is shorter.
 fn time_limit(call: &CallState, timeout: Duration) -> Duration {
     let left = call.scope.run.as_ref().and_then(|run| run.budget.time_left());
     let turn = call.scope.parent.as_ref().map(|parent| parent.within.limit);
@@ -100,11 +99,11 @@ async fn attempt(
     if call.cancel.is_cancelled() {
         return Err(ToolError::new(ErrorType::Cancelled, "The call was stopped before it ran."));
     }
-    // Many tools are done at once; only the others need a timer.
+    // Many tools complete at once; only the others need a timer.
     let ended = match poll!(work.as_mut()) {
         Poll::Ready(ended) => Ok(ended),
         Poll::Pending => tokio::select! {
-            // In this order: a tool that has ended counts as ended, even if it was cancelled
+            // The order matters: a tool that has ended counts as ended, even if it was cancelled
             // meanwhile.
             biased;
             ended = tokio::time::timeout_at(deadline, work) => ended,
@@ -118,7 +117,7 @@ async fn attempt(
     }
 }
 
-/// What a tool writes long results to. Progress is reported only if the batch has a subscriber.
+/// Returns the streams for long results. Progress is reported only if the batch has a subscriber.
 fn streams(call: &CallState) -> Arc<dyn Streams> {
     let streams = Arc::clone(&call.engine().streams);
     match &call.scope.subscriber {
@@ -144,8 +143,8 @@ fn context(call: &CallState, plan: &Plan, deadline: Deadline) -> CallCtx {
     }
 }
 
-/// The paths that the present rules keep from a call: a rule that was added since the call was
-/// received counts too.
+/// Returns the paths that the current rules deny to a call, including rules added since the call
+/// was received.
 fn path_denials(call: &CallState, plan: &Plan) -> Arc<dyn PathDenials> {
     let policy = call.engine().registry.policy();
     let context = &call.scope.context;
@@ -160,8 +159,8 @@ fn path_denials(call: &CallState, plan: &Plan) -> Arc<dyn PathDenials> {
     })
 }
 
-/// One attempt of a call that makes calls. The time in which people decide about these is not its
-/// own; where one of them waits beyond this process, so does it.
+/// Runs one attempt of a call that makes child calls. Time in which people decide about child calls
+/// does not count; if a child is suspended beyond this process, the parent is too.
 async fn run_parent(
     call: &mut CallState,
     plan: &Plan,
@@ -169,8 +168,8 @@ async fn run_parent(
     (deadline, limit): (Deadline, Duration),
 ) -> Result<Result<ToolOutput, ToolError>, StageExit> {
     let effect = plan.assessment.effect;
-    // A decision about one of its calls waits until the parent has ended or is suspended. If it is
-    // that decision which runs the parent now, it holds the lock already.
+    // A decision about one of its calls waits until the parent has ended or is suspended. If that
+    // decision runs the parent now, it already holds the lock.
     let lock = call.engine().parent_locks.lock_for(call.id);
     let _alone = lock.try_lock().ok();
     let ctx = context(call, plan, deadline);
@@ -192,7 +191,7 @@ async fn run_parent(
     call.attempts.child_time = children.busy();
     call.attempts.unapproved_children = children.unapproved();
     match ended {
-        // The caller knows this call, and not those that it makes.
+        // The caller knows this call, but not its child calls.
         Some(Ok(Ok(ParentOutcome::Suspended(request)))) => {
             Err(StageExit::Suspend(Box::new(ApprovalRequest { call: call.id, ..*request })))
         }
@@ -203,7 +202,8 @@ async fn run_parent(
     }
 }
 
-/// The timeout, and for a tool that changes something the warning that it may have done so.
+/// Creates the timeout error; for a tool that changes something it warns that the change may have
+/// happened.
 fn timed_out(timeout: Duration, effect: Effect) -> ToolError {
     let seconds = timeout.as_secs_f64();
     let text = format!("Tool execution timed out after {seconds}s");
@@ -235,8 +235,8 @@ fn crashed(call: &CallState, panic: &(dyn Any + Send)) -> ToolError {
     ToolError::new(ErrorType::Crashed, text)
 }
 
-/// Waits before attempt n + 1: `backoff × 1.5^(n - 1)` and a little; `false` = there is no time
-/// left for another attempt, the call was stopped meanwhile, or tools were switched off.
+/// Waits before attempt n + 1: `backoff × 1.5^(n - 1)` plus a random share; `false` if there is no
+/// time left for another attempt, the call was stopped meanwhile, or tools were switched off.
 async fn wait(call: &CallState, error: &ToolError, backoff: Duration, deadline: Deadline) -> bool {
     let pause = pause(backoff, call.attempts.count);
     if deadline.saturating_duration_since(Deadline::now()) <= pause {
@@ -253,8 +253,8 @@ async fn wait(call: &CallState, error: &ToolError, backoff: Duration, deadline: 
     call.engine().tools_enabled()
 }
 
-/// The pause after attempt n, with a random share, so that callers that failed together do not
-/// return together.
+/// Returns the pause after attempt n, with a random share, so that callers that failed together do
+/// not retry together.
 fn pause(backoff: Duration, attempt: u32) -> Duration {
     let growth = defaults::RETRY_FACTOR.powf(f64::from(attempt.saturating_sub(1)));
     let random = 1.0 + fastrand::f64() * defaults::RETRY_JITTER;

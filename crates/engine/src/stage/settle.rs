@@ -1,5 +1,5 @@
-//! Stage 14: budgets and the repeat guard learn how it ended, the one outcome is recorded, and then
-//! observers and the caller are told of it.
+//! Stage 14: updates budgets and the repeat guard, records the one outcome, and then notifies
+//! observers and the caller.
 
 use toolcrib_core::{
     CallRecord, Effect, ErrorType, EventKind, ModelResult, Outcome, OutcomeKind, Settlement, Stage,
@@ -24,7 +24,7 @@ pub(crate) async fn run(call: &mut CallState, result: Result<ModelResult, ToolEr
         Err(error) if was_cut_off(call).await => Err(cut_off(&error)),
         result => result,
     };
-    // Notes may repeat what a model or a tool wrote.
+    // Notes may repeat text of a model or a tool.
     let notes = std::mem::take(&mut call.notes).into_iter();
     let secrets = &call.engine().secrets;
     call.notes = notes.map(|note| safe_text::sanitize_text(secrets, note)).collect();
@@ -65,11 +65,11 @@ pub(crate) async fn run(call: &mut CallState, result: Result<ModelResult, ToolEr
     outcome
 }
 
-/// The answer of a call whose outcome could not be recorded.
+/// Returns the answer of a call whose outcome could not be recorded.
 ///
-/// The tool's result is never thrown away, but only a call that did not run, or that only reads on
-/// a full disk, keeps its outcome: nothing can be concluded wrongly from the missing record of
-/// these. A call that is accepted or approved and could not start has no end at all.
+/// The tool's result is never discarded, but only a call that did not run, or that only reads on a
+/// full disk, keeps its outcome: their missing record cannot lead to a wrong conclusion. A call
+/// that is accepted or approved and could not start has no end at all.
 fn without_record(call: &CallState, mut outcome: Outcome, error: &StoreError) -> Outcome {
     let only_reads = outcome.report.effect.is_some_and(Effect::only_reads);
     if outcome.report.attempts > 0 && !(only_reads && matches!(error, StoreError::Full(_))) {
@@ -92,7 +92,7 @@ fn without_record(call: &CallState, mut outcome: Outcome, error: &StoreError) ->
     }
 }
 
-/// Whether a call that could not start is stored as one that is to run: another process, or a
+/// Returns whether a call that could not start is stored for a later run: another process, or a
 /// repeated request, will find it.
 fn may_still_run(call: &CallState, outcome: &Outcome) -> bool {
     let is_stored = call.facts.approval.is_some() || call.scope.is_replay;
@@ -101,18 +101,18 @@ fn may_still_run(call: &CallState, outcome: &Outcome) -> bool {
         && outcome.error_type() == Some(ErrorType::StoreFailed)
 }
 
-/// The call waits for a person beyond this process. Nothing is settled: dropping the call gives its
-/// budget back, and the store has the question.
+/// Suspends a call that waits for a person beyond this process. Nothing is settled: dropping the
+/// call returns its budget, and the store has the question.
 pub(crate) async fn suspend(call: &mut CallState) {
     call.mark_answered();
     if let Some(start) = call.facts.start.as_ref().filter(|start| start.at.is_some()) {
-        // One of its own calls waits. If this cannot be recorded, the call may begin again all the
-        // same once this process has ended.
+        // One of its child calls waits. If this cannot be recorded, the call can still start again
+        // once this process has ended.
         let _ = call.engine().calls.suspend(call.id, start.epoch).await;
     }
 }
 
-/// The outcome of a call, from its result.
+/// Returns the outcome of a call from its result.
 fn outcome_kind(result: &Result<ModelResult, ToolError>) -> OutcomeKind {
     match result {
         Ok(result) => result.failure_type().map_or(OutcomeKind::Succeeded, ErrorType::outcome),
@@ -120,15 +120,14 @@ fn outcome_kind(result: &Result<ModelResult, ToolError>) -> OutcomeKind {
     }
 }
 
-/// Which outcome is recorded.
+/// The recorded outcome.
 enum StoredOutcome {
     Ours,
     Theirs(Box<Outcome>),
 }
 
 /// Writes the one outcome. A process that was paused beyond its lease may find that another one
-/// runs the call, or has ended it: then the outcome is the one recorded there, and this one is
-/// dropped.
+/// runs the call or has ended it: then the outcome recorded there applies, and this one is dropped.
 async fn store(
     call: &CallState,
     record: &CallRecord,
@@ -136,7 +135,7 @@ async fn store(
 ) -> Result<StoredOutcome, StoreError> {
     let engine = call.engine();
     let settle = |record: CallRecord| engine.calls.settle(settlement(call, record, outcome));
-    // A process that takes over a run looks at its calls by itself.
+    // A process that takes over a run checks its calls itself.
     let is_alone = call.scope.run.is_none();
     let began = record.started_at.is_some();
     let stored = settle(record.clone()).await;
@@ -148,7 +147,7 @@ async fn store(
         Err(StoreError::Conflict(_)) if is_alone && (began || call.scope.lost_lease()) => {}
         _ => return stored.map(|()| StoredOutcome::Ours),
     }
-    // A new claim settles what was left open; this call may be among it.
+    // A new claim settles calls that were left open; this call may be among them.
     engine.claim().await?;
     if began {
         let theirs = recorded::recorded_outcome(engine, call.id).await?;
@@ -160,7 +159,7 @@ async fn store(
     if let Some(theirs) = recorded::outcome_elsewhere(engine, call.id, &call.asked).await? {
         return Ok(StoredOutcome::Theirs(theirs));
     }
-    // Only this process has it, so it is written under a new claim.
+    // Only this process has the outcome, so it is written under a new claim.
     let stored = engine.under_claim(|epoch| settle(CallRecord { epoch, ..record.clone() })).await;
     stored.map(|()| StoredOutcome::Ours)
 }
@@ -170,14 +169,15 @@ fn settlement(call: &CallState, record: CallRecord, outcome: &Outcome) -> Settle
     if call.engine().calls.keeps_details() { bare.with_outcome(outcome) } else { bare }
 }
 
-/// Whether the call did not begin now, and did in a process that is gone.
+/// Returns whether the call did not start now, but in a process that has ended.
 async fn was_cut_off(call: &CallState) -> bool {
     call.facts.start.as_ref().is_none_or(|start| start.at.is_none())
         && call.scope.is_replay
         && recorded::was_interrupted(call.engine(), call.id).await
 }
 
-/// It did run, so it is not one that was merely refused.
+/// Creates the error of an interrupted call. The call did run, so it must not look like a refused
+/// one.
 fn cut_off(why: &ToolError) -> ToolError {
     let text = format!(
         "The process that ran this call ended before the call did, and it was not run again: {}",
@@ -186,8 +186,8 @@ fn cut_off(why: &ToolError) -> ToolError {
     ToolError::new(ErrorType::Cancelled, text)
 }
 
-/// What the call took replaces what was reserved; `true` = a cap is now exceeded. The result is
-/// kept all the same.
+/// Replaces the reservation by the actual usage; `true` if a limit is now exceeded. The result is
+/// returned regardless.
 fn reconcile(call: &mut CallState, result: Option<&ModelResult>) -> bool {
     let (Some(reservation), Some(run)) = (call.reservation.take(), &call.scope.run) else {
         return false;
@@ -206,7 +206,7 @@ fn reconcile(call: &mut CallState, result: Option<&ModelResult>) -> bool {
     run.budget.is_exhausted()
 }
 
-/// The error of the engine or the tool, if there is one.
+/// Returns the error of the engine or the tool, if there is one.
 fn failure(result: &Result<ModelResult, ToolError>) -> Option<(ErrorType, String)> {
     match result {
         Ok(result) => result.failure_type().map(|error_type| (error_type, words(result))),

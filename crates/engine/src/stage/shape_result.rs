@@ -1,5 +1,5 @@
-//! Stage 13: the result becomes fit for a model: secrets masked, sanitized by media type, then
-//! bounded; the whole is stored as an artifact.
+//! Stage 13: prepares the result for a model: it is masked, sanitized by media type, then bounded;
+//! the complete result is stored as an artifact.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,9 @@ use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::{
     ArtifactRef, Blob, Block, ErrorType, ModelResult, ToolError, ToolOutput, Trust,
 };
-use toolcrib_sanitizer::{Keep, TruncationLimits, sanitize, truncate_json};
+use toolcrib_sanitizer::{
+    Keep, MAX_HTML_CARD, TruncationLimits, html_card, sanitize, truncate_json,
+};
 
 use super::phase::{Finished, Shaped};
 use super::step::{StagePass, StageResult, fail};
@@ -17,8 +19,8 @@ use crate::registered_tool::RegisteredTool;
 use crate::result_taint::ResultTaint;
 use crate::secrets::Secrets;
 
-/// Bytes of one picture or sound that go to a model; larger ones are stored (the smallest limit
-/// among the providers is 5 MB).
+/// Maximum bytes of one image or audio clip for a model; larger ones are stored as artifacts (the
+/// smallest limit among the providers is 5 MB).
 const MEDIA_BYTES: usize = 5 * 1024 * 1024;
 
 pub(crate) fn run(call: &CallState, finished: Finished) -> StageResult<Shaped> {
@@ -68,8 +70,8 @@ pub(crate) fn run(call: &CallState, finished: Finished) -> StageResult<Shaped> {
     })
 }
 
-/// The run has read this result now: its labels are raised for the calls that follow. Returns the
-/// new labels, in words.
+/// Raises the labels of this result for the following calls of the run. Returns a description of
+/// the new labels.
 pub(crate) fn raise_labels(
     call: &CallState,
     result: Result<&ModelResult, &ToolError>,
@@ -89,7 +91,7 @@ pub(crate) fn raise_labels(
     reading.raise(run)
 }
 
-/// A tool that promises a form of its result and breaks the promise is a failed tool.
+/// Returns the failure of a tool whose result does not match its declared schema.
 fn against_schema(tool: &RegisteredTool, output: &ToolOutput, secrets: &Secrets) -> Option<String> {
     let schema = tool.output_schema.as_ref().filter(|_| !output.is_error)?;
     let Some(data) = &output.structured else {
@@ -102,7 +104,7 @@ fn against_schema(tool: &RegisteredTool, output: &ToolOutput, secrets: &Secrets)
         Ok(validator) => validator.validate(data).err()?.to_string(),
         Err(error) => error.to_string(),
     };
-    // Masked before it is cut: a part of a secret would not be known for one.
+    // Mask before cutting: a part of a secret would not be recognized.
     let fault: String = secrets.mask(fault).chars().take(300).collect();
     Some(format!(
         "Tool {} returned a result that does not fit its own output schema: {fault}",
@@ -112,14 +114,14 @@ fn against_schema(tool: &RegisteredTool, output: &ToolOutput, secrets: &Secrets)
 
 /// One text of a result.
 struct TextPart {
-    /// As the model reads it.
+    /// The text as the model reads it.
     shown: String,
-    /// As the tool returned it, secrets masked; `None` = as it is shown.
+    /// The text as the tool returned it, secrets masked; `None` if it equals `shown`.
     original: Option<String>,
     media_type: String,
 }
 
-/// What is gathered on the way from the tool's parts to the model's text.
+/// Collects the parts of a tool's result into the text for the model.
 struct ResultShaper<'a> {
     call: &'a CallState,
     trust: Trust,
@@ -153,10 +155,7 @@ impl<'a> ResultShaper<'a> {
         match self.without_secrets(block) {
             Block::Text { text, media_type } => self.words(text, media_type),
             Block::Resource { uri, media_type, text } => self.resource(uri, media_type, text),
-            Block::Html { html } => {
-                let html = self.mask(html);
-                self.for_people.push(Block::Html { html });
-            }
+            Block::Html { html } => self.html_card(&html),
             Block::Card { card } => {
                 let card = self.call.engine().secrets.mask_json(&card);
                 self.for_people.push(Block::Card { card });
@@ -196,6 +195,22 @@ impl<'a> ResultShaper<'a> {
         }
     }
 
+    /// A card as HTML. Only what the allow-list lets through is stored and shown.
+    fn html_card(&mut self, html: &str) {
+        let Some(card) = html_card(html) else {
+            let bytes = html.len();
+            self.changes.push(format!(
+                "HTML card of {bytes} bytes, left out: at most {MAX_HTML_CARD} are shown"
+            ));
+            return;
+        };
+        if !card.left_out.is_empty() {
+            self.changes.push(format!("HTML card, shown without {}", card.left_out.join(", ")));
+        }
+        // References such as `&#115;` are plain text now, so secrets are seen.
+        self.for_people.push(Block::Html { html: self.mask(card.html) });
+    }
+
     /// The words of something with an address, as the model reads them; a client that shows such
     /// things gets the same words.
     fn resource(&mut self, uri: String, media_type: Option<String>, text: Option<String>) {
@@ -212,7 +227,7 @@ impl<'a> ResultShaper<'a> {
         self.resources.push(Block::Resource { uri, media_type, text });
     }
 
-    /// Pictures and sounds are bytes that a program wrote, so they may hold what it was given.
+    /// Masks secrets in images and audio, which are bytes of a program and may contain its input.
     fn without_secrets(&self, block: Block) -> Block {
         let masked = |blob: Blob| match self.call.engine().secrets.masked(&blob.data) {
             Some(data) => Blob { data, ..blob },
@@ -225,13 +240,12 @@ impl<'a> ResultShaper<'a> {
         }
     }
 
-    /// Masks and neutralises one text; the original stays beside it in case the whole has to be
+    /// Masks and sanitizes one text; the original is retained in case the complete result must be
     /// stored.
     fn words(&mut self, text: String, media_type: String) {
         let text = self.mask(text);
         let words = match self.sanitize(&text, &media_type) {
-            // What was decoded on the way, such as HTML, may hold a secret that could not be seen
-            // before.
+            // Decoding, such as that of HTML, may have revealed a secret.
             Cow::Owned(shown) => {
                 TextPart { shown: self.mask(shown), original: Some(text), media_type }
             }
@@ -245,7 +259,7 @@ impl<'a> ResultShaper<'a> {
         self.words.push(words);
     }
 
-    /// A line of our own between the parts.
+    /// Adds a line of Toolcrib between the parts.
     fn remark(&mut self, shown: String) {
         self.words.push(TextPart { shown, original: None, media_type: "text/plain".to_owned() });
     }
@@ -263,7 +277,7 @@ impl<'a> ResultShaper<'a> {
         self.call.engine().secrets.mask(text)
     }
 
-    /// Data for programs, masked; none where it is larger than what a model is shown.
+    /// Returns masked data for programs; none if it is larger than the text for a model.
     fn inline(&self, data: Value) -> Option<Value> {
         if self.artifact.is_some() {
             return None;
@@ -272,7 +286,7 @@ impl<'a> ResultShaper<'a> {
         if text.len() > self.limit() {
             return None;
         }
-        // Some providers show a model parts of it, so it is made harmless like the text.
+        // Some providers show a model parts of the data, so it is sanitized like the text.
         let harmless = sanitize(&text, "application/json").text;
         Some(
             serde_json::from_str(&harmless)
@@ -280,7 +294,7 @@ impl<'a> ResultShaper<'a> {
         )
     }
 
-    /// The text of all parts, bounded.
+    /// Returns the bounded text of all parts.
     fn text(&mut self) -> Value {
         let text = match self.words.as_mut_slice() {
             [] => String::new(),
@@ -306,12 +320,12 @@ impl<'a> ResultShaper<'a> {
         Value::String(bounds.apply(&text).text.into_owned())
     }
 
-    /// Data as JSON, neutralised and cut in its structure.
+    /// Returns data as JSON, sanitized and shortened along its structure.
     fn data(&mut self, data: &Value) -> Value {
         let text = self.call.engine().secrets.mask_json(data).to_string();
         let harmless = match self.sanitize(&text, "application/json") {
             Cow::Borrowed(same) if same.len() == text.len() && text.len() <= self.limit() => {
-                // Nothing was changed by the sanitiser; a masked text still has to be read again.
+                // The sanitizer changed nothing; a masked text must still be parsed again.
                 return serde_json::from_str(same)
                     .unwrap_or_else(|_| Value::String(same.to_owned()));
             }
@@ -341,7 +355,7 @@ impl<'a> ResultShaper<'a> {
         self.store(whole.as_bytes(), media_type)
     }
 
-    /// Without a place for the whole the model still gets its part.
+    /// Stores the complete result; if that fails, the model still gets its part.
     fn store(&self, bytes: &[u8], media_type: &str) -> Option<ArtifactRef> {
         let new = NewArtifact {
             owner: self.call.scope.context.owner.clone(),

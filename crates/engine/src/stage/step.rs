@@ -1,4 +1,4 @@
-//! How a stage ends: the call passes on with the next phase, or it leaves the pipeline.
+//! Results of a stage: the call continues with the next phase, or it leaves the pipeline.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use toolcrib_core::{Answer, ApprovalRequest, ErrorType, StageVerdict, ToolError}
 
 use crate::resume::resumed_call::ResumedCall;
 
-/// The result of a stage: the next phase of the call, or why there is none.
+/// The result of a stage: the next phase of the call, or the reason why it leaves the pipeline.
 pub(crate) type StageResult<P> = Result<StagePass<P>, StageExit>;
 
 /// The call passes the stage and reaches the phase `next`.
@@ -22,7 +22,7 @@ impl<P> StagePass<P> {
         Self { next, verdict: StageVerdict::Pass, note: Cow::Borrowed("") }
     }
 
-    /// The stage had nothing to do.
+    /// Passes a stage that had nothing to do.
     pub(crate) fn skipped(next: P) -> Self {
         Self { next, verdict: StageVerdict::Skipped, note: Cow::Borrowed("") }
     }
@@ -31,12 +31,12 @@ impl<P> StagePass<P> {
         Self { next, verdict: StageVerdict::Pass, note: note.into() }
     }
 
-    /// The stage changed the arguments or the result.
+    /// Passes a stage that changed the arguments or the result.
     pub(crate) fn changed(next: P, note: impl Into<Cow<'static, str>>) -> Self {
         Self { next, verdict: StageVerdict::Changed, note: note.into() }
     }
 
-    /// The same pass to another phase.
+    /// Converts the pass to another phase.
     pub(crate) fn map<Q>(self, next: impl FnOnce(P) -> Q) -> StagePass<Q> {
         StagePass { next: next(self.next), verdict: self.verdict, note: self.note }
     }
@@ -47,9 +47,9 @@ pub(crate) enum StageExit {
     Fail(ToolError),
     /// It waits for a decision beyond this process.
     Suspend(Box<ApprovalRequest>),
-    /// A person edited its arguments: it enters again at stage 0.
+    /// A person edited its arguments: the call enters the pipeline again at stage 0.
     Rerun(Box<ResumedCall>),
-    /// Another process runs it, or has run it: this is the answer recorded there.
+    /// Another process runs the call, or has run it: this is the answer recorded there.
     AnsweredElsewhere(Box<Answer>),
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn run(call: &mut CallState, Received(()): Received) -> StageResult<E
     Ok(StagePass::plain(Enabled(())))
 }
 
-/// The source or tier of this tool, when it is switched off.
+/// Returns the source or tier of this tool, if it is switched off.
 fn switched_off(call: &CallState) -> Option<String> {
     let state = call.engine().registry.read();
     if state.switches.has_no_source_or_tier() {

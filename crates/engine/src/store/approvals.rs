@@ -9,7 +9,8 @@ use toolcrib_core::{
     ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, CallId, DecisionRecord, StoreError,
 };
 
-/// Decided questions that are remembered, so that a second decision still gets the first.
+/// Maximum number of decided questions that are remembered, so that a second decision still gets
+/// the first one.
 const KEPT: usize = 10_000;
 
 type Rows = BTreeMap<ApprovalId, ApprovalWithDecision>;

@@ -10,21 +10,21 @@ use toolcrib_core::{
     defaults,
 };
 
-/// Bytes that are kept, all owners together; the oldest artifacts make room for new ones, as
-/// nothing else would ever remove them.
+/// Maximum bytes of all owners together. New artifacts replace the oldest ones, which nothing else
+/// would remove.
 const KEPT: u64 = defaults::MAX_ARTIFACT_BYTES;
 
 #[derive(Default)]
 struct StoredArtifacts {
     by_ref: HashMap<ArtifactRef, (ArtifactMeta, Arc<[u8]>, u64)>,
     bytes: u64,
-    /// Artifacts that were ever stored: their order.
+    /// Counter of stored artifacts, which defines their order.
     stored: u64,
 }
 
 impl StoredArtifacts {
     fn insert(&mut self, mut meta: ArtifactMeta, bytes: Vec<u8>) -> ArtifactMeta {
-        // The same bytes from a trusted place do not make those from outside trusted.
+        // Equal bytes from a trusted source do not make bytes from outside trusted.
         if let Some(known) = self.remove(&meta.artifact) {
             meta.trust = meta.trust.max(known.trust);
         }

@@ -1,4 +1,4 @@
-//! Rows of the assistant and the changes that can be taken back, in memory.
+//! Rows of the assistant and the changes that can be undone, in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::ready;

@@ -10,12 +10,12 @@ use toolcrib_core::{
     StoreError, SystemClock, canonical_json,
 };
 
-/// Records that are remembered; the oldest go first.
+/// Maximum number of records; the oldest are dropped first.
 const KEPT: usize = 10_000;
 
 /// An [`AuditStore`] that lives as long as the process and remembers the newest 10,000 records.
-/// Older ones are forgotten, with the checkpoints that cover nothing else; what is kept verifies
-/// from its first record on.
+/// Older ones are dropped, with the checkpoints that cover nothing else; the remaining chain
+/// verifies from its first record on.
 pub struct MemoryAudit {
     state: Mutex<State>,
     signer: Option<Arc<dyn AuditSigner>>,
@@ -24,7 +24,7 @@ pub struct MemoryAudit {
 
 struct State {
     rows: VecDeque<AuditRow>,
-    /// Calls of the rows.
+    /// The call of each record.
     calls: VecDeque<Option<CallId>>,
     /// Number and hash of the newest record.
     last: (u64, Hash),
@@ -44,7 +44,7 @@ impl Default for MemoryAudit {
 }
 
 impl MemoryAudit {
-    /// One whose checkpoints are signed, every 1,000 records and when it is asked for.
+    /// Creates an audit store with signed checkpoints, every 1,000 records and on request.
     #[must_use]
     pub fn signed_by(signer: Arc<dyn AuditSigner>) -> Self {
         Self { signer: Some(signer), ..Self::default() }
@@ -71,7 +71,7 @@ impl MemoryAudit {
 }
 
 impl State {
-    /// Number of the newest record that is signed.
+    /// Returns the number of the newest signed record.
     fn signed(&self) -> u64 {
         self.checkpoints.back().map_or(0, |checkpoint| checkpoint.seq)
     }
@@ -116,7 +116,7 @@ impl AuditStore for MemoryAudit {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<AuditRow>, StoreError>> {
         let state = self.lock();
-        // Numbers have no gaps, so that the place of one is known.
+        // Numbers have no gaps, so the position of a record is known.
         let first = state.rows.front().map_or(1, |row| row.seq);
         let skipped = usize::try_from(after.saturating_add(1).saturating_sub(first));
         let rows = state.rows.iter().skip(skipped.unwrap_or(usize::MAX)).take(limit);

@@ -11,11 +11,11 @@ use toolcrib_core::{
     StoredCall, ToolMetrics, WorkerState,
 };
 
-/// Ended calls, and batches that are done, that are remembered; the oldest go first. What is open
-/// is never forgotten.
+/// Maximum number of ended calls and of finished batches; the oldest are dropped first. Open ones
+/// are never dropped.
 const KEPT: usize = 10_000;
 
-/// What is known of a call.
+/// State of a call.
 enum Row {
     Open(Box<Intent>),
     Ended(Box<Settlement>),
@@ -35,17 +35,17 @@ impl Row {
     }
 }
 
-/// Who works on calls.
+/// Claims on calls.
 #[derive(Default)]
 struct Claims {
     last: u64,
-    /// Those that were given back.
+    /// Released claims.
     gone: HashSet<u64>,
 }
 
 impl Claims {
     fn is_alive(&self, epoch: u64) -> bool {
-        // Number 0 is that of an engine that never claimed any.
+        // Number 0 belongs to an engine that never claimed the store.
         epoch == 0 || (epoch <= self.last && !self.gone.contains(&epoch))
     }
 
@@ -61,12 +61,12 @@ impl Claims {
 struct State {
     claims: Claims,
     calls: HashMap<CallId, Row, foldhash::fast::RandomState>,
-    /// Ended calls, the oldest first.
+    /// Ended calls, oldest first.
     ended: VecDeque<CallId>,
-    /// Accepted batches, and whether they are done.
+    /// Accepted batches, and whether they are finished.
     batches: HashMap<BatchId, (AcceptedBatch, bool)>,
     keys: HashMap<(String, String), BatchId>,
-    /// Batches that are done, the oldest first.
+    /// Finished batches, oldest first.
     done: VecDeque<BatchId>,
 }
 
@@ -80,7 +80,7 @@ pub struct MemoryCalls {
 }
 
 impl MemoryCalls {
-    /// One that counts ends only: without arguments, hashes and results.
+    /// Creates a store that only counts ends, without arguments, hashes and results.
     #[must_use]
     pub fn light() -> Self {
         Self { is_light: true, ..Self::default() }
@@ -118,7 +118,8 @@ impl State {
         Ok(())
     }
 
-    /// A call that was refused before it started has no intent, so there may be no row yet.
+    /// Records an outcome. A call that was refused before it started has no intent, so there may be
+    /// no row yet.
     fn settle(&mut self, settlement: Settlement) -> Result<(), StoreError> {
         self.claims.check(settlement.record.epoch)?;
         self.end(settlement)
@@ -209,7 +210,7 @@ impl State {
     fn recover(&mut self, epoch: u64, now: i64) -> Result<Recovered, StoreError> {
         self.claims.check(epoch)?;
         let mut found = Recovered::default();
-        // The owner of a batch continues its calls, even those that another process began.
+        // The owner of a batch continues its calls, even those that another process started.
         let mut goes_on = HashSet::new();
         for (batch, _) in self.batches.values().filter(|(_, done)| !done) {
             goes_on.extend(batch.batch.calls.iter().map(|call| call.id));
@@ -232,7 +233,7 @@ impl State {
                 continue;
             }
             let of = intent.epoch;
-            // The store itself ends it, without a check of the owner.
+            // The store itself ends the call, without a check of the owner.
             if self.end(Settlement::from_crash(intent, now, of)).is_ok() {
                 if repeatable { found.interrupted.push(call) } else { found.unknown.push(call) }
             }
@@ -390,7 +391,7 @@ impl CallHistory for MemoryCalls {
     }
 }
 
-/// Whether a call is one of those that are looked for.
+/// Returns whether a call matches the filter.
 fn fits(row: &CallRow, filter: &CallFilter) -> bool {
     let facts = &row.facts;
     let is = |wanted: &Option<String>, found: Option<&str>| {
@@ -408,6 +409,7 @@ fn fits(row: &CallRow, filter: &CallFilter) -> bool {
         && is(&filter.agent, Some(&facts.context.agent))
         && is(&filter.conversation, Some(&facts.context.conversation))
         && filter.run.is_none_or(|run| facts.run == Some(run))
+        && filter.parent.is_none_or(|parent| facts.parent == Some(parent))
         && filter.since.is_none_or(|since| facts.received_at >= since)
         && filter.until.is_none_or(|until| facts.received_at < until)
         && filter.before.is_none_or(|before| facts.call < before)

@@ -1,4 +1,4 @@
-//! Conversations, runs and facts, in memory.
+//! Conversations, runs and key-value pairs, in memory.
 
 use std::collections::{BTreeMap, HashMap};
 use std::future::ready;
@@ -56,7 +56,7 @@ impl Rows {
         self.put_conversation(new)
     }
 
-    /// Whether the messages fit: nothing is written unless all do.
+    /// Checks the positions of messages: none is written unless all are valid.
     fn check_messages(
         &self,
         conversation: ConversationId,

@@ -1,4 +1,4 @@
-//! Memories and the changes that can be taken back, in memory.
+//! Memories and the changes that can be undone, in memory.
 
 use std::collections::BTreeMap;
 use std::future::ready;
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{BoxFuture, Memory, MemoryChange, MemoryStore, MemoryWrite, StoreError};
 
-/// A recorded change with its owner, and whether it can be taken back.
+/// A recorded change with its owner, and whether it can be undone.
 struct Recorded {
     owner: String,
     change: MemoryChange,

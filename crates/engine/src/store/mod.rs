@@ -1,7 +1,7 @@
-//! The in-memory stores: what a Toolcrib without a file keeps.
+//! The in-memory stores of a Toolcrib without a database file.
 //!
-//! SQLite in memory would do the same, but `engine` knows no database, so that a program which
-//! embeds it needs none. Both pass the suite in `testkit::conformance`.
+//! SQLite in memory would be equivalent, but `engine` depends on no database, so that a program
+//! that embeds it needs none. Both pass the suite in `testkit::conformance`.
 
 mod approvals;
 mod artifacts;

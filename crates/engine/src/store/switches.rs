@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{BoxFuture, StoreError, Switch, SwitchStore};
 
-/// Switches that are kept, all owners together: more than there are tools, so that only a mistake
+/// Maximum number of switches of all owners together: more than there are tools, so that only a bug
 /// reaches it.
 const KEPT: usize = 10_000;
 

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{ApiToken, BoxFuture, Revocation, StoreError, TokenHash, TokenId, TokenStore};
 
-/// Tokens that are kept: more than an owner makes, so that only a mistake reaches it.
+/// Maximum number of tokens: more than an owner creates, so that only a bug reaches it.
 const KEPT: usize = 10_000;
 
 /// A [`TokenStore`] that lives as long as the process.

@@ -1,4 +1,4 @@
-//! What models and tools used, in memory.
+//! Usage of models and tools, in memory.
 
 use std::collections::VecDeque;
 use std::future::ready;
@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{
     BoxFuture, CallFilter, CallHistory, CallRow, RunId, StoreError, UsageAggregator, UsageBy,
-    UsageRow, UsageStore, UsageTotals,
+    UsageRow, UsageStore, UsageTotals, quarter_hour,
 };
 
-/// Answers that are remembered; the oldest go first.
+/// Maximum number of usage rows; the oldest are dropped first.
 const KEPT: usize = 10_000;
 
 /// A [`UsageStore`] that lives as long as the process.
 #[derive(Default)]
 pub struct MemoryUsage {
-    /// The oldest first.
+    /// Usage rows, oldest first.
     rows: Mutex<VecDeque<UsageRow>>,
     calls: Option<Arc<dyn CallHistory>>,
 }
 
 impl MemoryUsage {
-    /// One that counts these calls by tool and agent; without, it knows of none.
+    /// Creates a store that also counts the calls of this history by tool and agent.
     #[must_use]
     pub fn with_calls(calls: Arc<dyn CallHistory>) -> Self {
         Self { rows: Mutex::default(), calls: Some(calls) }
@@ -83,12 +83,13 @@ impl UsageStore for MemoryUsage {
     }
 }
 
-/// A call that ended; by tool, one of no known tool is of none.
+/// Returns the totals of an ended call; none by tool if its tool is unknown.
 fn of_call(row: &CallRow, by: UsageBy) -> Option<UsageTotals> {
     let end = row.end.as_ref()?;
     let name = match by {
         UsageBy::Tool => row.facts.tool.as_ref()?.to_string(),
         UsageBy::Agent | UsageBy::Model => row.facts.context.agent.clone(),
+        UsageBy::QuarterHour => quarter_hour(row.facts.received_at),
     };
     Some(UsageTotals::from_calls(name, 1, end.run_nanos))
 }

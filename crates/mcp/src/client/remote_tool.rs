@@ -244,7 +244,7 @@ impl RemoteTool {
     fn unauthorized(&self, error: &AuthError) -> ToolError {
         let server = self.name();
         let text = format!(
-            "The MCP server {server} was not called: its authorization failed. Calling it again at once does not help. Tell the user, or go on without it."
+            "The MCP server {server} was not called: its authorization failed. Calling it again at once does not help. Tell the user, or continue without it."
         );
         ToolError::new(ErrorType::NotConfigured, text).with_detail(error.to_string())
     }
@@ -264,7 +264,7 @@ impl RemoteTool {
         let server = self.name();
         if self.spec.effect <= Effect::Read {
             return ToolError::execution(format!(
-                "The answer of the MCP server {server} cannot be read: {why}. The same call will most likely give the same; ask for less, or go on without it."
+                "The answer of the MCP server {server} cannot be read: {why}. The same call will most likely give the same; ask for less, or continue without it."
             ));
         }
         let text = format!(

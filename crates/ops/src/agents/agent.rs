@@ -39,8 +39,7 @@ pub struct AgentReply {
     /// Whether it can be written and removed here.
     pub writable: bool,
     /// Its file, and the owner of that.
-    #[serde(skip)]
-    #[schemars(skip)]
+    #[serde(flatten)]
     pub source: FileSource,
 }
 

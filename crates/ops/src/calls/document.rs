@@ -53,6 +53,9 @@ pub struct CallDocument {
     /// Where they come from: a path or an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// How the program was isolated that the tool ran, where it ran one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// Whether the result reads like orders to a model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flagged: bool,
@@ -138,6 +141,7 @@ impl CallDocument {
             artifact: None,
             trust: None,
             source: None,
+            sandbox: None,
             flagged: false,
             neutralised: Vec::new(),
             notes: Vec::new(),
@@ -203,6 +207,7 @@ impl CallDocument {
             artifact: result.artifact.map(|artifact| artifact.0),
             trust: json!(result.trust).as_str().map(str::to_owned),
             source: result.source,
+            sandbox: result.sandbox,
             flagged: result.flagged,
             neutralised: result.changes,
             ..self

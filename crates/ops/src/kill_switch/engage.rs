@@ -115,7 +115,7 @@ pub async fn engage(
         (_, Ok(store)) => store,
         (true, Err(error)) => {
             return Err(OpError::Unavailable(format!(
-                "every tool is off on this machine, but the switch could not be stored, so daemons of other machines go on: {error}"
+                "all tools are off on this machine, but the switch could not be stored, so daemons of other machines continue: {error}"
             )));
         }
         (false, Err(error)) => {

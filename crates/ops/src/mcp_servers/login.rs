@@ -165,7 +165,7 @@ fn check_server(connection: &Connection) -> Result<(), OpError> {
             ))),
         },
         Remote::Stdio(_) => Err(OpError::Invalid(format!(
-            "{name} is a program: give it what it needs as a variable, `secret:NAME` stands for a secret"
+            "{name} is a program: pass its credentials as a variable; `secret:NAME` refers to a secret"
         ))),
     }
 }

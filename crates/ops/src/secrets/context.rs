@@ -37,7 +37,7 @@ impl SecretContext<'_> {
     pub(super) async fn reload(&self, name: &SecretName) -> Result<(), OpError> {
         let Some(configuration) = self.configuration else { return Ok(()) };
         configuration.reload().await.map(drop).map_err(|error| {
-            let what = "is kept, and the configuration cannot be used yet";
+            let what = "is stored, but the configuration is invalid";
             OpError::Invalid(format!("the change of {name} {what}: {error}"))
         })
     }

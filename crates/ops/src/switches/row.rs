@@ -45,7 +45,8 @@ impl From<SwitchMode> for SwitchState {
 /// Something that can be switched.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchRow {
-    /// Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER` or `feature:NAME`.
+    /// Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`, `feature:NAME` or
+    /// `skill:NAME`.
     pub name: String,
     /// Its stored state; absent = none: the default applies.
     pub state: Option<SwitchMode>,

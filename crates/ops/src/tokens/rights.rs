@@ -84,5 +84,5 @@ impl CallerRights<'_> {
 }
 
 pub(super) fn beyond(what: &str) -> OpError {
-    OpError::Denied(format!("a token cannot give or take back what it does not have: {what}"))
+    OpError::Denied(format!("a token cannot grant or revoke rights that it does not have: {what}"))
 }

@@ -31,7 +31,7 @@ pub(super) async fn probe(local: &Local) -> Probe {
             return Probe::unavailable(
                 local_backend::NAME,
                 "probe",
-                format!("nothing can be tried: {error}"),
+                format!("cannot run the tests: {error}"),
             );
         }
     };
@@ -95,10 +95,8 @@ fn features(
         name: "namespaces",
         works: namespace.is_ok(),
         detail: match namespace {
-            Ok(_) => {
-                "user, pid, mount, network, ipc, uts and cgroup, with a root folder of its own"
-                    .to_owned()
-            }
+            Ok(_) => "user, pid, mount, network, ipc, uts and cgroup, with a separate root folder"
+                .to_owned(),
             Err(why) => format!("{why}; {HELP}"),
         },
     };
@@ -108,9 +106,11 @@ fn features(
         detail: match landlock {
             Some(version) if version >= SCOPES => format!("interface {version}"),
             Some(version) => format!(
-                "interface {version}: signals and sockets without a path are kept in from interface {SCOPES} on (Linux 6.12)"
+                "interface {version}: signals and abstract sockets are confined from interface {SCOPES} on (Linux 6.12)"
             ),
-            None => "not in this kernel, or switched off (Linux 5.13, lsm=landlock,…)".to_owned(),
+            None => {
+                "not supported by this kernel, or disabled (Linux 5.13, lsm=landlock,…)".to_owned()
+            }
         },
     };
     let filter = Feature {
@@ -118,14 +118,14 @@ fn features(
         works: namespace.is_ok() || reduced.is_ok(),
         detail: match (namespace, reduced) {
             (Err(_), Err(why)) => why.clone(),
-            _ => "a filter of its own for each kind of sandbox".to_owned(),
+            _ => "a separate filter for each kind of sandbox".to_owned(),
         },
     };
     let root = Feature {
         name: "plain user",
         works: !rustix::process::geteuid().is_root(),
         detail: if rustix::process::geteuid().is_root() {
-            "root starts the sandboxes: they have none of its rights, and files of root that a policy names are theirs".to_owned()
+            "root starts the sandboxes: they have none of root's rights, except for files of root that a policy lists".to_owned()
         } else {
             "an ordinary user starts the sandboxes".to_owned()
         },
@@ -148,14 +148,14 @@ fn limits(strongest: Level) -> Vec<Feature> {
     let by_group =
         |controller| cgroup::parent().as_ref().is_ok_and(|place| any && place.bounds(controller));
     let number = if by_group("pids") || apart {
-        "looked at every 10 ms; the kernel refuses new ones beyond"
+        "checked every 10 ms; the kernel refuses more"
     } else {
-        "looked at every 10 ms"
+        "checked every 10 ms"
     };
     let memory = if by_group("memory") {
-        "of all processes together, temporary files included: by the kernel"
+        "of all processes together, temporary files included: enforced by the kernel"
     } else {
-        "of all processes together, temporary files included: looked at every 10 ms; one process cannot ask for more than twice as much"
+        "of all processes together, temporary files included: checked every 10 ms; one process cannot allocate more than twice the limit"
     };
     vec![
         limit("memory", any, memory),
@@ -163,15 +163,15 @@ fn limits(strongest: Level) -> Vec<Feature> {
         limit(
             "cpu",
             any,
-            "of all processes together: looked at every 10 ms; of one process: by the kernel",
+            "of all processes together: checked every 10 ms; of one process: enforced by the kernel",
         ),
-        limit("file size", any, "by the kernel"),
+        limit("file size", any, "enforced by the kernel"),
         limit(
             "disk",
             any,
-            "what the writable folders' file systems fill up by, and temporary files: looked at every 10 ms",
+            "growth of the file systems of writable folders, and temporary files: checked every 10 ms",
         ),
-        limit("wall time", any, "SIGTERM, and SIGKILL half a second later, to everything"),
+        limit("wall time", any, "SIGTERM to all processes, and SIGKILL half a second later"),
     ]
 }
 

@@ -108,7 +108,7 @@ impl CgroupParent {
         let path = self.path.display();
         match self.controllers.as_slice() {
             [] => format!(
-                "{path}: at the level reduced everything is killed as one; limits are not to be had here"
+                "{path}: kills all processes at the level reduced; this host provides no cgroup limits"
             ),
             on => format!(
                 "{path}: {} by the kernel, and everything is killed as one",

@@ -90,7 +90,7 @@ impl State {
             Self::Absent => "not installed; `toolcrib sandbox install` installs it".to_owned(),
             Self::Downloading { .. } | Self::Verifying | Self::Unpacking => {
                 let step = self.word();
-                format!("half installed ({step}); `toolcrib sandbox install` goes on with it")
+                format!("partly installed ({step}); `toolcrib sandbox install` continues")
             }
             Self::Ready(ready) => format!("ready ({} {})", ready.name, ready.version),
             Self::Broken { reason } => {

@@ -5,11 +5,12 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use toolcrib_agent::library::{Folder, Scope};
 use toolcrib_ops::OpError;
 use toolcrib_ops::agents::{
-    self, AddAgentRequest, AgentDetails, AgentFiles, AgentFormat, AgentReply, ExpectedVersion,
-    PutAgentRequest, RemoveAgentRequest, ShowAgentRequest,
+    self, AddAgentRequest, AgentDetails, AgentFiles, AgentFormat, AgentReply, CheckAgentReply,
+    CheckAgentRequest, ExpectedVersion, PutAgentRequest, RemoveAgentRequest, ShowAgentRequest,
 };
 use toolcrib_ops::library::FileProblem;
 
@@ -37,6 +38,23 @@ struct AgentText {
     /// How it is written; default as it is now, or `markdown` for a new one.
     #[serde(default)]
     form: Option<AgentFormat>,
+}
+
+/// A text that is to become the file of an agent, and what is to be changed of it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CheckAgent {
+    /// The text.
+    text: String,
+    /// How it is written; default as the present file, or `markdown`.
+    #[serde(default)]
+    form: Option<AgentFormat>,
+    /// The keys that it is to have; default as they are.
+    #[serde(default)]
+    fields: Option<Map<String, Value>>,
+    /// The prompt that it is to have; default as it is.
+    #[serde(default)]
+    prompt: Option<String>,
 }
 
 /// A new agent.
@@ -79,6 +97,16 @@ pub(super) fn routes(api: &mut Api) {
             .returns_ok::<AgentDetails>("The file is written.")
             .returns::<AgentDetails>(201, "It is new."),
         put_agent,
+    );
+    let check = Operation::post(
+        "/agents/{name}/check",
+        Role::Viewer,
+        "Checks a text as the file of an agent, and changes single keys of it.",
+    )
+    .description("Each fault names its field. Comments, order and keys that are not changed stay. Nothing is written: `PUT /agents/{name}` does that.");
+    api.add(
+        check.body::<CheckAgent>().returns_ok::<CheckAgentReply>("The text with its faults."),
+        check_agent,
     );
     let remove =
         Operation::delete("/agents/{name}", Role::Operator, "Removes the file of an agent.")
@@ -172,6 +200,16 @@ async fn put_agent(
     let reply = agents::put(&context(&daemon, &principal, &changed), request).await?;
     let status = if reply.is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(response(status, reply.agent))
+}
+
+async fn check_agent(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(name): Path<String>,
+    Json(CheckAgent { text, form, fields, prompt }): Json<CheckAgent>,
+) -> Result<Json<CheckAgentReply>, Problem> {
+    let request = CheckAgentRequest { name, text, format: form, fields, prompt };
+    Ok(Json(agents::check(&context(&daemon, &principal, &|| ()), request)?))
 }
 
 async fn remove_agent(

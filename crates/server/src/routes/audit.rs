@@ -2,7 +2,7 @@
 //! elsewhere.
 
 mod bundle;
-mod download;
+pub(super) mod download;
 mod export;
 mod list;
 mod verify;

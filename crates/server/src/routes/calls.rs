@@ -1,17 +1,18 @@
 //! Calls: starting them, looking at them, stopping them. Each goes through the one pipeline.
 
+mod again;
 mod cancel;
 pub(crate) mod document;
 mod explain;
+mod html_card;
 mod list;
 mod page;
 mod show;
 pub(crate) mod start;
 
-use toolcrib_ops::calls::{CallDocument, CallSummary};
+use toolcrib_ops::calls::{CallDocument, CallSummary, ExplainedCall};
 
 use self::document::document_status_codes;
-use self::explain::Explained;
 use self::list::CallQuery;
 use self::show::ShowCallQuery;
 use self::start::{CallsDocument, StartCall, StartCalls};
@@ -53,10 +54,12 @@ pub(super) fn routes(api: &mut Api) {
         "Explains a call: everything that the store knows about it.",
     );
     api.add(
-        explain.returns_ok::<Explained>("Its stages, ruling, decisions and records."),
+        explain.returns_ok::<ExplainedCall>("Stages, policy, decisions, records."),
         explain::explain,
     );
+    again::routes(api);
     page::routes(api);
+    html_card::routes(api);
     let cancel = Operation::post("/calls/{id}/cancel", Role::Caller, "Stops a call, or withdraws it while it waits for a person.")
         .description("A call that has not started does not run; a running tool is cancelled. What the tool has changed by then stays changed, as its outcome reports.")
         .returns::<CallDocument>(202, "The call is being stopped; get it by its id.")

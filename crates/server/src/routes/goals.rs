@@ -13,6 +13,7 @@ use toolcrib_ops::goals::{
 use crate::api::{Api, Json, Operation, Page, Path, etag_response};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
+use crate::routes::surroundings::{PersonSurroundings, accept_language};
 use crate::state::DaemonState;
 
 /// A goal to start.
@@ -30,6 +31,10 @@ struct NewGoalBody {
     /// Tokens of its run; default 500,000.
     #[serde(default)]
     tokens: Option<u64>,
+    /// What the client says about the person, for its run; an `Accept-Language` counts as the locale
+    /// where it says none.
+    #[serde(default)]
+    surroundings: PersonSurroundings,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -60,10 +65,12 @@ async fn list_goals(
 async fn start_goal(
     State(daemon): State<DaemonState>,
     principal: Principal,
+    headers: HeaderMap,
     Json(body): Json<NewGoalBody>,
 ) -> Result<Json<GoalReply>, Problem> {
-    let NewGoalBody { goal, agent, rounds, tokens } = body;
-    let request = StartGoalRequest { text: goal, agent, rounds, tokens };
+    let NewGoalBody { goal, agent, rounds, tokens, surroundings } = body;
+    let surroundings = surroundings.checked(accept_language(&headers))?;
+    let request = StartGoalRequest { text: goal, agent, rounds, tokens, surroundings };
     Ok(Json(goals::start(&daemon.op_context(&principal, None), request).await?))
 }
 

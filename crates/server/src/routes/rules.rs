@@ -1,8 +1,8 @@
 //! Rules: those of all layers, the person's own file that is changed here, and what they say of a
 //! call.
 
-mod body;
 mod explain;
+mod import;
 mod lint;
 mod replay;
 mod suggest;
@@ -12,18 +12,21 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 
-use toolcrib_ops::rules::{ReplayReply, RuleSuggestion};
+use toolcrib_ops::rules::{
+    self, ExplainReply, ImportRulesReply, LintReply, ReplayReply, RuleBody, RuleRow,
+    RuleSuggestion, TestReply,
+};
 
 use crate::api::{Api, Operation, Page, etag_response};
 use crate::role::Role;
 use crate::state::DaemonState;
 
-use body::{RuleBody, RuleRow, numbered};
-use explain::{ExplainBody, Explained, explain_call};
-use lint::{FindingRow, LintBody, lint_rules};
+use explain::{ExplainBody, explain_call};
+use import::{ImportRulesBody, import_rules};
+use lint::{LintBody, lint_rules, test_rules};
 use replay::{ReplayBody, replay_rules};
 use suggest::suggest_rules;
-use user_rules::{RulesChanged, add_rules, list_user_rules, remove_rule};
+use user_rules::{UserRulesChanged, add_rules, enforce_rule, list_user_rules, remove_rule};
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/rules", Role::Viewer, "Lists the rules in force, of all layers.");
@@ -43,7 +46,7 @@ pub(super) fn routes(api: &mut Api) {
         .description("The daemon checks the rules with their examples first, and keeps comments and order of the file. After the response every new call is judged by them.")
         .header("If-Match", "The `ETag` of the file as it was read; without one the rules are added to the current file.")
         .body::<Vec<RuleBody>>();
-    api.add(add.returns_ok::<RulesChanged>("They are in force."), add_rules);
+    api.add(add.returns_ok::<UserRulesChanged>("They are in force."), add_rules);
     let remove = Operation::delete(
         "/rules/own/{number}",
         Role::Operator,
@@ -51,17 +54,42 @@ pub(super) fn routes(api: &mut Api) {
     );
     let remove =
         remove.header("If-Match", "The `ETag` of the file as it was read. Required: numbers move.");
-    api.add(remove.returns_ok::<RulesChanged>("The remembered approval is revoked."), remove_rule);
+    api.add(remove.returns_ok::<UserRulesChanged>("It holds no longer."), remove_rule);
+    let enforce = Operation::post(
+        "/rules/own/{number}/enforce",
+        Role::Operator,
+        "Puts an observed rule of the person's own file in force, by its number in that file.",
+    );
+    let enforce = enforce
+        .header("If-Match", "The `ETag` of the file as it was read. Required: numbers move.");
+    api.add(enforce.returns_ok::<UserRulesChanged>("It is in force."), enforce_rule);
     let explain = Operation::post(
         "/rules/explain",
         Role::Viewer,
         "Predicts the decision about a call, and names the rule that decides. Nothing runs and no approver is asked.",
     );
-    api.add(explain.body::<ExplainBody>().returns_ok::<Explained>("The ruling."), explain_call);
-    let lint = Operation::post("/rules/lint", Role::Viewer, "Checks rules.");
     api.add(
-        lint.body::<LintBody>().returns_ok::<Page<FindingRow>>("Errors and warnings."),
-        lint_rules,
+        explain.body::<ExplainBody>().returns_ok::<ExplainReply>("What policy says."),
+        explain_call,
+    );
+    let import = Operation::post(
+        "/rules/import",
+        Role::Operator,
+        "Shows what an import of rules of another program would add to the person's own file.",
+    );
+    api.add(
+        import
+            .description("Nothing is written: `POST /rules/own` adds the rules.")
+            .body::<ImportRulesBody>()
+            .returns_ok::<ImportRulesReply>("The rules, and what is left out."),
+        import_rules,
+    );
+    let lint = Operation::post("/rules/lint", Role::Viewer, "Says what is wrong with rules.");
+    api.add(lint.body::<LintBody>().returns_ok::<LintReply>("Errors and warnings."), lint_rules);
+    let test = Operation::post("/rules/test", Role::Viewer, "Runs the examples of rules.");
+    api.add(
+        test.body::<LintBody>().returns_ok::<TestReply>("What failed, and how many there are."),
+        test_rules,
     );
     let replay = Operation::post(
         "/rules/replay",
@@ -89,5 +117,5 @@ pub(super) fn routes(api: &mut Api) {
 }
 
 async fn list_rules(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {
-    etag_response(&headers, &Page::single_page(numbered(daemon.toolcrib().rules().sources())))
+    etag_response(&headers, &Page::single_page(rules::list(daemon.toolcrib().rules().sources())))
 }

@@ -25,6 +25,7 @@ use crate::api::{
 };
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
+use crate::routes::surroundings::accept_language;
 use crate::run_supervisor::{self, Requester, ResumeOptions, StartOptions};
 use crate::state::DaemonState;
 
@@ -140,7 +141,7 @@ pub(super) fn routes(api: &mut Api) {
         .description("The daemon does this itself when the questions of the run are decided; this route does it at once.");
     api.add(resume.returns::<RunSnapshot>(202, "The run continues."), resume_run);
     let all = Operation::get("/events", Role::Viewer, "Streams changes of all runs, approvals and switches.")
-        .description("The first event is `snapshot`: the runs that have not ended and the open approvals. Then come `run`, `approval`, `decision` and `switch`.")
+        .description("The first event is `snapshot`: the runs that have not ended and the open approvals. Then come `run`, `approval`, `decision`, `switch`, `notification` and `drafts.changed`.")
         .header("last-event-id", ABOUT_LAST)
         .returns_media("text/event-stream", "Changes.");
     api.add(all, stream_all_runs);
@@ -171,8 +172,7 @@ async fn start_run(
         ));
     }
     let key = idempotency_key(&headers)?.map(|key| (key, new.fingerprint(&principal)));
-    let language = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let wish = new.run_request(&principal, language)?;
+    let wish = new.run_request(&principal, accept_language(&headers))?;
     let requester = Requester {
         name: principal.name.clone(),
         client: principal.client.clone(),

@@ -4,12 +4,13 @@
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use toolcrib_core::TokenId;
+use toolcrib_ops::Resource;
 use toolcrib_ops::tokens::{
     self, CreateTokenRequest, ListTokensRequest, MadeToken, RevokeTokenRequest, ShowTokenRequest,
     TokenRow,
 };
 
-use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, parse_cursor};
+use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, parse_cursor, parse_id};
 use crate::middleware::Authenticated;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
@@ -56,8 +57,9 @@ async fn list_tokens(
 async fn show_token(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Path(id): Path<TokenId>,
+    Path(id): Path<String>,
 ) -> Result<Json<TokenRow>, Problem> {
+    let id: TokenId = parse_id(Resource::Token, &id)?;
     let ctx = daemon.token_context(&principal);
     Ok(Json(tokens::show(&ctx, ShowTokenRequest { id }).await?))
 }
@@ -80,8 +82,9 @@ async fn make_token(
 async fn revoke_token(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Path(id): Path<TokenId>,
+    Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
+    let id: TokenId = parse_id(Resource::Token, &id)?;
     tokens::revoke(&daemon.token_context(&principal), RevokeTokenRequest { id }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

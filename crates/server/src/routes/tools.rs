@@ -2,16 +2,15 @@
 
 mod config;
 mod list;
-mod lookup;
 mod show;
 mod test_tool;
 mod why;
 
-use toolcrib_ops::tools::{ConfigChanged, WhyReply};
+use toolcrib_ops::tools::{ConfigChanged, ToolDocument, ToolNumbers, ToolRow, WhyReply};
 
 use self::config::ConfigBody;
-use self::list::{ListQuery, ToolRow};
-use self::show::{MetricsQuery, ToolDocument, ToolNumbers};
+use self::list::ListQuery;
+use self::show::MetricsQuery;
 use self::test_tool::{TestBody, Tested};
 use self::why::WhyQuery;
 use crate::api::{Api, Operation, Page};

@@ -12,6 +12,7 @@ mod audit;
 mod browser_session;
 mod calls;
 mod docs_page;
+mod drafts;
 mod environments;
 mod exec;
 mod files;

@@ -37,7 +37,7 @@ impl ArtifactLimits {
 pub(crate) fn over_quota(holder: &str, used: u64, more: u64, limit: u64) -> Option<StoreError> {
     (used.saturating_add(more) > limit).then(|| {
         StoreError::Full(format!(
-            "{holder} has {used} bytes of stored results, and {more} more would be over the {limit} that are kept"
+            "{holder} has {used} bytes of artifacts, and {more} more would exceed the limit of {limit}"
         ))
     })
 }

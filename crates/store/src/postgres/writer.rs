@@ -491,7 +491,7 @@ impl Writer {
             return Ok(());
         }
         let words = format!(
-            "the database {} is out of reach: {}; nothing that was recorded is lost, and calls work again when it is back",
+            "the database {} is unreachable: {}; no record is lost, and calls work again when it is back",
             self.context.connector.display_name(),
             message(error)
         );

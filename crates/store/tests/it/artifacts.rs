@@ -123,7 +123,7 @@ fn quotas_refuse_what_is_too_much_and_expired_ones_make_room() {
     };
     let run = Some(RunId::fresh());
     of_run(run, b"1234").unwrap();
-    refused(of_run(run, b"567"), "the run has 4 bytes of stored results, and 3 more");
+    refused(of_run(run, b"567"), "the run has 4 bytes of artifacts, and 3 more");
     of_run(run, b"56").unwrap();
     // The same again takes no more room.
     of_run(run, b"1234").unwrap();

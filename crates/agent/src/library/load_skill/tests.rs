@@ -51,7 +51,7 @@ async fn a_skill_is_loaded_with_its_files_and_its_limits() {
     let gone = call(&handle, json!({"name": "notes"})).await.result.unwrap_err();
     assert_eq!(
         gone.message,
-        "The skill \"notes\" cannot be loaded now: its file is gone or broken. Tell the person, and go on without it."
+        "The skill \"notes\" cannot be loaded now: its file is missing or invalid. Tell the user, and continue without it."
     );
 }
 
@@ -113,7 +113,7 @@ async fn unknown_skills_are_told_with_names() {
     .await;
     check(&handle, "weather", "There is no skill \"weather\". The skills are: create-skill.").await;
     let none = LibraryHandle::default();
-    check(&none, "x", "There is no skill \"x\". There are no skills; go on without one.").await;
+    check(&none, "x", "There is no skill \"x\". There are no skills; continue without one.").await;
 }
 
 #[test]

@@ -104,14 +104,14 @@ async fn report_next_step(
     let request = &waiting.request;
     let words = decision_text(&record);
     let next = match ResumeTarget::find(stores, waiting).await? {
-        ResumeTarget::OtherProcess(who) => format!("{who} goes on with it"),
+        ResumeTarget::OtherProcess(who) => format!("{who} continues it"),
         ResumeTarget::PausedRun(run) if resume => {
             // The events of the run are what is printed.
             output::warn(&format!("{words}; its run goes on now"), json);
             return resume::resume_decided(*run, json).await;
         }
         ResumeTarget::PausedRun(run) => {
-            format!("`toolcrib resume {}` goes on with its run", run.id)
+            format!("`toolcrib resume {}` resumes its run", run.id)
         }
         ResumeTarget::RunEnded | ResumeTarget::NoProcess
             if CallFate::find(stores, request).await? != CallFate::NotRun =>
@@ -221,7 +221,7 @@ async fn handle_already_decided(
     }
     let next = match place {
         ResumeTarget::PausedRun(run) => {
-            format!("; `toolcrib resume {}` goes on with its run", run.id)
+            format!("; `toolcrib resume {}` resumes its run", run.id)
         }
         ResumeTarget::OtherProcess(_) | ResumeTarget::NoProcess | ResumeTarget::RunEnded
             if may_run(&first.decision) =>

@@ -55,7 +55,7 @@ pub(super) async fn run(
         return wait_for_call(&client, &waiting.request.call.to_string(), json).await.map(Some);
     }
     let next = match decided.goes_on {
-        ContinuedBy::Run => "the daemon goes on with its run",
+        ContinuedBy::Run => "the daemon resumes its run",
         ContinuedBy::Call => "it was not run",
         ContinuedBy::Elsewhere => "the process that waits for it continues it",
         ContinuedBy::Nobody => "no process waits for it any more",

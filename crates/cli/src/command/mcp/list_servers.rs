@@ -5,7 +5,7 @@ use toolcrib_ops::mcp_servers::{self, Authorization, ListMcpServersRequest, McpS
 
 use crate::clap_args::WorkspaceArgs;
 use crate::output::{self, Failure};
-use crate::{bootstrap, op_context, terminal};
+use crate::{bootstrap, json_document, op_context, terminal};
 
 pub(super) async fn run(args: &WorkspaceArgs, json: bool) -> Result<u8, Failure> {
     let configured = bootstrap::mcp_servers()?;
@@ -16,11 +16,8 @@ pub(super) async fn run(args: &WorkspaceArgs, json: bool) -> Result<u8, Failure>
     let servers = mcp_servers::list(&ctx, request).await?;
     if json {
         let row = |server: &McpServerReply| {
-            json!({
-                "name": server.name, "place": server.endpoint, "enabled": server.enabled,
-                "trusted": server.trusted, "tools": server.tools,
-                "authorization": server.authorization,
-            })
+            let own = json!({"place": server.endpoint, "authorization": server.authorization});
+            json_document::with_members(server, own)
         };
         output::print_json(&Value::Array(servers.iter().map(row).collect()), true)?;
         return Ok(0);

@@ -24,7 +24,7 @@ pub(super) async fn run(command: &McpAuth, json: bool) -> Result<u8, Failure> {
     let config = find_server(name)?;
     let Remote::Http(http) = &config.remote else {
         return Err(Failure::usage(format!(
-            "{name} is a program: give it what it needs as a variable, `secret:NAME` stands for a secret"
+            "{name} is a program: pass its credentials as a variable; `secret:NAME` refers to a secret"
         )));
     };
     if command.forget {

@@ -1,4 +1,4 @@
-//! Containers that get a folder of the host that matters, or a disk, to write to.
+//! Containers with write access to a critical folder or a disk of the host.
 #![deny(clippy::indexing_slicing)]
 
 use std::path::Path;
@@ -9,15 +9,15 @@ use super::folder_changes::values;
 use super::targets::{Place, Places, is_disk};
 use super::words::has;
 
-/// Folders of the root that exist to be given to programs.
+/// Folders of the root that are meant for the data of programs.
 const DATA_FOLDERS: [&str; 9] =
     ["data", "srv", "mnt", "media", "opt", "run", "nix", "snap", "Volumes"];
 
-/// Names that disks of the host begin with, below `/dev`.
+/// Prefixes of the names of host disks below `/dev`.
 const DISKS: [&str; 12] =
     ["sd", "nvme", "hd", "vd", "xvd", "mmcblk", "mapper/", "dm-", "md", "disk/", "mem", "kmem"];
 
-/// Why a command that starts a container always asks.
+/// Returns why a command that starts a container always asks.
 pub(super) fn mounts(_: &str, args: &[Word], places: &Places) -> Option<String> {
     if !has(args, &["run", "create"]) {
         return None;
@@ -42,7 +42,7 @@ pub(super) fn mounts(_: &str, args: &[Word], places: &Places) -> Option<String> 
     devices.find(is_host_disk).map(|disk| format!("the container could overwrite {}", text(&disk)))
 }
 
-/// The value of a long option at a word.
+/// Returns the value of a long option at a word.
 fn option(args: &[Word], at: usize, word: &Word, name: &str) -> Option<Word> {
     match text(word).strip_prefix(name)?.strip_prefix('=') {
         Some(value) => Some(like(word, value)),
@@ -51,7 +51,7 @@ fn option(args: &[Word], at: usize, word: &Word, name: &str) -> Option<Word> {
     }
 }
 
-/// The folder of `FOLDER:PATH[:OPTIONS]`, unless it is only read.
+/// Returns the folder of `FOLDER:PATH[:OPTIONS]`, unless it is mounted read-only.
 fn volume_source(word: &Word) -> Option<Word> {
     let text = unquoted(word);
     // A colon in braces belongs to a variable.
@@ -63,7 +63,7 @@ fn volume_source(word: &Word) -> Option<Word> {
     (is_path && !options.split(',').any(|option| option == "ro")).then(|| like(word, source))
 }
 
-/// The folder of `type=bind,source=FOLDER,target=PATH`, unless it is only read.
+/// Returns the folder of `type=bind,source=FOLDER,target=PATH`, unless it is mounted read-only.
 fn mount_source(word: &Word) -> Option<Word> {
     let text = unquoted(word);
     if text.split(',').any(|part| matches!(part, "ro" | "readonly" | "ro=true" | "readonly=true")) {

@@ -1,4 +1,5 @@
-//! Programs that can destroy a workspace, a home folder or a disk, and when they would.
+//! Programs that can destroy a workspace, a home folder or a disk, with the conditions under which
+//! they do.
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_shell_parser::Word;
@@ -7,11 +8,11 @@ use super::targets::{Place, Places};
 use super::words::{has, has_option, known, operands};
 use super::{containers, disk_writers, found_files, inline_code};
 
-/// Says why a command always asks, from its name, its arguments and the places of the call; `None`
-/// if it does not.
+/// Returns why a command always asks, from its name, its arguments and the critical places of the
+/// call; `None` if it does not.
 pub(super) type Check = fn(&str, &[Word], &Places) -> Option<String>;
 
-/// The check of a program; `None` if it is not looked at.
+/// Returns the check of a program; `None` if it needs no check.
 pub(super) fn check_of(name: &str) -> Option<Check> {
     Some(match name {
         "rm" | "grm" | "rimraf" | "Remove-Item" => removed,
@@ -68,7 +69,7 @@ pub(super) fn check_of(name: &str) -> Option<Check> {
     })
 }
 
-/// The first operand that is a known place.
+/// Returns the first operand that is a critical place.
 fn first_place(args: &[Word], places: &Places) -> Option<Place> {
     operands(args).filter_map(|word| places.of(word)).find(|place| *place != Place::Unknown)
 }
@@ -80,14 +81,14 @@ fn removed(name: &str, args: &[Word], places: &Places) -> Option<String> {
     let lost = operands(args).find_map(|word| {
         let place = places.of(word)?;
         let is_pattern = matches!(word, Word::Unknown(text) if text.ends_with('*'));
-        // Without the option only files go: those that a pattern names.
+        // Without the option only files are deleted: those that a pattern matches.
         let counts = recursive || (is_pattern && place != Place::Unknown);
         counts.then_some(place)
     });
     lost.map(Place::loss)
 }
 
-/// Programs that delete what they are given, or move it to a trash folder.
+/// Checks programs that delete their operands, or move them to a trash folder.
 fn discarded(name: &str, args: &[Word], places: &Places) -> Option<String> {
     let deletes = name != "rclone" || has(args, &["purge", "delete", "sync", "move"]);
     deletes.then(|| first_place(args, places)).flatten().map(Place::loss)
@@ -98,7 +99,7 @@ fn packed_by_tar(_: &str, args: &[Word], places: &Places) -> Option<String> {
     removes.then(|| first_place(args, places)).flatten().map(Place::loss)
 }
 
-/// Whether a mode takes rights away: then a whole workspace with it is of no use.
+/// Returns whether a mode removes permissions, which makes a whole workspace unusable.
 fn takes_rights(args: &[Word]) -> bool {
     let takes = |text: &str| {
         let is_number = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -113,8 +114,8 @@ fn takes_rights(args: &[Word]) -> bool {
         || has(args, &["-rwx", "-r", "-w", "-x"])
 }
 
-/// A change of the rights or the owner of everything: outside of the workspace always, and in it if
-/// it `takes` rights away.
+/// Checks recursive changes of permissions or owner: outside of the workspace always, and in it if
+/// they remove permissions (`takes`).
 fn rights(args: &[Word], places: &Places, takes: bool) -> Option<Place> {
     if !has_option(args, &['R'], "recursive") {
         return None;
@@ -124,7 +125,7 @@ fn rights(args: &[Word], places: &Places, takes: bool) -> Option<Place> {
         .find(|place| takes || place.is_beyond_workspace())
 }
 
-/// Folders that are moved away as a whole.
+/// Checks folders that are moved away as a whole.
 fn moved(args: &[Word], places: &Places) -> Option<Place> {
     let is_pattern =
         |word: &Word| matches!(word, Word::Unknown(text) if !text.starts_with(['$', '"']));
@@ -153,7 +154,7 @@ fn moved(args: &[Word], places: &Places) -> Option<Place> {
     operands(before).chain(operands(after)).find_map(matters)
 }
 
-/// A folder that becomes the copy of another, or that is moved into another.
+/// Checks a folder that becomes the copy of another one, or that is moved into another one.
 fn mirrored(args: &[Word], places: &Places) -> Option<Place> {
     let matters = |word: &Word| places.of(word).filter(|place| *place != Place::Unknown);
     if has(args, &["--remove-source-files"])
@@ -165,7 +166,7 @@ fn mirrored(args: &[Word], places: &Places) -> Option<Place> {
     operands(args).next_back().filter(|_| deletes).and_then(matters)
 }
 
-/// What git deletes beyond what it can restore.
+/// Checks deletions that git cannot restore.
 fn git(_: &str, args: &[Word], places: &Places) -> Option<String> {
     if cleans_ignored(args, places) {
         return Some("it deletes files that no commit has".to_owned());
@@ -179,13 +180,14 @@ fn git(_: &str, args: &[Word], places: &Places) -> Option<String> {
     deletes.then(|| first_place(args, places)).flatten().map(Place::loss)
 }
 
-/// `git clean -fdx` of the whole work tree also deletes settings and data that are in no commit.
+/// Returns whether `git clean -fdx` applies to the whole work tree, which also deletes settings and
+/// data that are in no commit.
 fn cleans_ignored(args: &[Word], places: &Places) -> bool {
     let mut words = operands(args);
     if words.next().and_then(known) != Some("clean") {
         return false;
     }
-    // The value of `-e` is no path.
+    // The value of `-e` is not a path.
     let excludes = |word: &Word| matches!(known(word), Some("-e" | "--exclude"));
     let is_path = |at: usize| {
         let word = at.checked_sub(1).and_then(|before| args.get(before));

@@ -7,7 +7,7 @@ use super::folder_changes::values;
 use super::targets::{Place, Places, is_disk};
 use super::words::{has, has_option, known, operands};
 
-/// Options and words with which a program for disks only tells about one.
+/// Options and words with which a disk program only prints information.
 const TELLS: [&str; 11] = [
     "-l",
     "--list",
@@ -22,16 +22,16 @@ const TELLS: [&str; 11] = [
     "print",
 ];
 
-/// Options of `hdparm` that change what a disk holds.
+/// Options of `hdparm` that change the content of a disk.
 const HDPARM: [&str; 6] =
     ["--security", "--trim", "--write-sector", "--make-bad", "--dco", "--yes-i-know"];
 
-/// Programs that format a disk or destroy files for good, with any operands.
+/// Checks programs that format a disk or destroy files permanently, with any operands.
 pub(super) fn formats(name: &str, args: &[Word], _: &Places) -> Option<String> {
     (!has(args, &TELLS)).then(|| format!("{name} destroys files or disks for good"))
 }
 
-/// Programs for disks of which only some words destroy.
+/// Checks disk programs of which only some words are destructive.
 pub(super) fn formats_by_word(name: &str, args: &[Word], _: &Places) -> Option<String> {
     let begins = |beginnings: &[&str]| {
         let texts = || args.iter().filter_map(known);
@@ -51,7 +51,7 @@ pub(super) fn formats_by_word(name: &str, args: &[Word], _: &Places) -> Option<S
     destroys.then(|| format!("it would destroy {}", Place::Disk.name()))
 }
 
-/// Programs that write the file or device that they are given.
+/// Checks programs that write the given file or device.
 pub(super) fn overwrites(name: &str, args: &[Word], _: &Places) -> Option<String> {
     let disk = match name {
         // Its operands are also removed.

@@ -1,4 +1,4 @@
-//! Text that a line downloads and runs.
+//! Detects text that a line downloads and runs.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashSet;
@@ -14,7 +14,7 @@ const FETCHERS: [&str; 16] = [
     "nc", "ncat", "netcat", "ftp", "lftp",
 ];
 
-/// Programs that run a file that they are given, or that they find in the folder.
+/// Programs that run a given file, or one that they find in the folder.
 const RUNNERS: [&str; 24] = [
     "sh",
     "bash",
@@ -42,36 +42,36 @@ const RUNNERS: [&str; 24] = [
     "ninja",
 ];
 
-/// Those of them that run a file of the folder without being given one.
+/// Runners that run a file of the folder without naming it.
 const BUILDERS: [&str; 3] = ["make", "gmake", "ninja"];
 
-/// Programs that write what they read to a file of another name.
+/// Programs that write their input to a file of another name.
 const COPIERS: [&str; 8] = ["cp", "mv", "ln", "install", "tee", "sponge", "base64", "openssl"];
 
-/// Programs that unpack a file in its place.
+/// Programs that unpack a file in place.
 const DECOMPRESSORS: [&str; 7] = ["gunzip", "gzip", "unxz", "xz", "bunzip2", "bzip2", "unzstd"];
 
 /// Programs that unpack archives.
 const UNPACKERS: [&str; 11] =
     ["tar", "gtar", "bsdtar", "unzip", "7z", "7za", "7zz", "unrar", "unar", "cpio", "ar"];
 
-/// Words of a command that may name a script.
+/// Maximum words of a command that are searched for a script.
 const SCRIPT_WORDS: usize = 8;
 
-/// Words of a clone that are searched for its address.
+/// Maximum words of a clone command that are searched for its address.
 const MAX_CLONE_WORDS: usize = 64;
 
-/// What a line downloads.
+/// Downloads of a line.
 #[derive(Default)]
 pub(super) struct Downloads {
     fetches: bool,
-    /// Files that it may write what it downloads to.
+    /// Files to which the line may write downloaded text.
     files: HashSet<String>,
     /// Whether it unpacks an archive, which may be the downloaded one.
     unpacks: bool,
     /// Folders that it clones a repository into.
     clones: HashSet<String>,
-    /// Whether it goes into one of those.
+    /// Whether it changes into one of those folders.
     enters_clone: bool,
     /// Whether an interpreter runs its standard input.
     reads_program: bool,
@@ -92,7 +92,7 @@ impl Downloads {
         found
     }
 
-    /// Adds what a part fetches. Later readings of the same words would add the same again.
+    /// Adds the downloads of a part. Later readings of the same words would add the same again.
     fn add_fetched(&mut self, segment: &Segment) {
         let readings =
             || segment.readings.iter().filter_map(|reading| Some((program(reading)?, reading)));
@@ -111,7 +111,7 @@ impl Downloads {
         self.clones.extend(cloned.filter_map(|(name, reading)| clone_folder(name, reading.args())));
     }
 
-    /// Adds what a part makes of it.
+    /// Adds the files that a part creates from downloads.
     fn add_made(&mut self, segment: &Segment) {
         if let Kind::Redirection { writes: true, target } = &segment.kind {
             self.files.extend(known(target).map(plain));
@@ -140,12 +140,12 @@ impl Downloads {
         self.enters_clone |= entered.iter().filter_map(known).any(|path| self.is_in_clone(path));
     }
 
-    /// Why a part always asks.
+    /// Returns why a part always asks.
     pub(super) fn reason(&self, segment: &Segment) -> Option<String> {
         let is_computed = |block: &AllowBlocker| {
             matches!(block, AllowBlocker::UnknownInput(_) | AllowBlocker::ComputedName(_))
         };
-        // A call in code of another language is no program.
+        // A call in code of another language is not a program.
         let is_code =
             |reading: &Interpretation| program(reading).is_some_and(inline_code::is_interpreter);
         let is_unknown = |reading: &Interpretation| matches!(reading.program(), Word::Unknown(_));
@@ -156,7 +156,7 @@ impl Downloads {
         runs.then(|| "it runs what the line downloads".to_owned())
     }
 
-    /// Why a file that is given to a program as its input always asks.
+    /// Returns why a file that a program reads as its input always asks.
     pub(super) fn input_reason(&self, file: &Word) -> Option<String> {
         let is_file = known(file).is_some_and(|path| self.is_file(path));
         (self.reads_program && is_file).then(|| "it runs what the line downloads".to_owned())
@@ -185,10 +185,10 @@ impl Downloads {
         }
     }
 
-    /// Whether a program, as it is called, is one of the downloaded files.
+    /// Returns whether the path of a program is one of the downloaded files.
     fn is_downloaded_program(&self, path: &str) -> bool {
         if !path.contains('/') {
-            // It may be in a folder of programs by now.
+            // The file may have been moved to a folder of programs.
             return self
                 .files
                 .iter()
@@ -198,7 +198,7 @@ impl Downloads {
         self.is_file(path) || is_unpacked || self.is_cloned(path)
     }
 
-    /// Whether a runner gets a script that an archive or a repository may have brought.
+    /// Returns whether a runner gets a script that may come from an archive or a repository.
     fn runs_unpacked(&self, name: &str, args: &[Word]) -> bool {
         let unpacks = self.fetches && self.unpacks;
         if BUILDERS.contains(&name) {
@@ -215,7 +215,7 @@ impl Downloads {
         self.files.contains(&plain(path)) || self.files.contains(file)
     }
 
-    /// Whether a path leads into a cloned folder, perhaps after `cd`.
+    /// Returns whether a path may be in a cloned folder, possibly after `cd`.
     fn is_cloned(&self, path: &str) -> bool {
         (self.enters_clone && !path.starts_with('/')) || self.is_in_clone(path)
     }
@@ -230,12 +230,12 @@ impl Downloads {
     }
 }
 
-/// The folder into which a repository of another machine is cloned.
+/// Returns the folder into which a repository of another machine is cloned.
 fn clone_folder(name: &str, args: &[Word]) -> Option<String> {
     let clones = |word: &Word| known(word) == Some("clone");
     let after = args.get(..args.len().min(SCRIPT_WORDS))?.iter().position(clones)?;
     let words = args.get(after..)?.iter().take(MAX_CLONE_WORDS).filter_map(known).skip(1);
-    // The operands of options are no addresses.
+    // The operands of options are not addresses.
     let is_address = |text: &&str| {
         text.contains("://")
             || (text.contains(':') && text.contains('@'))
@@ -267,7 +267,7 @@ fn unpacks(name: &str, args: &[Word]) -> bool {
     }
 }
 
-/// Whether a mode lets files be executed: `+x`, `755`.
+/// Returns whether a mode makes files executable: `+x`, `755`.
 fn makes_executable(args: &[Word]) -> bool {
     let executes = |mode: &str| {
         let is_number = !mode.is_empty() && mode.bytes().all(|b| b.is_ascii_digit());
@@ -276,7 +276,7 @@ fn makes_executable(args: &[Word]) -> bool {
     operands(args).next().and_then(known).is_none_or(executes)
 }
 
-/// `deno run https://…`
+/// Returns whether a program runs an address: `deno run https://…`.
 fn runs_address(name: &str, args: &[Word]) -> bool {
     let is_address = |text: &str| text.starts_with("https://") || text.starts_with("http://");
     name == "deno"
@@ -284,7 +284,7 @@ fn runs_address(name: &str, args: &[Word]) -> bool {
         && args.iter().take(SCRIPT_WORDS).filter_map(known).any(is_address)
 }
 
-/// Names of files that an argument of a fetcher may mean.
+/// Returns the file names that an argument of a fetcher may denote.
 fn file_names(argument: &str) -> Vec<String> {
     let value = argument.split_once('=').map_or(argument, |(_, value)| value);
     if let Some((_, path)) = value.split_once("://") {

@@ -1,11 +1,13 @@
-//! Folders that a command changes to before it, or the command that it runs, reads relative paths.
+//! Folders that a command changes to before it, or the command that it runs, resolves relative
+//! paths.
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_shell_parser::{Interpretation, Word};
 
 use super::words::{known, program};
 
-/// Words of a command that are searched for options. A line may have such a program at every word.
+/// Maximum words of a command that are searched for options. A line may have such a program at
+/// every word.
 const MAX_OPTION_WORDS: usize = 64;
 
 /// Programs with an option that changes the folder: the letter, and the long option.
@@ -24,7 +26,7 @@ const BY_OPTION: [(&str, char, &str); 12] = [
     ("nsenter", '\0', "wd"),
 ];
 
-/// The folders, as written; `~` where a program goes to the home folder by itself.
+/// Returns the folders as written; `~` if a program changes to the home folder by default.
 pub(super) fn folders(reading: &Interpretation) -> Vec<Word> {
     let args = reading.args().get(..reading.args().len().min(MAX_OPTION_WORDS));
     let args = args.unwrap_or(reading.args());
@@ -49,7 +51,7 @@ fn home() -> Word {
     Word::Known("~".to_owned())
 }
 
-/// The values of an option: `-C DIR`, `-CDIR`, `--chdir DIR`, `--chdir=DIR`, `--ch=DIR`.
+/// Returns the values of an option: `-C DIR`, `-CDIR`, `--chdir DIR`, `--chdir=DIR`, `--ch=DIR`.
 pub(super) fn values(args: &[Word], letter: char, long: &str) -> Vec<Word> {
     let value = |(at, word): (usize, &Word)| {
         let (text, is_known) = match word {

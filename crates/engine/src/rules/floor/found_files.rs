@@ -6,7 +6,7 @@ use toolcrib_shell_parser::{CommandLine, Interpretation, Word};
 use super::targets::{Place, Places, is_wild};
 use super::words::{MAX_WORDS, has, has_option, known, program};
 
-/// Tests of `find` that narrow what it deletes.
+/// Tests of `find` that narrow the deleted files.
 const FILTERS: [&str; 22] = [
     "-name",
     "-iname",
@@ -32,11 +32,11 @@ const FILTERS: [&str; 22] = [
     "-samefile",
 ];
 
-/// Programs with which `find -exec`, `fd -x` and `xargs` destroy.
+/// Programs with which `find -exec`, `fd -x` and `xargs` delete files.
 const REMOVERS: [&str; 9] =
     ["rm", "unlink", "shred", "rmdir", "srm", "truncate", "trash", "trash-put", "rmtrash"];
 
-/// `find` that deletes what it finds.
+/// Checks whether `find` deletes its results.
 pub(super) fn found(name: &str, args: &[Word], places: &Places) -> Option<String> {
     let removes = |text: &str| {
         text == "-delete" || REMOVERS.contains(&text.rsplit('/').next().unwrap_or(text))
@@ -45,7 +45,7 @@ pub(super) fn found(name: &str, args: &[Word], places: &Places) -> Option<String
     place.flatten().map(Place::loss)
 }
 
-/// The first search of a line that lists a place that matters as a whole.
+/// Returns the critical place that the first such search of a line lists as a whole.
 pub(super) fn listed_in(line: &CommandLine, places: &Places) -> Option<Place> {
     let mut words_left = MAX_WORDS;
     let readings = line.segments.iter().flat_map(|segment| &segment.readings);
@@ -62,7 +62,7 @@ pub(super) fn listed_in(line: &CommandLine, places: &Places) -> Option<Place> {
     None
 }
 
-/// Whether `xargs` gives the files of the line to a program that deletes them.
+/// Returns whether `xargs` passes the files of the line to a program that deletes them.
 pub(super) fn deletes_listed(reading: &Interpretation) -> bool {
     program(reading).is_some_and(|name| REMOVERS.contains(&name))
         && reading.unwrapped.iter().any(|name| name == "xargs" || name == "parallel")
@@ -72,13 +72,13 @@ pub(super) fn is_search(name: &str) -> bool {
     matches!(name, "find" | "gfind" | "bfs" | "fd" | "fdfind")
 }
 
-/// The place that a search lists as a whole.
+/// Returns the place that a search lists as a whole.
 fn listed(name: &str, args: &[Word], places: &Places) -> Option<Place> {
     if matches!(name, "fd" | "fdfind") {
         return listed_by_fd(args, places);
     }
     let begins_test = |text: &str| text.starts_with(['-', '(', '!']);
-    // Each alternative has to be narrow.
+    // Each alternative must narrow the result.
     let is_or = |word: &Word| matches!(known(word), Some("-o" | "-or" | ","));
     let narrows = args.split(is_or).all(narrows);
     let mut roots = args.iter().take_while(|word| !known(word).is_some_and(begins_test)).peekable();
@@ -89,7 +89,7 @@ fn listed(name: &str, args: &[Word], places: &Places) -> Option<Place> {
     lost.find(|place| !narrows || place.is_beyond_workspace())
 }
 
-/// `fd [PATTERN [FOLDER...]] -x COMMAND`
+/// Returns the place that `fd [PATTERN [FOLDER...]] -x COMMAND` lists as a whole.
 fn listed_by_fd(args: &[Word], places: &Places) -> Option<Place> {
     let is_exec = |word: &Word| {
         known(word).is_some_and(|text| {
@@ -110,7 +110,7 @@ fn listed_by_fd(args: &[Word], places: &Places) -> Option<Place> {
     roots.filter_map(|root| places.of(root)).find(|place| !narrows || place.is_beyond_workspace())
 }
 
-/// Whether tests of `find` leave only some files.
+/// Returns whether tests of `find` leave only some files.
 fn narrows(tests: &[Word]) -> bool {
     let mut is_negated = false;
     for (at, word) in tests.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! Programs in the arguments of an interpreter: those that name a place that matters together with
-//! a call that deletes or writes, and those that run what they download.
+//! Programs in the arguments of an interpreter: those that name a critical place together with a
+//! call that deletes or writes, and those that run downloaded text.
 //!
-//! The code is not parsed: its identifiers and literals are looked at. A path that the code puts
-//! together, reads from a file or hides behind an escape is not seen.
+//! The code is not parsed; the check searches its identifiers and literals. It does not detect a
+//! path that the code builds, reads from a file or hides with an escape.
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_shell_parser::Word;
@@ -39,7 +39,7 @@ const INTERPRETERS: [&str; 26] = [
     "powershell",
 ];
 
-/// Functions that delete, move away or empty files, of the languages of these.
+/// Functions that delete, move or empty files in the languages of these interpreters.
 const DELETERS: [&str; 32] = [
     "rmtree",
     "remove",
@@ -75,7 +75,7 @@ const DELETERS: [&str; 32] = [
     "Remove",
 ];
 
-/// Functions on texts, whose literals are no paths.
+/// Text functions, whose literals are not paths.
 const TEXT_FUNCTIONS: [&str; 26] = [
     "split",
     "rsplit",
@@ -105,7 +105,7 @@ const TEXT_FUNCTIONS: [&str; 26] = [
     "implode",
 ];
 
-/// Signs that only some of the files are deleted.
+/// Text that indicates that only some of the files are deleted.
 const FILTERS: [&str; 15] = [
     "endswith",
     "endsWith",
@@ -124,15 +124,15 @@ const FILTERS: [&str; 15] = [
     "getsize",
 ];
 
-/// How code asks for the home folder, and for the folder in which it runs.
+/// Expressions for the home folder and for the working directory.
 const HOMES: [&str; 5] = ["homedir(", "Path.home(", "Dir.home", "HOME", "USERPROFILE"];
 const FOLDERS: [&str; 4] = ["getcwd(", "cwd(", "Dir.pwd", "PWD"];
 
-/// Characters of a literal that is looked at: more than a path that matters has, and a bound for
-/// the cost of code with many quotes.
+/// Maximum characters of a checked literal: more than any critical path has, and a bound for the
+/// cost of code with many quotes.
 const MAX_LITERAL: usize = 256;
 
-/// Functions that fetch a text, and those that run one.
+/// Functions that fetch text, and functions that run it.
 const FETCHES: [&str; 22] = [
     "urlopen",
     "urlretrieve",
@@ -171,13 +171,13 @@ const EVALUATES: [&str; 11] = [
     "import_module",
 ];
 
-/// Whether a program is looked at.
+/// Returns whether a program is a checked interpreter.
 pub(super) fn is_interpreter(name: &str) -> bool {
     let bare = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
     INTERPRETERS.contains(&bare)
 }
 
-/// Why an interpreter with these arguments always asks.
+/// Returns why an interpreter with these arguments always asks.
 pub(super) fn reason(_: &str, args: &[Word], places: &Places) -> Option<String> {
     args.iter().filter_map(code).find_map(|code| {
         destroyed(&code, places)
@@ -190,14 +190,14 @@ pub(super) fn reason(_: &str, args: &[Word], places: &Places) -> Option<String> 
     })
 }
 
-/// The literals of code that downloads something.
+/// Returns the literals of code that downloads something.
 pub(super) fn download_names(args: &[Word]) -> Option<Vec<String>> {
     let fetching: Vec<String> = args.iter().filter_map(code).filter(|code| fetches(code)).collect();
     let names = fetching.iter().flat_map(|code| literals(code));
     (!fetching.is_empty()).then(|| names.map(|literal| literal.text.to_owned()).collect())
 }
 
-/// A word that may be code, without the quotes of the shell.
+/// Returns a word that may be code, without the quotes of the shell.
 fn code(word: &Word) -> Option<String> {
     let text = match word {
         Word::Known(text) => text.clone(),
@@ -213,7 +213,7 @@ fn fetches(code: &str) -> bool {
     code.contains("://") && has(code, &FETCHES)
 }
 
-/// The place that matters and is named beside a call that deletes.
+/// Returns the critical place that the code names together with a deleting call.
 fn destroyed(code: &str, places: &Places) -> Option<Place> {
     if !has(code, &DELETERS) {
         return None;
@@ -232,7 +232,7 @@ fn destroyed(code: &str, places: &Places) -> Option<Place> {
     found.find(|place| *place != Place::Unknown && (!narrows || place.is_beyond_workspace()))
 }
 
-/// The disk that code opens for writing.
+/// Returns the disk that code opens for writing.
 fn written_disk(code: &str) -> Option<String> {
     let literals = literals(code);
     let is_mode = |text: &str| {
@@ -248,7 +248,7 @@ fn written_disk(code: &str) -> Option<String> {
     literals.iter().map(path).find(|path| is_disk(path))
 }
 
-/// Whether one of these stands in code as an identifier.
+/// Returns whether one of these names occurs in code as an identifier.
 fn has(code: &str, names: &[&str]) -> bool {
     code.split(is_no_identifier).any(|name| names.contains(&name))
 }
@@ -257,7 +257,8 @@ fn is_no_identifier(c: char) -> bool {
     !(c.is_alphanumeric() || c == '_')
 }
 
-/// A place that code asks for in one of these ways, unless it puts it together with a path below.
+/// Returns the place if code uses one of these expressions for it, unless the code joins it with a
+/// path below.
 fn called(code: &str, ways: &[&str], place: Place) -> Option<Place> {
     let stands_alone = |way: &str, at: usize| {
         let before = code.get(..at).unwrap_or_default();
@@ -275,21 +276,21 @@ fn called(code: &str, ways: &[&str], place: Place) -> Option<Place> {
     is_asked.then_some(place)
 }
 
-/// Whether text ends where a function on texts takes its argument: `puts Dir.pwd`.
+/// Returns whether the text ends at the argument of a text function: `puts Dir.pwd`.
 fn is_shown(before: &str) -> bool {
     let call = function_before(before);
     TEXT_FUNCTIONS.contains(&call.rsplit(is_no_identifier).next().unwrap_or_default())
 }
 
-/// Whether text ends at the first argument of a function that joins paths.
+/// Returns whether the text ends at the first argument of a function that joins paths.
 fn joins(before: &str) -> bool {
     let call = function_before(before);
     ["join", "resolve", "joinpath", "catfile", "catdir"].iter().any(|name| call.ends_with(name))
 }
 
-/// Text up to the function whose argument begins at its end.
+/// Returns the text up to the function whose argument begins at its end.
 fn function_before(before: &str) -> &str {
-    // The name of a function and what it is called on are short.
+    // The name of a function and its receiver are short.
     let from = before.char_indices().rev().nth(63).map_or(0, |(at, _)| at);
     let receiver = |c: char| !is_no_identifier(c) || ".:$\"'[{".contains(c);
     let call = before.get(from..).unwrap_or_default().trim_end_matches(receiver);
@@ -303,7 +304,7 @@ struct Literal<'t> {
 }
 
 impl Literal<'_> {
-    /// Whether a function on texts takes it.
+    /// Returns whether the literal is the argument of a text function.
     fn is_plain_text(&self) -> bool {
         let call = self.before.trim_end().strip_suffix('(').unwrap_or_default();
         let name = call.rsplit(is_no_identifier).next().unwrap_or_default();
@@ -311,7 +312,7 @@ impl Literal<'_> {
     }
 }
 
-/// The literals of one line each, which are not empty; `<…>` is one of Perl.
+/// Returns the non-empty single-line literals; `<…>` is a literal of Perl.
 fn literals(code: &str) -> Vec<Literal<'_>> {
     let mut found = Vec::new();
     let mut rest = code;
@@ -337,7 +338,7 @@ fn literals(code: &str) -> Vec<Literal<'_>> {
     found
 }
 
-/// Where a literal ends; `None` if it does not on its line, or is no path for its length.
+/// Returns the end of a literal; `None` if it does not end on its line or is too long for a path.
 fn closing(text: &str, end: char) -> Option<usize> {
     let mut escaped = false;
     for (at, c) in text.char_indices().take(MAX_LITERAL) {

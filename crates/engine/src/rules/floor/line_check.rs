@@ -1,4 +1,4 @@
-//! Whether a part of a line is on the floor.
+//! Checks whether a part of a line is on the floor.
 
 use toolcrib_shell_parser::{CommandLine, Interpretation, Kind, Segment, Word};
 
@@ -8,14 +8,14 @@ use super::targets::{self, Place, Places};
 use super::words::{MAX_WORDS, known, program};
 use super::{destroyers, found_files, inline_code};
 
-/// Bytes of an interpreter's argument that cost as much as a word.
+/// Bytes of an interpreter's argument that count as one word.
 const BYTES_PER_WORD: usize = 32;
 
 /// The floor for one line.
 pub(in crate::rules) struct Floor {
     places: Places,
     downloads: Downloads,
-    /// A place that matters of which a search lists all files.
+    /// A critical place of which a search lists all files.
     listed: Option<Place>,
     words_left: usize,
 }
@@ -27,7 +27,7 @@ impl Floor {
         Self { places, downloads: Downloads::in_line(line), listed, words_left: MAX_WORDS }
     }
 
-    /// Why a part always asks; `None` if it does not.
+    /// Returns why a part always asks; `None` if it does not.
     pub(in crate::rules) fn reason(&mut self, segment: &Segment) -> Option<String> {
         match &segment.kind {
             Kind::Assignment => None,
@@ -57,7 +57,7 @@ impl Floor {
     }
 }
 
-/// The words of a command, and of an interpreter's also the bytes of its code.
+/// Returns the number of words of a command, plus the code bytes of an interpreter.
 fn cost(name: &str, reading: &Interpretation) -> usize {
     let words = reading.args().len();
     if !inline_code::is_interpreter(name) {

@@ -1,8 +1,9 @@
 //! The floor: commands that always ask, regardless of presets, rules and grants.
 //!
-//! They destroy the workspace, the home folder or a disk, or run a text that was just downloaded
-//! (`downloads`). `targets` has the places, `destroyers` the programs, `found_files`,
-//! `disk_writers`, `containers` and `inline_code` those that need more than their options.
+//! They destroy the workspace, the home folder or a disk, or run text that was just downloaded
+//! (`downloads`). `targets` defines the critical places, `destroyers` the programs, and
+//! `found_files`, `disk_writers`, `containers` and `inline_code` those whose check needs more than
+//! their options.
 #![deny(clippy::indexing_slicing)]
 
 mod containers;

@@ -1,4 +1,4 @@
-//! Paths whose loss is the loss of the workspace, the home folder or a disk.
+//! Critical places: paths whose loss is the loss of the workspace, the home folder or a disk.
 #![deny(clippy::indexing_slicing)]
 
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use toolcrib_shell_parser::{CommandLine, Word};
 use super::super::path_pattern::{Workspace, home, normalise};
 use super::folder_changes;
 
-/// Folders of the root that hold the system or the files of people.
+/// Folders of the root with the system or the files of people.
 const SYSTEM: [&str; 28] = [
     "bin",
     "boot",
@@ -41,11 +41,11 @@ const SYSTEM: [&str; 28] = [
     "snap",
 ];
 
-/// Devices that a program can write without harm.
+/// Devices that a program can write to without harm.
 const HARMLESS_DEVICES: [&str; 10] =
     ["null", "zero", "full", "random", "urandom", "stdin", "stdout", "stderr", "tty", "ptmx"];
 
-/// A place whose loss matters.
+/// A critical place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// The root of the disk, or a folder of the system.
@@ -53,7 +53,7 @@ pub(super) enum Place {
     Home,
     /// The workspace, or a folder above it.
     Workspace,
-    /// The folder in which the command runs, or one above it.
+    /// The working directory of the command, or a folder above it.
     Here,
     /// The history of the workspace.
     History,
@@ -73,28 +73,29 @@ impl Place {
         }
     }
 
-    /// What a command says that would destroy it.
+    /// Describes the loss, for the reason of a command that would destroy the place.
     pub(super) fn loss(self) -> String {
         format!("it would destroy {}", self.name())
     }
 
-    /// Whether it is one that no filter makes harmless.
+    /// Returns whether no filter makes the loss harmless.
     pub(super) fn is_beyond_workspace(self) -> bool {
         matches!(self, Self::Disk | Self::Home)
     }
 }
 
-/// Folders that relative paths of a line are compared from; with more, any may be lost.
+/// Maximum folders against which relative paths of a line are resolved; with more, any folder
+/// counts as possibly lost.
 const MAX_BASES: usize = 16;
 
-/// The places of this call.
+/// The critical places of a call.
 pub(super) struct Places {
     workspace: Vec<PathBuf>,
     home: Option<PathBuf>,
-    /// Folders in which the line may be: the workspace, and where `cd` leads from there. Without a
-    /// workspace they begin with an empty path.
+    /// Possible working directories of the line: the workspace, and the folders that `cd` changes
+    /// to. Without a workspace they begin with an empty path.
     bases: Vec<PathBuf>,
-    /// Whether it may be in others, too.
+    /// Whether other working directories are possible too.
     is_lost: bool,
 }
 
@@ -119,7 +120,7 @@ impl Places {
         Self { workspace, home, bases, is_lost: false }
     }
 
-    /// The line goes to another folder, from any in which it may be.
+    /// Changes to another folder, from each possible working directory.
     fn enter(&mut self, target: &Word) {
         let target = match target {
             Word::Known(text) => Cow::from(text.as_str()),
@@ -144,7 +145,7 @@ impl Places {
         }
     }
 
-    /// The place that is lost with everything that a word stands for.
+    /// Returns the critical place that is lost if all paths that a word can denote are lost.
     pub(super) fn of(&self, word: &Word) -> Option<Place> {
         match word {
             Word::Known(text) => self.of_path(text),
@@ -165,7 +166,7 @@ impl Places {
         is_all.then_some(Place::Unknown)
     }
 
-    /// A path that begins with a variable or command whose value is known.
+    /// Resolves a path that begins with a variable or command whose value is known.
     fn of_known_variable(&self, text: &str) -> Option<String> {
         for pwd in ["$(pwd)", "`pwd`"] {
             if let Some(rest) = text.strip_prefix(pwd) {
@@ -183,7 +184,7 @@ impl Places {
             .or_else(|| after(&["PWD", "OLDPWD"]).and_then(|rest| joined(".", rest)))
     }
 
-    /// A path with the home folder in place of `~`.
+    /// Replaces `~` in a path by the home folder.
     fn expand_home<'p>(&self, path: &'p str) -> Cow<'p, Path> {
         let Some(rest) = path.strip_prefix('~') else { return Path::new(path).into() };
         let (name, below) = rest.split_once('/').unwrap_or((rest, ""));
@@ -261,12 +262,12 @@ pub(super) fn unquoted(text: &str) -> String {
     text.chars().filter(|c| !"\"'\\".contains(*c)).collect()
 }
 
-/// Whether a normalised relative path is the folder that it begins at, or one above.
+/// Returns whether a normalised relative path is its base folder, or one above it.
 fn leads_up(path: &Path) -> bool {
     path.components().all(|part| part == Component::ParentDir)
 }
 
-/// Whether a path, which may be a pattern, is a folder or one above it.
+/// Returns whether a path, which may be a pattern, is the folder or one above it.
 fn covers(path: &Path, folder: &Path) -> bool {
     let mut parts = folder.components();
     path.components().all(|pattern| {
@@ -275,8 +276,8 @@ fn covers(path: &Path, folder: &Path) -> bool {
     })
 }
 
-/// Whether a name fits a pattern. A list of characters stands for any character, which errs on the
-/// strict side.
+/// Returns whether a name matches a pattern. A character list matches any character, which errs on
+/// the strict side.
 fn fits(pattern: &str, name: &str) -> bool {
     if !pattern.contains(['*', '?', '[']) {
         return pattern == name;
@@ -310,7 +311,7 @@ fn fits(pattern: &str, name: &str) -> bool {
     ends.last().copied().unwrap_or(false)
 }
 
-/// A pattern with `?` in place of lists of characters.
+/// Returns the pattern with `?` in place of character lists.
 fn simple(pattern: &str) -> Vec<char> {
     let mut signs = Vec::new();
     let mut rest = pattern.chars();
@@ -333,7 +334,7 @@ fn simple(pattern: &str) -> Vec<char> {
     signs
 }
 
-/// A text without its variables and commands.
+/// Returns the text without its variables and commands.
 fn without_expansions(text: &str) -> String {
     let mut kept = String::new();
     let mut rest = text;
@@ -354,7 +355,7 @@ fn without_expansions(text: &str) -> String {
     kept
 }
 
-/// The text after the bracket that closes the first one.
+/// Returns the text after the bracket that closes the first one.
 fn after_bracket(text: &str, opens: char, closes: char) -> &str {
     let mut depth = 0_usize;
     for (at, c) in text.char_indices() {
@@ -370,7 +371,7 @@ fn after_bracket(text: &str, opens: char, closes: char) -> &str {
     ""
 }
 
-/// The text after `NAME`, `{NAME}` or `{NAME:…}`.
+/// Returns the text after `NAME`, `{NAME}` or `{NAME:…}`.
 fn after_variable<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
     names.iter().find_map(|name| match text.strip_prefix('{') {
         Some(braced) => {
@@ -386,7 +387,7 @@ fn after_variable<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
     })
 }
 
-/// A path without what stands for everything in it: `/`, `/*`, `/.*`, `/**`.
+/// Returns the path without a suffix that matches everything in it: `/`, `/*`, `/.*`, `/**`.
 fn trimmed(path: &str) -> &str {
     let mut path = path;
     loop {
@@ -402,7 +403,7 @@ fn trimmed(path: &str) -> &str {
     }
 }
 
-/// A pattern that fits every name, or every hidden one, or nearly so.
+/// Returns whether a pattern matches every name, or every hidden one, or nearly all.
 pub(super) fn is_wild(part: &str) -> bool {
     if part.is_empty() {
         return true;
@@ -416,7 +417,7 @@ pub(super) fn is_wild(part: &str) -> bool {
     part.contains('*') && lists_are_wide && simple(part).iter().all(|c| "*?.]".contains(*c))
 }
 
-/// A device whose content is lost when it is written.
+/// Returns whether the path is a device whose content is lost when it is written.
 pub(super) fn is_disk(path: &str) -> bool {
     let path = normalise(Path::new(path));
     let Ok(device) = path.strip_prefix("/dev") else { return false };

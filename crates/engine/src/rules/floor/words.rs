@@ -3,12 +3,12 @@
 
 use toolcrib_shell_parser::{Interpretation, Word};
 
-/// Whether one of the words is one of these.
+/// Returns whether one of the arguments is one of these words.
 pub(super) fn has(args: &[Word], words: &[&str]) -> bool {
     args.iter().filter_map(known).any(|text| words.contains(&text))
 }
 
-/// Whether a short or long option is among the words.
+/// Returns whether a short or long option is among the words.
 pub(super) fn has_option(args: &[Word], letters: &[char], long: &str) -> bool {
     args.iter().filter_map(known).any(|text| match text.strip_prefix("--") {
         Some(name) => name.len() > 1 && long.starts_with(name),
@@ -16,18 +16,18 @@ pub(super) fn has_option(args: &[Word], letters: &[char], long: &str) -> bool {
     })
 }
 
-/// The words that are no options.
+/// Returns the words that are not options.
 pub(super) fn operands(args: &[Word]) -> impl DoubleEndedIterator<Item = &Word> {
     let is_option =
         |word: &Word| known(word).is_some_and(|text| text.starts_with('-') && text != "-");
     args.iter().filter(move |word| !is_option(word))
 }
 
-/// Words of a line that are compared; a line with more asks. A line of 200 KB has at most half as
-/// many, once for each part.
+/// Maximum words of a line that are compared; a line with more asks. A line of 200 KB has at most
+/// half as many, once for each part.
 pub(super) const MAX_WORDS: usize = 200_000;
 
-/// The program of a command, without its directory.
+/// Returns the program of a command, without its directory.
 pub(super) fn program(reading: &Interpretation) -> Option<&str> {
     known(reading.program()).map(|program| program.rsplit('/').next().unwrap_or(program))
 }

@@ -1,4 +1,4 @@
-//! What lint finds, and what it lets pass.
+//! Rules that lint reports, and rules that it accepts.
 
 use serde_json::json;
 

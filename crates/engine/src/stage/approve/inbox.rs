@@ -1,5 +1,5 @@
-//! Channels in which no person is asked at once: the call waits in the inbox, leaves a question
-//! there, or is denied. None of this waits for a person.
+//! Channels without an immediate question to a person: the call waits in the inbox, leaves a
+//! question there, or is denied. None of these blocks.
 
 use toolcrib_core::{
     ApprovalId, ApprovalReason, ApprovalRequest, CallId, ErrorType, EventKind, effective_channel,
@@ -11,7 +11,7 @@ use crate::call_state::CallState;
 use crate::stage::phase::Plan;
 use crate::stage::step::{StageExit, StageResult, fail};
 
-/// What asking means for a call.
+/// How a question about a call is handled.
 pub(crate) enum ChannelAction {
     /// The approver is asked.
     Ask,
@@ -23,7 +23,8 @@ pub(crate) enum ChannelAction {
     Deny,
 }
 
-/// What asking means in the channel of a call. An unknown channel counts as outside.
+/// Returns how a question is handled in the channel of a call. An unknown channel counts as
+/// external.
 pub(crate) fn channel_action(call: &CallState) -> ChannelAction {
     let settings = &call.policy().settings;
     if settings.ask_everywhere {
@@ -78,15 +79,15 @@ pub(super) async fn leave_question(
     };
     call.emit(EventKind::ApprovalRequired, |event| event.approval = Some(id));
     let text = format!(
-        "The {} action was denied: it needs approval ({}), and no person can be asked in the background. The question is kept in the inbox as {id}; when the user approves it there, it runs as a new call. Do not retry it. Go on without it, and say that it waits.",
+        "The {} action was denied: it needs approval ({}), and no person can be asked in the background. The question is in the inbox as {id}; when the user approves it there, it runs as a new call. Do not retry it. Go on without it, and say that it waits.",
         call.operation(),
         texts(&request.reasons)
     );
     fail(ErrorType::ApprovalDenied, text)
 }
 
-/// An open question about the same call: a task that runs every minute asks once. A store that
-/// cannot be read has none.
+/// Returns an open question about the same call, so that a task that runs every minute asks once;
+/// none if the store cannot be read.
 async fn earlier_question(call: &CallState, request: &ApprovalRequest) -> Option<ApprovalId> {
     let pending = call.engine().approvals.pending().await.ok()?;
     let (mine, now) = (&request.context, request.requested_at);

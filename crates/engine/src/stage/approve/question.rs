@@ -1,4 +1,4 @@
-//! The question about a call, as a person sees it and as the store keeps it.
+//! The question about a call, for display and for the store.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::call_state::CallState;
 use crate::secrets::Secrets;
 use crate::stage::phase::Plan;
 
-/// The question about a call.
+/// Creates the question about a call.
 pub(super) fn question(
     call: &CallState,
     plan: &Plan,
@@ -50,8 +50,8 @@ pub(super) fn question(
     }
 }
 
-/// The summary of a call, with its number where a script makes it: "inside a script, call 7 of at
-/// most 50".
+/// Returns the summary of a call, with its number if a script makes it: "inside a script, call 7 of
+/// at most 50".
 fn with_number(call: &CallState, summary: &str) -> String {
     match &call.scope.parent {
         Some(parent) => {
@@ -62,7 +62,7 @@ fn with_number(call: &CallState, summary: &str) -> String {
     }
 }
 
-/// Reasons to ask as people may see them: with secrets masked, each in one line.
+/// Returns the reasons to ask for people: with secrets masked, one line each.
 pub(crate) fn masked(secrets: &Secrets, asks: &[ApprovalReason]) -> Vec<ApprovalReason> {
     let mask = |ask: &ApprovalReason| ApprovalReason {
         text: escape_to_line(&secrets.mask(ask.text.clone())),
@@ -71,7 +71,7 @@ pub(crate) fn masked(secrets: &Secrets, asks: &[ApprovalReason]) -> Vec<Approval
     asks.iter().map(mask).collect()
 }
 
-/// The call that makes this one, as it can be stored.
+/// Returns the parent in its stored form.
 fn stored_parent(call: &CallState) -> Result<Option<Box<ParentCall>>, StoreError> {
     let Some(parent) = &call.scope.parent else { return Ok(None) };
     let sealed = call.engine().sealing().seal_batch(&parent.within.parent);
@@ -81,8 +81,8 @@ fn stored_parent(call: &CallState) -> Result<Option<Box<ParentCall>>, StoreError
     Ok(Some(Box::new(ParentCall { parent: sealed, ..parent.within.clone() })))
 }
 
-/// Stores a question with the call it is about. `here` = this process waits for the decision;
-/// otherwise the process that handles the decision resumes the call.
+/// Stores a question with its call. If `here`, this process waits for the decision; otherwise the
+/// process that handles the decision resumes the call.
 pub(super) async fn store_question(
     call: &CallState,
     plan: &Plan,

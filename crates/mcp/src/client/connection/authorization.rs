@@ -56,7 +56,7 @@ impl Connection {
         }
         let name = &self.config.name;
         let text = format!(
-            "The MCP server {name} needs authorization: run `toolcrib mcp auth {name}`. Nothing was called, and calling it again does not help. Tell the user, or go on without it."
+            "The MCP server {name} needs authorization: run `toolcrib mcp auth {name}`. Nothing was called, and calling it again does not help. Tell the user, or continue without it."
         );
         ToolError::new(ErrorType::NotConfigured, text)
     }

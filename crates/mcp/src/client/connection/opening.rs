@@ -127,7 +127,7 @@ impl Connection {
     fn was_retired(&self) -> ToolError {
         let name = &self.config.name;
         let text = format!(
-            "The owner has switched the MCP server {name} off, removed or changed it, so nothing was called. If its tools are still listed, call again; otherwise go on without them, or tell the user."
+            "The owner has switched the MCP server {name} off, removed or changed it, so nothing was called. If its tools are still listed, call again; otherwise continue without them, or tell the user."
         );
         ToolError::new(ErrorType::ToolNotAvailable, text)
     }

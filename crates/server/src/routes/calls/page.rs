@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use toolcrib_core::CallId;
+use toolcrib_ops::Resource;
 use toolcrib_ops::calls::{
     self, CallPageRequest, CallerContextRequest, PageResource, PageResourceRequest, PageToolRequest,
 };
@@ -16,7 +17,7 @@ use super::document::{answer_response, document_status_codes, no_answer};
 use super::start::{NewCall, in_context};
 use crate::active_requests::CallsReply;
 use crate::admission::AdmittedCaller;
-use crate::api::{Api, Json, Operation, Path, Query};
+use crate::api::{Api, Json, Operation, Path, Query, parse_id};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
@@ -76,9 +77,10 @@ pub(super) fn routes(api: &mut Api) {
 async fn read_resource(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Path(call): Path<CallId>,
+    Path(call): Path<String>,
     Query(PageResourceQuery { uri }): Query<PageResourceQuery>,
 ) -> Result<Json<PageResource>, Problem> {
+    let call: CallId = parse_id(Resource::Call, &call)?;
     daemon.require_call(&principal, call).await?;
     let request = PageResourceRequest { call, uri };
     Ok(Json(calls::page_resource(&daemon.op_context(&principal, None), request).await?))
@@ -87,8 +89,9 @@ async fn read_resource(
 async fn show_page(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Path(call): Path<CallId>,
+    Path(call): Path<String>,
 ) -> Result<Response, Problem> {
+    let call: CallId = parse_id(Resource::Call, &call)?;
     daemon.require_call(&principal, call).await?;
     let ctx = daemon.op_context(&principal, None);
     let html = calls::page(&ctx, CallPageRequest { call }).await?;
@@ -105,9 +108,10 @@ async fn show_page(
 async fn call_tool(
     State(daemon): State<DaemonState>,
     principal: AdmittedCaller,
-    Path(call): Path<CallId>,
+    Path(call): Path<String>,
     Json(body): Json<PageCall>,
 ) -> Result<Response, Problem> {
+    let call: CallId = parse_id(Resource::Call, &call)?;
     daemon.require_call(&principal, call).await?;
     let request = PageToolRequest { call, tool: body.tool };
     let found = calls::page_tool(&daemon.op_context(&principal, None), request).await?;

@@ -5,8 +5,9 @@ use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::mcp::client::{Remote, ServerConfig};
+use toolcrib_ops::mcp_servers::McpServerDetails;
 
-use super::details::{self, McpServerDetails};
+use super::details;
 use crate::api::{Api, Json, Operation, Path};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
