@@ -170,8 +170,8 @@ pub trait DaemonHost: Send + Sync {
     /// be valid, the file stays unchanged.
     fn set_setting(&self, key: &str, value: Option<&str>) -> Result<(), HostError>;
 
-    /// Takes a backup without keys, and returns its file, which has no name any more. Blocks while the
-    /// disk works.
+    /// Takes a backup without keys, and returns its file, which has no name any more. Blocks while
+    /// the disk works.
     fn backup(&self) -> Result<std::fs::File, HostError> {
         Err(HostError::Failed("this program takes no backups".to_owned()))
     }

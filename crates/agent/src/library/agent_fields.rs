@@ -1,5 +1,5 @@
-//! The file of an agent as keys and values, for forms: parsed leniently, so that a form can show an
-//! invalid value, and checked key by key, so that each problem is shown at its field.
+//! The file of an agent as keys and values, for forms: read loosely, so that a form can show a
+//! value that is wrong, and checked key by key, so that each fault stands at its field.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value};

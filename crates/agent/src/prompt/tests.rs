@@ -4,7 +4,8 @@ use std::path::Path;
 
 use toolcrib_core::{Surroundings, ToolName, defaults};
 
-use crate::library::{Folders, KnownTools, Library, ToolNames};
+use crate::library::{Folders, Instructions, KnownTools, Library, ToolNames};
+use crate::tool_selection::ToolGroup;
 
 use super::*;
 

@@ -7,6 +7,7 @@ use toolcrib_core::{AssistantRowStore, CallStore, RowKind, TaskId};
 
 use super::error::DraftError;
 use super::kind::DraftKind;
+use super::limits::MAX_WAITING;
 use super::model::{Draft, DraftChange, DraftStatus, NewDraft, check};
 use super::rule::SendRule;
 use super::sending::Carrier;
@@ -14,9 +15,6 @@ use crate::SecretCheck;
 use crate::rows::{RowError, Step, Stored, TypedRows, Writer};
 use crate::secret_shapes;
 
-/// Drafts of one owner that wait. None is dropped for another: it may be all that is left of a
-/// text.
-pub const MAX_WAITING: usize = 50;
 /// Drafts that are kept of one owner; the oldest that are over are removed.
 const KEPT: usize = 200;
 

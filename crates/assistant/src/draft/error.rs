@@ -2,8 +2,7 @@
 
 use toolcrib_core::{StoreError, ToolError};
 
-use super::drafts::MAX_WAITING;
-use super::model::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS};
+use super::limits::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS, MAX_WAITING};
 use crate::rows::RowError;
 
 /// Why an operation on drafts failed. The texts are for models and people.

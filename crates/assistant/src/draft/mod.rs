@@ -3,6 +3,7 @@
 //! - `kind`: what a draft is, and what its recipients look like.
 //! - `model`: a draft and its states, pure.
 //! - `drafts`: the drafts of all owners, made and changed.
+//! - `limits`: how long and how many they may be.
 //! - `sending`: handing one to what delivers its kind.
 //! - `history`: earlier versions of a draft, and what differs.
 //! - `webhook`: delivers drafts of the kind webhook.
@@ -19,6 +20,7 @@ mod drafts;
 mod error;
 mod history;
 mod kind;
+mod limits;
 mod model;
 mod rule;
 mod sending;
@@ -26,14 +28,12 @@ mod unusual_letters;
 mod webhook;
 
 pub use announce::announce;
-pub use drafts::{Drafts, MAX_WAITING};
+pub use drafts::Drafts;
 pub use error::DraftError;
 pub use history::{DraftDifference, DraftVersion, differences};
 pub use kind::DraftKind;
-pub use model::{
-    Draft, DraftAttachment, DraftChange, DraftStatus, MAX_BODY_CHARS, MAX_RECIPIENTS,
-    MAX_SUBJECT_CHARS, NewDraft,
-};
+pub use limits::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS, MAX_WAITING};
+pub use model::{Draft, DraftAttachment, DraftChange, DraftStatus, NewDraft};
 pub use rule::{SendRule, SendRuleError};
 pub use sending::{Carrier, Delivery, SendRequest};
 pub use unusual_letters::unusual_letters;

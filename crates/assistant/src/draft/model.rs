@@ -5,13 +5,8 @@ use toolcrib_core::Author;
 
 use super::error::DraftError;
 use super::kind::DraftKind;
+use super::limits::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS};
 
-/// Characters of a text.
-pub const MAX_BODY_CHARS: usize = 100_000;
-/// Characters of a subject: a line of a mail has at most 998 (RFC 5322, 2.1.1).
-pub const MAX_SUBJECT_CHARS: usize = 900;
-/// Recipients of one draft: a person has to be able to read them.
-pub const MAX_RECIPIENTS: usize = 50;
 /// Files of one draft.
 const MAX_ATTACHMENTS: usize = 20;
 

@@ -120,7 +120,8 @@ pub(super) fn set_target(
                 None if changed => "reset to its default",
                 None => "already at its default",
             };
-            // Running processes keep the switches that they read; the daemon reads them again at once.
+            // Running processes keep the switches that they read; the daemon reads them again at
+            // once.
             let since = match (changed, by_daemon) {
                 (true, true) => " in the daemon, and in every process that starts from now on",
                 (true, false) => " in every process that starts from now on",

@@ -113,8 +113,8 @@ impl MailAccounts {
     }
 
     /// Lets the person agree in a browser, tests the account with its servers, then saves it with
-    /// its tokens. `show` is called once, with what the person needs. Nothing is saved if one of the
-    /// servers refuses.
+    /// its tokens. `show` is called once, with what the person needs. Nothing is saved if one of
+    /// the servers refuses.
     ///
     /// # Errors
     /// [`MailError`].

@@ -76,7 +76,8 @@ async fn wait(
             Ok(Answer::Error(error)) if error == "authorization_pending" => {}
             Ok(Answer::Error(error)) if error == "slow_down" => interval += INTERVAL,
             Ok(Answer::Error(error)) => return Err(refused(&server, &error)),
-            // The person may be in the browser still: a lost request is asked again (RFC 8628, 3.5).
+            // The person may be in the browser still: a lost request is asked again (RFC 8628,
+            // 3.5).
             Err(MailError::Unreachable { .. }) => interval = interval.saturating_mul(2).max(1),
             Err(error) => return Err(error),
         }

@@ -43,8 +43,8 @@ fn toml_value(value: &Value) -> Option<toml_edit::Value> {
     })
 }
 
-/// Replaces a key between the two `---` lines with one line, or adds it as the last one; `null` takes
-/// it out. What the key takes up is told by indentation; the caller reads the outcome again.
+/// Replaces a key between the two `---` lines with one line, or adds it as the last one; `null`
+/// takes it out. What the key takes up is told by indentation; the caller reads the outcome again.
 pub(super) fn replace_in_front_matter(text: &str, key: &str, value: &Value) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let end = 1 + lines.iter().skip(1).position(|line| line.trim_end() == "---")?;

@@ -95,8 +95,8 @@ pub async fn history(
     Ok(HistoryReply { calls, undone, more })
 }
 
-/// Removes arguments and every text that may repeat them. The hashes of arguments and result go too:
-/// short ones could be guessed from them.
+/// Removes arguments and every text that may repeat them. The hashes of arguments and result go
+/// too: short ones could be guessed from them.
 pub(super) fn hide_payloads(row: &mut CallRow) {
     let facts = &mut row.facts;
     facts.args = None;

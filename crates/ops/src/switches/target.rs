@@ -47,8 +47,8 @@ pub fn canonical_target(
     }
 }
 
-/// Refuses a skill that the library does not have. Without a library, as in a command, the caller has
-/// looked it up.
+/// Refuses a skill that the library does not have. Without a library, as in a command, the caller
+/// has looked it up.
 fn check_skill(ctx: &OpContext<'_>, name: &str) -> Result<(), OpError> {
     let Some(library) = ctx.library else { return Ok(()) };
     if library.skills_off.iter().any(|skill| skill.name == name) {

@@ -1,3 +1,5 @@
+//! HTML cards: what is left of hostile and of ordinary fragments.
+
 use proptest::prelude::*;
 
 use super::*;

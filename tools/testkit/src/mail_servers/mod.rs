@@ -2,21 +2,10 @@
 
 mod certificate;
 mod dovecot;
+mod free_port;
 mod mail_sink;
 
 pub use certificate::certificate;
 pub use dovecot::{Dovecot, PASSWORD};
+pub use free_port::free_port;
 pub use mail_sink::MailSink;
-
-/// A free port of loopback.
-///
-/// # Panics
-/// If none is free.
-#[must_use]
-pub fn free_port() -> u16 {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0");
-    listener.and_then(|listener| listener.local_addr()).map_or_else(
-        |error| panic!("no port of loopback is free: {error}"),
-        |address| address.port(),
-    )
-}
