@@ -243,7 +243,8 @@ impl Toolcrib {
     #[must_use]
     pub fn is_unisolated(&self, tool: &str) -> bool {
         let infos = self.infos();
-        let source = infos.iter().find(|info| info.id.as_str() == tool).map(|info| info.source.as_str());
+        let source =
+            infos.iter().find(|info| info.id.as_str() == tool).map(|info| info.source.as_str());
         self.settings().tool_folders.iter().any(|folder| source == Some(folder.id.as_str()))
     }
 

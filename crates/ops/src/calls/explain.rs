@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use toolcrib_core::store::PendingApproval as WaitingCall;
 use toolcrib_core::{
-    AuditRow, CallFilter, CallId, CallRow, DecisionRecord, Grant, InterruptedAttempt, Labels, Outcome, Ruling,
-    StageRecord, WorkerState,
+    AuditRow, CallFilter, CallId, CallRow, DecisionRecord, Grant, InterruptedAttempt, Labels,
+    Outcome, Ruling, StageRecord, WorkerState,
 };
 
 use super::document::CallDocument;

@@ -20,7 +20,9 @@ pub use again::{CallToRepeat, RepeatCallRequest, call_to_repeat};
 pub use caller_context::{CallerContextRequest, MAX_TOPIC_CHARS, with_caller_context};
 pub use document::{CallDocument, CallRefusal, PendingApproval};
 pub use exec_document::{ExecDocument, ExecutedCall, HostedDocument};
-pub use explain::{AskedQuestion, CHILDREN_LIMIT, CallWorker, ExplainCallReply, ExplainCallRequest, explain};
+pub use explain::{
+    AskedQuestion, CHILDREN_LIMIT, CallWorker, ExplainCallReply, ExplainCallRequest, explain,
+};
 pub use history::{HistoryReply, HistoryRequest, history};
 pub use lookup::CallLookup;
 pub use page::{CallPageRequest, PageTool, PageToolRequest, page, page_tool};

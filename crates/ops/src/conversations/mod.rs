@@ -13,7 +13,5 @@ pub use list::{ConversationsReply, ListConversationsRequest, list};
 pub use messages::{MessagesReply, MessagesRequest, messages};
 pub use remove::{RemoveConversationRequest, RemovedConversation, remove};
 pub use rename::{RenameConversationRequest, rename};
-pub use search::{
-    FoundMessage, SearchConversationsReply, SearchConversationsRequest, search,
-};
+pub use search::{FoundMessage, SearchConversationsReply, SearchConversationsRequest, search};
 pub use show::{ShowConversationRequest, show};

@@ -185,7 +185,11 @@ mod tests {
         let around = format!("…{}needle{}…", "a".repeat(80), "b".repeat(74));
         check("needle", &long, Some(&around));
         // The lower case of İ is longer.
-        check("needle", &format!("{}needle", "İ".repeat(300)), Some(&format!("…{}needle", "İ".repeat(80))));
+        check(
+            "needle",
+            &format!("{}needle", "İ".repeat(300)),
+            Some(&format!("…{}needle", "İ".repeat(80))),
+        );
         assert!(Words::parse("  ").is_err());
         assert!(Words::parse(&"a ".repeat(200)).is_err());
     }

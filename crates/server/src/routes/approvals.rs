@@ -96,7 +96,9 @@ pub(super) fn routes(api: &mut Api) {
         Role::Approver,
         "Shows what an approval that is remembered would match.",
     );
-    let preview = preview.description("Nothing is decided. It is compared with the newest 1,000 calls of the operation.");
+    let preview = preview.description(
+        "Nothing is decided. It is compared with the newest 1,000 calls of the operation.",
+    );
     api.add(
         preview
             .body::<preview::PreviewBody>()
