@@ -6,7 +6,8 @@ use serde_json::json;
 use toolcrib_app::Toolcrib;
 use toolcrib_ops::drafts::{
     self, CreateDraftRequest, DiscardDraftRequest, DraftDifferenceReply, DraftHistoryRequest,
-    DraftReply, DraftVersionReply, EditDraftRequest, ListDraftsRequest, SendDraftRequest, ShowDraftRequest,
+    DraftReply, DraftVersionReply, EditDraftRequest, ListDraftsRequest, SendDraftRequest,
+    ShowDraftRequest,
 };
 use toolcrib_ops::{OpContext, OpError};
 
@@ -141,9 +142,8 @@ fn changes_of(changed: &[DraftDifferenceReply]) -> String {
     if changed.is_empty() {
         return "Nothing that leaves changed since that version.".to_owned();
     }
-    let part = |one: &DraftDifferenceReply| {
-        format!("{}:\n{}", one.part, escape_controls(&one.diff))
-    };
+    let part =
+        |one: &DraftDifferenceReply| format!("{}:\n{}", one.part, escape_controls(&one.diff));
     let parts: Vec<String> = changed.iter().map(part).collect();
     format!("Changed since that version:\n{}", parts.join("\n"))
 }
