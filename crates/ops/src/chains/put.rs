@@ -1,4 +1,4 @@
-//! Keeps a script as a tool.
+//! Saves a script as a tool.
 
 use std::path::PathBuf;
 

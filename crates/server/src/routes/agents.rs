@@ -86,7 +86,7 @@ pub(super) fn routes(api: &mut Api) {
     let add = Operation::post(
         "/agents",
         Role::Operator,
-        "Makes an agent, from a template or as a copy of another.",
+        "Creates an agent, from a template or as a copy of another.",
     );
     api.add(add.body::<NewAgent>().returns::<AgentDetails>(201, "It is there."), add_agent);
     let put = Operation::put("/agents/{name}", Role::Operator, "Writes the file of an agent.")

@@ -109,7 +109,7 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get(
         "/conversations",
         Role::Viewer,
-        "Lists conversations, those with the newest messages first.",
+        "Lists conversations, the one with the newest message first.",
     );
     api.add(
         list.query::<PageQuery>()
@@ -138,7 +138,7 @@ pub(super) fn routes(api: &mut Api) {
     let messages = Operation::get(
         "/conversations/{conversation}/messages",
         Role::Caller,
-        "Lists the messages of a conversation, the oldest first.",
+        "Lists the messages of a conversation, oldest first.",
     );
     let messages = messages.description(
         "All messages, including those that compaction leaves out of requests to models. Secrets are masked.",
