@@ -111,7 +111,7 @@ pub(super) fn routes(api: &mut Api) {
     let remove =
         Operation::delete("/agents/{name}", Role::Operator, "Removes the file of an agent.")
             .header("if-match", "The `ETag` of the version that is removed.");
-    api.add(remove.returns_empty(204, "It is removed."), remove_agent);
+    api.add(remove.returns_empty(204, "Removed."), remove_agent);
 }
 
 /// The context of operations on agents: what is written is the owner's own.

@@ -176,7 +176,7 @@ pub(super) fn routes(api: &mut Api) {
     let remove = remove.description(
         "Its messages and runs are deleted, and its background programs end. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.",
     );
-    api.add(remove.returns_empty(204, "It is removed."), remove_one);
+    api.add(remove.returns_empty(204, "Removed."), remove_one);
 }
 
 fn row(conversation: Conversation) -> ConversationRow {

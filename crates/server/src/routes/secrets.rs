@@ -36,7 +36,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(set.body::<SecretBody>().returns_ok::<SecretStored>("Stored."), set_secret);
     let remove = Operation::delete("/secrets/{name}", Role::Owner, "Removes a secret.");
     let remove = remove.description("The value stays masked until the daemon ends.");
-    api.add(remove.returns_empty(204, "It is removed."), remove_secret);
+    api.add(remove.returns_empty(204, "Removed."), remove_secret);
 }
 
 /// The context of operations on secrets.
