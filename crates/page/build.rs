@@ -73,6 +73,7 @@ fn media_type(path: &str) -> Result<&'static str, Box<dyn Error>> {
         Some("js") => Ok("text/javascript; charset=utf-8"),
         Some("css") => Ok("text/css; charset=utf-8"),
         Some("svg") => Ok("image/svg+xml"),
+        Some("png") => Ok("image/png"),
         Some("webmanifest") => Ok("application/manifest+json"),
         _ => Err(format!("{path} has no known media type").into()),
     }

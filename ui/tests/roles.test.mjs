@@ -17,7 +17,7 @@ turns:
 const VIEWS = [
   "chat", "inbox", "tools", "tools?tool=delete_file", "history", "agents/general-assistant", "rules", "servers",
   "sandbox", "sandbox?tab=terminal", "sandbox?tab=files", "sandbox?tab=processes", "sandbox?tab=packages", "automation",
-  "automation?tab=goals", "automation?tab=heartbeat", "memory", "lists", "documents", "usage", "settings",
+  "automation?tab=goals", "automation?tab=heartbeat", "automation?tab=webhooks", "agents/skill:create-skill", "drafts", "memory", "lists", "documents", "usage", "settings",
 ];
 
 const QUIET_MS = 200;

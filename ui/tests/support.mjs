@@ -127,11 +127,11 @@ const DIST = process.env.TOOLCRIB_PAGE_DIST;
 
 async function showBuilt(context) {
   if (!DIST) return;
-  await context.route((url) => url.pathname === "/" || url.pathname.startsWith("/assets/"), async (route) => {
+  await context.route((url) => ["/", "/manifest.webmanifest"].includes(url.pathname) || url.pathname.startsWith("/assets/"), async (route) => {
     const { pathname } = new URL(route.request().url());
     // Headers are the daemon's, with its policy about scripts.
     const { headers } = await fetch(new URL("/", route.request().url()));
-    const types = { ".js": "text/javascript", ".css": "text/css", ".html": "text/html" };
+    const types = { ".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".png": "image/png", ".webmanifest": "application/manifest+json" };
     const file = pathname === "/" ? "index.html" : pathname.slice(1);
     const kept = ["content-security-policy", "x-content-type-options", "referrer-policy", "cross-origin-opener-policy", "cross-origin-resource-policy"];
     const said = Object.fromEntries(kept.filter((name) => headers.has(name)).map((name) => [name, headers.get(name)]));

@@ -22,6 +22,8 @@ before(async () => {
   const call = (await daemon.api("GET", "/calls?tool=edit_file&limit=1")).items[0].call;
   const approval = (await daemon.api("GET", "/approvals")).items[0].approval;
   await daemon.api("POST", "/rules/own", [{ effect: "ask", rule: "Bash(git push:*)" }]);
+  await daemon.api("POST", "/agents", { name: "reviewer" });
+  await daemon.api("POST", "/tasks", { description: "Deployment", prompt: "Check it.", hook: "deploy" });
   await daemon.api("POST", "/tasks", { description: "Project news", prompt: "Summarize the news.", cron: "0 9 * * MON-FRI" });
   await daemon.api("PUT", "/memories/favorite_color", { content: "The favorite color is blue.", category: "PREFERENCE" });
   await daemon.api("POST", "/lists/Groceries", { action: "add", items: ["milk", "bread"] });
@@ -35,7 +37,7 @@ before(async () => {
   page = await signIn(context, daemon);
   views = {
     new: "#/chat", chat: `#/chat/${run.conversation}`, inbox: "#/inbox", question: `#/inbox/${approval}`, tools: "#/tools",
-    tool: "#/tools?tool=delete_file", history: "#/history", trace: `#/history?call=${call}`, agents: "#/agents/general-assistant",
+    tool: "#/tools?tool=delete_file", history: "#/history", trace: `#/history?call=${call}`, agents: "#/agents/general-assistant", agent: "#/agents/reviewer", skill: "#/agents/skill:create-skill", drafts: "#/drafts", webhooks: "#/automation?tab=webhooks", days: "#/usage",
     rules: "#/rules", servers: "#/servers", sandbox: "#/sandbox?tab=files", packages: "#/sandbox?tab=packages", automation: "#/automation", goals: "#/automation?tab=goals", heartbeat: "#/automation?tab=heartbeat",
     memory: "#/memory", lists: "#/lists/Groceries", documents: `#/documents/${document}`, usage: "#/usage?by=agent", settings: "#/settings",
   };
@@ -50,7 +52,7 @@ async function show(name, [width, height], scheme) {
   await page.emulateMedia({ colorScheme: scheme, reducedMotion: "reduce" });
   await page.goto(`${daemon.url}/${views[name]}`);
   await page.waitForSelector(".main h1");
-  const ready = { chat: ".approval", question: ".approval", tools: ".toolcard", tool: ".drawer .schema", history: ".hrow", trace: ".stagelist", agents: ".inboxdetail h2", automation: "[data-task]", goals: "[data-goal]", heartbeat: "[data-heartbeat]", lists: "[data-item]", packages: "[data-userland]", documents: "pre.quote", memory: "[data-memory]", settings: "form code" };
+  const ready = { chat: ".approval", question: ".approval", tools: ".toolcard", tool: ".drawer .schema", history: ".hrow", trace: ".stagelist", agents: ".inboxdetail h2", agent: ".toolpick", skill: "[data-skill]", webhooks: "[data-hook]", automation: "[data-task]", goals: "[data-goal]", heartbeat: "[data-heartbeat]", lists: "[data-item]", packages: "[data-userland]", documents: "pre.quote", memory: "[data-memory]", settings: "form code" };
   await page.waitForSelector(ready[name] ?? ".main");
   await page.waitForTimeout(500);
 }
@@ -93,6 +95,24 @@ test("every text is there in German, and nothing is wider than the window", asyn
   assert.equal(await page.evaluate(() => document.documentElement.lang), "de");
   await page.goto(`${daemon.url}/#/settings`);
   await page.getByLabel("Sprache").selectOption("en");
+});
+
+test("from right to left, nothing is wider than the window and no text is cut out of its button", async () => {
+  const faults = [];
+  for (const size of SIZES) {
+    for (const name of ["chat", "inbox", "tools", "agents", "agent", "skill", "rules", "automation", "webhooks", "drafts", "days", "settings"]) {
+      await show(name, size, "light");
+      await page.evaluate(() => (document.documentElement.dir = "rtl"));
+      await page.waitForTimeout(100);
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      if (wide > 0) faults.push(`${name} at ${size[0]}: ${wide} px wider than the window`);
+      const cut = await page.evaluate(() => [...document.querySelectorAll(".main button.btn")].filter((one) => one.offsetParent && one.scrollWidth > one.clientWidth + 1).map((one) => one.textContent));
+      if (cut.length) faults.push(`${name} at ${size[0]}: ${cut.join(", ")} is cut`);
+      if (SHOTS) await page.screenshot({ path: path.join(SHOTS, `${name}-${size[0]}-rtl.png`) });
+      await page.evaluate(() => document.documentElement.removeAttribute("dir"));
+    }
+  }
+  assert.deepEqual(faults, []);
 });
 
 test("every view and decision is reached by keys alone", async () => {

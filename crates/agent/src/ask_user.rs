@@ -1,7 +1,7 @@
 //! The tool `ask_user`: the model asks a person, and the run waits for the answer.
 //!
-//! The tool itself only checks the question; its call passes the invoker like any other. The loop
-//! sees the result and pauses.
+//! The tool itself only checks the question; its call passes through the invoker like every other
+//! call. The loop reads the result and pauses.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::machine::Question;
 
 /// Canonical name.
 pub const NAME: &str = "ask_user";
-/// Limit of questions per run.
+/// Maximum number of questions per run.
 pub const MOST_QUESTIONS: u32 = 3;
 
 /// The tool.
@@ -39,12 +39,12 @@ struct Args {
     options: Option<Vec<String>>,
 }
 
-/// The canonical name. It is valid (tested); the fallback only avoids a panic.
+/// Returns the canonical name. It is valid (tested); the fallback only avoids a panic.
 pub(crate) fn name() -> ToolName {
     ToolName::local(NAME).unwrap_or_else(|_| remote_name("agent", NAME))
 }
 
-/// The tool, for the registry.
+/// Creates the tool, for the registry.
 #[must_use]
 pub fn handler() -> Arc<dyn Handler> {
     TypedHandler::handler(AskUser)
@@ -77,7 +77,7 @@ impl Tool for AskUser {
     }
 
     async fn call(&self, _ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        // Escaped where the question is made: an answer is compared with the options as shown.
+        // Escape the question when it is created: an answer is compared with the options as shown.
         let options = args.options.unwrap_or_default();
         let question = Question {
             question: escape_controls(&args.question).into_owned(),

@@ -1,7 +1,7 @@
-//! Events of a run, as they happen: for a terminal, a page, and `toolcrib run --json` (one event
-//! per line).
+//! Events of a run, in real time: for a terminal, a page, and `toolcrib run --json` (one event per
+//! line).
 //!
-//! The states of a call are those that common chat front ends share: `input-streaming`,
+//! The states of a call are those that are common to chat front ends: `input-streaming`,
 //! `input-available`, `approval-requested`, `approval-responded`, `output-available`,
 //! `output-error`, `output-denied`; Toolcrib adds `progress`.
 
@@ -19,14 +19,15 @@ use toolcrib_providers::{Stop, Usage};
 use crate::context::Money;
 use crate::machine::QuestionAnswer;
 
-/// Receives events in order. Called synchronously, so it must forward the event and return at once.
+/// Receives events in order. Called synchronously, so it must forward the event and return
+/// immediately.
 pub type EventSink = Arc<dyn Fn(Event) + Send + Sync>;
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "kebab-case")]
 pub enum Event {
-    /// The run begins, or continues in this process.
+    /// The run starts, or continues in this process.
     RunStart {
         /// The run.
         run: RunId,
@@ -40,7 +41,7 @@ pub enum Event {
         model: String,
         /// Whether that model only replays a file.
         scripted: bool,
-        /// Whether another process began the run.
+        /// Whether another process started the run.
         resumed: bool,
     },
     /// A model is asked.
@@ -100,7 +101,7 @@ pub enum Event {
         model: String,
         /// Whether a model other than the first of the chain answered ("answered by").
         fallback: bool,
-        /// Why the model stopped.
+        /// The reason why the model stopped.
         stop: Stop,
         /// Tokens, as the provider reports them.
         usage: Option<Usage>,
@@ -138,7 +139,7 @@ pub enum Event {
         kind: UserKind,
         /// Its text.
         text: String,
-        /// Number of its images; not said of none.
+        /// Number of its images; omitted if 0.
         #[serde(skip_serializing_if = "is_zero")]
         images: usize,
     },
@@ -147,7 +148,7 @@ pub enum Event {
         /// Number of messages that the summary covers.
         covers: usize,
     },
-    /// Older messages were left out of requests.
+    /// Older messages were omitted from requests.
     Trimmed {
         /// Their number.
         dropped: usize,
@@ -177,9 +178,9 @@ pub enum Event {
     RunEnd {
         /// The run.
         run: RunId,
-        /// How it ended.
+        /// Its final status.
         status: &'static str,
-        /// The reason, where the status alone does not give it.
+        /// The reason, if the status alone does not state it.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<String>,
         /// The answer.
@@ -192,13 +193,13 @@ pub enum Event {
         usage: Usage,
         /// Estimated cost.
         cost: Option<Money>,
-        /// Estimated tokens of schemas that requests left out.
+        /// Estimated tokens of schemas that requests omitted.
         #[serde(skip_serializing_if = "is_zero")]
         tokens_saved: u64,
     },
 }
 
-/// Whether a number is left out of the JSON.
+/// Returns whether a number is omitted from the JSON.
 fn is_zero(number: &(impl PartialEq + From<u8>)) -> bool {
     *number == 0.into()
 }
@@ -252,7 +253,7 @@ pub enum ToolState {
         /// The next piece of them.
         delta: String,
     },
-    /// The arguments are complete; the call begins.
+    /// The arguments are complete; the call starts.
     InputAvailable {
         /// The arguments as the model wrote them.
         args: RawArgs,
@@ -282,13 +283,13 @@ pub enum ToolState {
         output: Value,
         /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run.
         elapsed_ms: u64,
-        /// Blocks that it shows to people.
+        /// Cards that it shows to people: `{blocks, untrusted?}` or `{html}`.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         cards: Vec<Value>,
     },
     /// The call failed, timed out, was stopped, or its outcome is unknown.
     OutputError {
-        /// How it ended.
+        /// The final status.
         outcome: OutcomeKind,
         /// The reason.
         error_type: Option<ErrorType>,
@@ -296,14 +297,14 @@ pub enum ToolState {
         output: Value,
         /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run.
         elapsed_ms: u64,
-        /// Why, in words for people; absent where the model's words serve both.
+        /// The reason, worded for people; absent if the model's wording serves both.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
     /// Policy, a switch, a budget, a guard or a person refused the call, or it was not decided in
     /// time.
     OutputDenied {
-        /// How it ended.
+        /// The final status.
         outcome: OutcomeKind,
         /// The reason.
         error_type: Option<ErrorType>,
@@ -311,7 +312,7 @@ pub enum ToolState {
         output: Value,
         /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run.
         elapsed_ms: u64,
-        /// Why, in words for people; absent where the model's words serve both.
+        /// The reason, worded for people; absent if the model's wording serves both.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },

@@ -5,15 +5,15 @@
 //! [`library`] reads agents, skills, kits and guides from files, [`events`] reports progress.
 //!
 //! Invariants
-//! - Each call of a model has exactly one result before the next request is written, whatever
-//!   happens in between.
-//! - A run can be stored at every step and finished by another process.
+//! - Each call of a model has exactly one result before the next request is written, regardless of
+//!   events in between.
+//! - A run can be stored at every step and completed by another process.
 //! - Tools are reached through [`toolcrib_core::Invoker`] alone; a retry repeats a request to a
 //!   model, never a tool.
-//! - Trimming and compaction change what is sent, never what is stored.
+//! - Trimming and compaction change the data that is sent, never the data that is stored.
 //! - Arguments of an incomplete answer never run.
 //!
-//! Out of scope on purpose: HTTP, the engine, the terminal, any database.
+//! Intentionally out of scope: HTTP, the engine, the terminal, any database.
 
 pub mod ask_user;
 pub mod context;

@@ -1,9 +1,15 @@
 //! Files of documents: the assistant's traits on the readers of the built-in tools.
 
+use std::sync::Arc;
+
 use toolcrib_assistant::WorkspaceFiles;
-use toolcrib_assistant::document::{TextExtractor, TextWindow};
+use toolcrib_assistant::document::{Documents, TextExtractor, TextWindow};
 use toolcrib_builtins::document::DocumentText;
-use toolcrib_core::{BoxFuture, CallCtx, ToolError};
+use toolcrib_builtins::{DocumentPart, StoredDocuments};
+use toolcrib_core::{BoxFuture, CallCtx, Catalog, ErrorType, ToolError};
+
+/// The tool whose presence says that a caller may read documents.
+const DOCUMENT: &str = "document";
 
 /// Reads files of the workspace, and text out of files.
 pub(crate) struct DocumentFiles(pub(crate) DocumentText);
@@ -38,5 +44,38 @@ impl WorkspaceFiles for DocumentFiles {
         path: &'a str,
     ) -> BoxFuture<'a, Result<Vec<u8>, ToolError>> {
         Box::pin(self.0.read_file(ctx, path))
+    }
+}
+
+/// The documents that people have put in, for callers that have the tool for them.
+pub(crate) struct ReadableDocuments {
+    pub(crate) documents: Documents,
+    pub(crate) catalog: Arc<dyn Catalog>,
+}
+
+impl StoredDocuments for ReadableDocuments {
+    fn read<'a>(
+        &'a self,
+        ctx: &'a CallCtx,
+        part: DocumentPart<'a>,
+    ) -> BoxFuture<'a, Result<toolcrib_builtins::DocumentText, ToolError>> {
+        Box::pin(async move {
+            if self.catalog.view(&ctx.view).find(DOCUMENT).is_none() {
+                return Err(ToolError::new(
+                    ErrorType::ToolNotAvailable,
+                    "Documents are switched off here, so none can be read.",
+                ));
+            }
+            let DocumentPart { document, page, offset, max_chars } = part;
+            let owner = &ctx.context.owner;
+            let view = self.documents.view(owner, document, page, offset, max_chars).await?;
+            Ok(toolcrib_builtins::DocumentText {
+                name: view.document.name,
+                format: view.document.format,
+                text: view.text,
+                next: view.next,
+                untrusted: view.document.untrusted,
+            })
+        })
     }
 }

@@ -89,8 +89,8 @@ pub use toolcrib_engine::{
 /// The desktop's program for opening files.
 pub use toolcrib_builtins::Opener;
 
-/// Runs a worker (sandbox helper, document reader, host of a terminal or interpreter of code) if the
-/// arguments, without the program name, select one; returns the exit code.
+/// Runs a worker (sandbox helper, document reader, host of a terminal or interpreter of code) if
+/// the arguments, without the program name, select one; returns the exit code.
 ///
 /// Call it first in `main`, before the program starts threads or reads anything.
 #[must_use]

@@ -69,5 +69,5 @@ pub(crate) fn python_setup(
 
 /// The saved scripts in a folder of tools.
 pub(crate) fn saved_chains(folder: &ToolFolder, setup: &Setup) -> SavedChains {
-    SavedChains::new(format!("{}-chains", folder.id), &folder.path, folder.of_anybody, setup)
+    SavedChains::new(format!("{}-chains", folder.id), &folder.path, folder.is_untrusted, setup)
 }

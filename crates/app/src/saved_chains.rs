@@ -18,7 +18,7 @@ pub struct ChainEntry {
     /// Id of its folder: `own`, `workspace` or a configured one.
     pub folder: String,
     /// Whether the folder is untrusted: its scripts need approval.
-    pub of_anybody: bool,
+    pub is_untrusted: bool,
 }
 
 impl Toolcrib {
@@ -27,9 +27,9 @@ impl Toolcrib {
     #[must_use]
     pub fn saved_chains(&self) -> Vec<ChainEntry> {
         let of = |folder: &ToolFolder| {
-            let (id, of_anybody) = (folder.id.clone(), folder.of_anybody);
+            let (id, is_untrusted) = (folder.id.clone(), folder.is_untrusted);
             let kept = ChainFolder::new(&folder.path).list().into_iter();
-            kept.map(move |kept| ChainEntry { kept, folder: id.clone(), of_anybody })
+            kept.map(move |kept| ChainEntry { kept, folder: id.clone(), is_untrusted })
                 .collect::<Vec<_>>()
         };
         self.settings().tool_folders.iter().flat_map(of).collect()

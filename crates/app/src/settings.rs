@@ -116,19 +116,19 @@ pub struct ToolFolder {
     pub path: PathBuf,
     /// Whether the content is untrusted, as in a workspace from elsewhere. Its tools then have
     /// critical risk, whatever they declare, and get no configured values.
-    pub of_anybody: bool,
+    pub is_untrusted: bool,
 }
 
 impl ToolFolder {
     /// A folder of the user's own.
     pub fn new(id: impl Into<String>, path: impl Into<PathBuf>) -> Self {
-        Self { id: id.into(), path: path.into(), of_anybody: false }
+        Self { id: id.into(), path: path.into(), is_untrusted: false }
     }
 
     /// Marks the folder as untrusted.
     #[must_use]
     pub fn untrusted(mut self) -> Self {
-        self.of_anybody = true;
+        self.is_untrusted = true;
         self
     }
 }

@@ -191,7 +191,7 @@ fn sources(settings: &Settings, setup: Option<&Setup>) -> Vec<Box<dyn WatchedSou
 
 fn source(folder: &ToolFolder, settings: &Settings) -> ExternalToolSource {
     let source = ExternalToolSource::new(folder.id.clone(), &folder.path);
-    let source = if folder.of_anybody {
+    let source = if folder.is_untrusted {
         source.untrusted()
     } else {
         let tools = settings.engine.tools.iter();

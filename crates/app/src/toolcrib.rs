@@ -156,7 +156,12 @@ impl Toolcrib {
     /// # Errors
     /// The error of the store; then nothing is changed.
     pub async fn refresh_switches(&self) -> Result<bool, StoreError> {
-        self.engine.refresh_switches().await
+        let changed = self.engine.refresh_switches().await?;
+        // Also where the engine has read them itself, before a call.
+        if let Some(library) = &self.library {
+            library.set_skills_off(self.engine.skills_off());
+        }
+        Ok(changed)
     }
 
     /// Ends the processes of a conversation: its shell, and its background processes.
@@ -237,6 +242,15 @@ impl Toolcrib {
     #[must_use]
     pub fn infos(&self) -> Vec<ToolInfo> {
         self.catalog().infos()
+    }
+
+    /// Whether a tool is a program in a folder of tools, which runs without isolation.
+    #[must_use]
+    pub fn is_unisolated(&self, tool: &str) -> bool {
+        let infos = self.infos();
+        let source =
+            infos.iter().find(|info| info.id.as_str() == tool).map(|info| info.source.as_str());
+        self.settings().tool_folders.iter().any(|folder| source == Some(folder.id.as_str()))
     }
 
     /// The definition of a tool, enabled or not.

@@ -58,7 +58,7 @@ pub(crate) fn sandbox_confines(settings: &Settings) -> Option<ProgramPolicy> {
     confines.denied.extend(settings.protected.iter().cloned());
     // Trusted tool folders are read-only: a program could otherwise place a tool there that runs as
     // the owner's own.
-    let trusted = settings.tool_folders.iter().filter(|folder| !folder.of_anybody);
+    let trusted = settings.tool_folders.iter().filter(|folder| !folder.is_untrusted);
     confines.read_only.extend(trusted.map(|folder| folder.path.clone()));
     Some(confines)
 }

@@ -1,14 +1,15 @@
-//! A place in the text that has no single reading, and the words that tell the model how to fix it.
+//! A place in the text that has no unambiguous reading, and the message that tells the model how to
+//! fix it.
 #![deny(clippy::indexing_slicing)]
 
 use super::value_preview::shorten;
 
-/// Why the text cannot be read.
+/// The reason why the text cannot be read.
 #[derive(Debug)]
 pub(super) struct ArgumentError {
-    /// Byte offset in the text that was being read.
+    /// Byte offset in the parsed text.
     pub(super) at: usize,
-    /// What was found there; a fragment that follows "found".
+    /// The text found there; a fragment that follows "found".
     pub(super) found: String,
     /// What to send instead; a full sentence.
     pub(super) fix: &'static str,
@@ -19,8 +20,8 @@ impl ArgumentError {
         Self { at, found: found.into(), fix }
     }
 
-    /// The text for the model. `text` is what was being read, `encodings` how many JSON strings
-    /// were opened to get there.
+    /// Renders the message for the model. `text` is the parsed text; `encodings` is the number of
+    /// JSON strings that were unwrapped to reach it.
     pub(super) fn render(&self, text: &str, encodings: usize) -> String {
         let before = text.get(..self.at).unwrap_or(text);
         let line = before.bytes().filter(|&b| b == b'\n').count() + 1;

@@ -1,26 +1,26 @@
-//! What a repair or a conversion changed: the record a caller shows, stores and audits.
+//! Changes by a repair or a conversion: the record that a caller shows, stores and audits.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt::Write as _;
 
 use serde::Serialize;
 
-/// Changes kept per decoded text; the last one then says how many more there were. A million
-/// trailing commas must not become a million records.
+/// Maximum number of changes stored per decoded text; a final entry then counts the others. A
+/// million trailing commas must not become a million records.
 pub const MAX_CHANGES: usize = 50;
 
-/// One thing that was changed between the text of the model and the value given to the tool.
+/// One change between the text of the model and the value passed to the tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
     /// JSON Pointer (RFC 6901) of the value concerned; empty for the whole arguments.
     pub path: String,
-    /// What sort of change it was.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// One sentence for a person or a model: what was found and what it was read as.
+    /// One sentence for a person or a model: the text found and its interpretation.
     pub note: String,
 }
 
-/// The sorts of change. The first group repairs text, the second converts values by the schema.
+/// The kinds of changes. The first group repairs text, the second converts values by the schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
@@ -46,9 +46,9 @@ pub enum ChangeKind {
     ExtraBrace,
     /// Words around the object were removed.
     SurroundingText,
-    /// The object stood in an array of its own.
+    /// The object was wrapped in an array.
     ArrayOfOne,
-    /// The same object stood twice.
+    /// The same object was sent twice.
     RepeatedObject,
     /// Every quote of the object was escaped.
     EscapedQuotes,
@@ -70,9 +70,9 @@ pub enum ChangeKind {
     UnquotedKey,
     /// A comment was removed.
     Comment,
-    /// A raw control character inside a string was kept.
+    /// A raw control character inside a string was preserved.
     ControlCharacter,
-    /// A backslash before a character that JSON cannot escape was kept as a backslash.
+    /// A backslash before a character that JSON cannot escape was read as a literal backslash.
     InvalidEscape,
     /// An escape with two hexadecimal digits was read as its character.
     HexEscape,
@@ -80,7 +80,7 @@ pub enum ChangeKind {
     NumberSyntax,
     /// A number that is too small for a 64-bit float was read as zero.
     Underflow,
-    /// A key stood twice with equal values.
+    /// A key occurred twice with equal values.
     DuplicateKey,
     /// The first or the last brace was missing and was added.
     MissingBrace,
@@ -90,19 +90,19 @@ pub enum ChangeKind {
     ToBoolean,
     /// An integer became the string of its digits.
     ToString,
-    /// A string that held JSON became that array or object.
+    /// A string that contained JSON became that array or object.
     ParsedString,
-    /// A single value became an array of one.
+    /// A single value became an array with one element.
     ToArray,
     /// The letter case of an enum value was corrected.
     EnumCase,
     /// A `null` of an optional parameter was removed.
     NullRemoved,
-    /// The parameters stood inside one outer object and were taken out of it.
+    /// The parameters were inside an outer object, which was removed.
     Unwrapped,
-    /// A parameter was sent under another of its names.
+    /// A parameter was sent under one of its other names.
     Renamed,
-    /// More changes of any kind than are listed.
+    /// More changes of any kind than the list contains.
     More,
 }
 
@@ -118,7 +118,7 @@ impl Changes {
         self.list.is_empty()
     }
 
-    /// Adds a change; `render` runs only while the list has room, so a long list stays cheap.
+    /// Adds a change; calls `render` only while the list has room, so a long list stays cheap.
     pub(super) fn add(&mut self, kind: ChangeKind, render: impl FnOnce() -> (String, String)) {
         if self.list.len() < MAX_CHANGES {
             let (path, note) = render();
@@ -128,18 +128,18 @@ impl Changes {
         }
     }
 
-    /// How many there are, to see later whether some were added.
+    /// Returns the current counts, to detect later additions.
     pub(super) fn mark(&self) -> (usize, usize) {
         (self.list.len(), self.unlisted)
     }
 
-    /// Removes what was added since a mark.
+    /// Removes the changes that were added since a mark.
     pub(super) fn restore(&mut self, (listed, unlisted): (usize, usize)) {
         self.list.truncate(listed);
         self.unlisted = unlisted;
     }
 
-    /// Whether a change of this kind is among them.
+    /// Returns whether the list contains a change of this kind.
     pub(super) fn has(&self, kind: ChangeKind) -> bool {
         self.list.iter().any(|change| change.kind == kind)
     }
@@ -161,7 +161,7 @@ impl Changes {
 }
 
 /// Appends `/key` to a JSON Pointer, escaped by RFC 6901. Very long keys are shortened: a report
-/// names a place, it does not repeat a megabyte.
+/// identifies a place and must not repeat a megabyte.
 pub(super) fn push_key(pointer: &mut String, key: &str) {
     pointer.push('/');
     for c in super::value_preview::shorten(key, 80).chars() {

@@ -1,5 +1,5 @@
-//! Fitting a value to its schema: conversions without loss where it does not validate, defaults,
-//! and warnings about parameters that the schema does not define.
+//! Fits a value to its schema: converts without loss where the value does not validate, fills in
+//! defaults, and warns about parameters that the schema does not define.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value};
@@ -14,12 +14,13 @@ use super::type_set::TypeSet;
 use super::value_preview::{preview, shorten};
 use super::value_size::{depth_of, value_size};
 
-/// Most warnings about unknown parameters.
+/// Maximum number of warnings about unknown parameters.
 const MAX_WARNINGS: usize = 10;
-/// Work that trial conversions and defaults may cost whatever the size of the arguments, in values.
+/// Budget for trial conversions and defaults, in values, that does not depend on the size of the
+/// arguments.
 const BASE_BUDGET: usize = 100_000;
 
-/// The way to a value, kept on the stack and rendered only for a report.
+/// The path to a value, on the stack; rendered only for a report.
 #[derive(Clone, Copy)]
 struct Path<'p> {
     parent: Option<&'p Self>,
@@ -51,7 +52,7 @@ impl<'p> Path<'p> {
         out
     }
 
-    /// The exact pointer, for finding the value again.
+    /// Returns the exact pointer, for finding the value later.
     fn exact(&self) -> String {
         let mut out = self.parent.map(Path::exact).unwrap_or_default();
         match self.step {
@@ -75,12 +76,12 @@ pub(super) struct Coercer<'s> {
     warnings: Vec<String>,
     defaults: Vec<AppliedDefault>,
     budget: usize,
-    /// Deepest nesting that conversions and defaults may lead to.
+    /// Deepest nesting that conversions and defaults may produce.
     deepest: usize,
 }
 
 impl<'s> Coercer<'s> {
-    /// `bytes` is the size of the text, which the budget grows with.
+    /// Creates a coercer. `bytes` is the size of the text; the budget grows with it.
     pub(super) fn new(schema: &'s Schema, bytes: usize, deepest: usize, changes: Changes) -> Self {
         let before = changes.mark();
         let budget = BASE_BUDGET.saturating_add(bytes.saturating_mul(4));
@@ -96,13 +97,13 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// Fits the arguments. With `convert` false the value is valid as it is, and only whole floats
+    /// Fits the arguments. If `convert` is false, the value is already valid, and only whole floats
     /// become integers.
     pub(super) fn root(&mut self, value: &mut Value, convert: bool) {
         self.value(value, ROOT, convert, &Path::TOP);
     }
 
-    /// Whether the value was changed in any way.
+    /// Returns whether the value was changed in any way.
     pub(super) fn touched(&self) -> bool {
         !self.defaults.is_empty() || self.changes.mark() != self.before
     }
@@ -111,7 +112,7 @@ impl<'s> Coercer<'s> {
         (self.changes, self.warnings, self.defaults)
     }
 
-    /// Fits one value to the schemas that apply to it together.
+    /// Fits one value to all schemas that apply to it.
     fn value(&mut self, value: &mut Value, id: NodeId, convert: bool, path: &Path<'_>) {
         if let Value::Object(map) = value {
             if convert {
@@ -180,7 +181,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// Conversions of one value by the type and the enum of one schema.
+    /// Converts one value by the type and the enum of one schema.
     fn scalar(&mut self, value: &mut Value, node: &Node, convert: bool, path: &Path<'_>) {
         if node.types == TypeSet::ANY && node.allowed.is_empty() {
             return;
@@ -217,7 +218,7 @@ impl<'s> Coercer<'s> {
         *value = converted;
     }
 
-    /// The one value of the wanted types that this one can stand for.
+    /// Returns the only value of the wanted types to which this one converts.
     fn only_conversion(
         &mut self,
         value: &Value,
@@ -250,7 +251,7 @@ impl<'s> Coercer<'s> {
         let single = match value {
             Value::String(text) => {
                 let start = text.trim_start();
-                // What looks like JSON or like a list is not one element.
+                // Text that looks like JSON or a list is not a single element.
                 !start.is_empty()
                     && !start.starts_with(['[', '{'])
                     && !text.contains([',', ';', '\n'])
@@ -266,7 +267,7 @@ impl<'s> Coercer<'s> {
         accepted.then(|| (ChangeKind::ToArray, Value::Array(vec![value.clone()])))
     }
 
-    /// Fits a value to one of several alternatives, if just one takes it.
+    /// Fits a value to one of several alternatives, if exactly one accepts it.
     fn choose(&mut self, value: &mut Value, branches: &[NodeId], convert: bool, path: &Path<'_>) {
         let Some(accepting) = self.accepting(value, branches, !convert) else { return };
         match *accepting.as_slice() {
@@ -276,8 +277,9 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// The alternatives that take the value as it is; none if that is not affordable to find out.
-    /// In a value that is `valid` at least one does, so a single one left by type needs no check.
+    /// Returns the alternatives that accept the value unchanged; none if the budget does not cover
+    /// the check. At least one accepts a value that is `valid`, so a single candidate left by type
+    /// needs no check.
     fn accepting(
         &mut self,
         value: &Value,
@@ -300,7 +302,8 @@ impl<'s> Coercer<'s> {
         Some(accepting)
     }
 
-    /// Converts a copy for each alternative, and keeps the result if all that succeed agree on it.
+    /// Converts a copy for each alternative; uses the result if all successful conversions agree on
+    /// it.
     fn try_each(&mut self, value: &mut Value, branches: &[NodeId], path: &Path<'_>) {
         let mut found: Option<(Value, Changes, Vec<AppliedDefault>)> = None;
         for &branch in branches {
@@ -331,7 +334,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// Whether a subschema takes a value; none if the budget does not allow to find out.
+    /// Returns whether a subschema accepts a value; `None` if the budget does not cover the check.
     fn accepts(&mut self, id: NodeId, value: &Value) -> Option<bool> {
         let node = self.plan.node(id)?;
         if !node.types.covers(TypeSet::of(value)) {
@@ -343,7 +346,7 @@ impl<'s> Coercer<'s> {
         Some(self.schema.branch(&node.at)?.is_valid(value))
     }
 
-    /// Pays for looking at a whole value once more.
+    /// Deducts another pass over the whole value from the budget.
     fn afford(&mut self, value: &Value) -> bool {
         match value_size(value, self.budget) {
             Some(weight) => {
@@ -357,7 +360,7 @@ impl<'s> Coercer<'s> {
         }
     }
 
-    /// Removes `null` where the parameter is optional and `null` is no value of it.
+    /// Removes `null` where the parameter is optional and does not accept `null`.
     fn remove_nulls(&mut self, map: &mut Map<String, Value>, id: NodeId, path: &Path<'_>) {
         if !map.values().any(Value::is_null) {
             return;
@@ -381,7 +384,7 @@ impl<'s> Coercer<'s> {
         });
     }
 
-    /// Warns of parameters that the schema does not know, when it knows any.
+    /// Warns of parameters that the schema does not define, if it defines any.
     fn warn_unknown(&mut self, map: &Map<String, Value>, id: NodeId, path: &Path<'_>) {
         let plan = self.plan;
         let Some(node) = plan.node(id) else { return };
@@ -408,7 +411,7 @@ impl<'s> Coercer<'s> {
     }
 }
 
-/// Removes defaults again.
+/// Removes the given defaults.
 pub(super) fn remove_defaults(value: &mut Value, defaults: &[AppliedDefault]) {
     for (object, name) in defaults.iter().rev() {
         if let Some(Value::Object(map)) = value.pointer_mut(object) {

@@ -1,4 +1,4 @@
-//! The two entries: arguments as text, and arguments as a value; and what comes out.
+//! The two entry points (arguments as text, arguments as a value) and their result.
 #![deny(clippy::indexing_slicing)]
 
 use serde::Serialize;
@@ -13,18 +13,18 @@ use super::unwrap_text::{self, Content};
 use super::value_preview::{kind_of, preview};
 use super::value_size::{depth_of, value_size};
 
-/// Outer names that models and gateways put around the parameters.
+/// Outer names in which models and gateways wrap the parameters.
 const WRAPPERS: [&str; 4] = ["arguments", "parameters", "input", "args"];
 
-/// Names under which they put the name of the tool beside them.
+/// Keys beside them that contain the name of the tool.
 const CALL_NAMES: [&str; 4] = ["name", "tool", "tool_name", "function"];
 
-/// Bounds of one text.
+/// Limits for one text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Most bytes read.
+    /// Maximum number of bytes.
     pub max_bytes: usize,
-    /// Deepest nesting; values above 100 are read as 100, which the stack is sized for.
+    /// Maximum nesting; values above 100 are treated as 100, for which the stack is sized.
     pub max_depth: usize,
 }
 
@@ -47,40 +47,41 @@ impl Default for Limits {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Decoded {
-    /// Right as written.
+    /// Valid as written.
     Ok {
-        /// The arguments: an object, defaults filled in.
+        /// The arguments: an object with defaults filled in.
         value: Value,
         /// Sentences for the model about parameters that the schema does not define.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<String>,
     },
-    /// Right after the listed changes.
+    /// Valid after the listed changes.
     Repaired {
-        /// The arguments: an object, defaults filled in.
+        /// The arguments: an object with defaults filled in.
         value: Value,
-        /// What was changed, in order; never empty.
+        /// The changes, in order; never empty.
         changes: Vec<Change>,
         /// Sentences for the model about parameters that the schema does not define.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         warnings: Vec<String>,
     },
-    /// JSON, but not what the tool takes.
+    /// JSON that does not match the schema of the tool.
     ValidationError {
-        /// For the model: path, expected, got and what to do; under [`super::MAX_MESSAGE_BYTES`].
+        /// For the model: path, expected and actual value, and advice; under
+        /// [`super::MAX_MESSAGE_BYTES`].
         #[serde(rename = "error")]
         message: String,
     },
-    /// Not JSON, and not repairable in one way.
+    /// Not JSON, and not repairable without ambiguity.
     ParseError {
-        /// For the model: place, what was found and what to do.
+        /// For the model: place, text found, and advice.
         #[serde(rename = "error")]
         message: String,
     },
 }
 
 impl Decoded {
-    /// The arguments, if there are any.
+    /// Returns the arguments, unless decoding failed.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         match self {
@@ -90,7 +91,7 @@ impl Decoded {
     }
 }
 
-/// Decodes the text of a model. Empty or blank text is `{}`. Never panics, whatever the bytes.
+/// Decodes the text of a model. Empty or blank text is `{}`. Never panics, for any bytes.
 ///
 /// ```
 /// use serde_json::json;
@@ -117,7 +118,8 @@ pub fn decode(raw: impl AsRef<[u8]>, schema: &Schema, limits: &Limits) -> Decode
 }
 
 /// Decodes arguments that the provider sends as a value. A string is read as text; `null` is `{}`.
-/// What the provider's own parser lost (duplicate keys, digits of long numbers) cannot be detected.
+/// Information that the provider's parser lost (duplicate keys, digits of long numbers) cannot be
+/// restored.
 ///
 /// ```
 /// use serde_json::json;
@@ -150,7 +152,7 @@ pub fn decode_value(value: Value, schema: &Schema, limits: &Limits) -> Decoded {
     }
 }
 
-/// About as many bytes as the value has as text.
+/// Returns the approximate number of bytes of the value as text.
 fn size_of_text(value: &Value) -> usize {
     value_size(value, usize::MAX).unwrap_or_default().saturating_mul(8)
 }
@@ -202,8 +204,8 @@ fn check(
     let touched = fit.touched();
     let (changes, warnings, defaults) = fit.finish();
     if (touched || !valid) && !validator.is_valid(&value) {
-        // A default can break a rule about the whole object; the tool then gets what the model
-        // sent.
+        // A default can violate a rule about the whole object; the tool then receives the arguments
+        // as sent.
         remove_defaults(&mut value, &defaults);
         if defaults.is_empty() || !validator.is_valid(&value) {
             return Decoded::ValidationError {
@@ -218,8 +220,8 @@ fn check(
     }
 }
 
-/// Gives parameters that came under another of their names the one that the schema has. Under both
-/// names they must be equal.
+/// Renames parameters that were sent under another of their names to the name in the schema. A
+/// parameter sent under both names must have equal values.
 fn rename(
     map: &mut Map<String, Value>,
     schema: &Schema,
@@ -244,8 +246,8 @@ fn rename(
     Ok(())
 }
 
-/// Takes `{"arguments": {...}}` apart, also with the tool's own name beside it or as the outer
-/// name, if that is not a parameter and the inner ones all are.
+/// Unwraps `{"arguments": {...}}`, also with the tool's name beside it or as the outer name, if the
+/// outer name is not a parameter and the inner names all are.
 fn unwrap(
     mut map: Map<String, Value>,
     schema: &Schema,
@@ -275,7 +277,8 @@ fn unwrap(
     }
 }
 
-/// The name around the parameters, if the object has nothing else but the name of this tool.
+/// Returns the name around the parameters, if the object contains nothing but the name of this
+/// tool.
 fn outer_name(map: &Map<String, Value>, schema: &Schema) -> Option<String> {
     let is_tool = |name: &str| schema.name().is_some_and(|own| own == name);
     let mut outer = None;

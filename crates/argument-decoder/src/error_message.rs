@@ -1,5 +1,5 @@
-//! Validation errors in words a model can act on: path, what is expected, what was sent, what to
-//! do.
+//! Validation errors as messages that a model can act on: path, expected value, actual value, and
+//! advice.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt::Write as _;
@@ -15,22 +15,22 @@ use super::suggest::nearest;
 use super::value_preview::{kind_of, preview, shorten};
 use super::value_size::value_size;
 
-/// Longest text of an error, in bytes.
+/// Longest error message, in bytes.
 pub const MAX_MESSAGE_BYTES: usize = 4_000;
-/// The sentence that ends the text about values that a schema refuses: what the model does next.
-/// Surfaces for people leave it out.
+/// The sentence that ends the message about values that a schema rejects: the next step of the
+/// model. User interfaces for people omit it.
 pub const CORRECT_AND_RETRY: &str = "Correct this and call the tool again.";
-/// Most errors in one text; the model corrects the rest after the next call.
+/// Maximum number of errors in one message; the model corrects the rest after the next call.
 const MAX_ERRORS: usize = 5;
-/// Longest line, in characters.
+/// Maximum length of a line, in characters.
 const MAX_LINE: usize = 600;
-/// Values up to this weight get all their errors collected; in larger ones the first is reported,
-/// since the validator makes a record for each wrong element.
+/// Maximum size of a value for which all errors are collected; for larger ones only the first is
+/// reported, because the validator creates a record for each wrong element.
 const FULL_REPORT: usize = 20_000;
-/// How deep the errors of alternatives are followed.
+/// Maximum depth to which the errors of alternatives are followed.
 const MAX_BRANCH_DEPTH: usize = 4;
 
-/// The text for a value that the validator refuses.
+/// Renders the message for a value that the validator rejects.
 pub(super) fn render(validator: &Validator, value: &Value, schema: &Schema) -> String {
     let errors: Vec<ValidationError<'_>> = if value_size(value, FULL_REPORT).is_some() {
         validator.iter_errors(value).collect()
@@ -76,7 +76,7 @@ fn describe(error: &ValidationError<'_>, schema: &Schema, depth: usize, lines: &
     }
 }
 
-/// One line: path, expected, got, advice.
+/// Renders one line: path, expected value, actual value, advice.
 fn simple(error: &ValidationError<'_>) -> String {
     let (expected, advice) = expectation(error);
     let value = error.instance();
@@ -120,7 +120,7 @@ fn unknown(error: &ValidationError<'_>, name: &str, schema: &Schema) -> String {
     format!("{place}: expected {names}, got an unknown parameter. {advice}")
 }
 
-/// The `properties` beside the keyword that complains.
+/// Returns the `properties` beside the failing keyword.
 fn sibling_properties<'s>(
     error: &ValidationError<'_>,
     schema: &'s Schema,
@@ -132,7 +132,7 @@ fn sibling_properties<'s>(
     schema.source().pointer(&at)?.as_object()
 }
 
-/// Type and description of a parameter, in parentheses.
+/// Returns type and description of a parameter, in parentheses.
 fn about(schema: &Value) -> String {
     let allowed = schema.get("enum").map(|values| format!("one of {}", preview(values, 200)));
     let declared = allowed.or_else(|| match schema.get("type") {
@@ -150,8 +150,7 @@ fn about(schema: &Value) -> String {
     if parts.is_empty() { String::new() } else { format!(" ({})", parts.join(": ")) }
 }
 
-/// Follows the alternative that the value was meant for, if only one is possible by its type and
-/// tags.
+/// Follows the alternative for which the value was intended, if its type and tags allow only one.
 fn alternatives(
     error: &ValidationError<'_>,
     branches: &[Vec<ValidationError<'static>>],
@@ -190,8 +189,8 @@ fn alternatives(
     ));
 }
 
-/// Whether an error of an alternative says that the value is of another kind altogether: another
-/// type here, or another constant tag in it.
+/// Returns whether an error of an alternative shows that the value is of another kind: another type
+/// here, or another constant tag in it.
 fn rules_out(one: &ValidationError<'_>, of: &ValidationError<'_>) -> bool {
     let here = one.instance_path().as_str() == of.instance_path().as_str();
     match one.kind() {
@@ -201,7 +200,7 @@ fn rules_out(one: &ValidationError<'_>, of: &ValidationError<'_>) -> bool {
     }
 }
 
-/// What a keyword expects, and the advice for it.
+/// Returns the expectation of a keyword, and the advice for it.
 fn expectation(error: &ValidationError<'_>) -> (String, &'static str) {
     const OTHER: &str = "Send a value that fits.";
     match error.kind() {
@@ -307,13 +306,13 @@ fn format_advice(format: &str) -> &'static str {
     }
 }
 
-/// A path as a person writes it, such as `options.items[2]`; `arguments` for the whole.
+/// Renders a path in the usual notation, such as `options.items[2]`; `arguments` for the whole.
 fn path(location: &Location) -> String {
     let path = inner_path(location);
     if path.is_empty() { "arguments".to_owned() } else { path }
 }
 
-/// The same, empty for the whole.
+/// Renders the same, but empty for the whole.
 fn inner_path(location: &Location) -> String {
     let mut out = String::new();
     for segment in location.segments() {
@@ -342,7 +341,7 @@ fn join(parent: &str, name: &str) -> String {
     }
 }
 
-/// A name without quotes where that is clear.
+/// Renders a name, without quotes if it is unambiguous.
 fn plain(name: &str) -> String {
     let name = shorten(name, 80);
     let clear = !name.is_empty()

@@ -1,19 +1,20 @@
-//! The argument decoder: a model's text and a tool's schema in, one validated JSON object out.
+//! The argument decoder: converts a model's text into one JSON object, validated against a tool's
+//! schema.
 #![doc = include_str!("../README.md")]
 //!
 //! # Structure
 //!
-//! [`decode()`] runs `unwrap_text` (encoding, fence, double encoding), `surroundings` (words, lost
-//! braces around what is no JSON), `parser` (strict JSON and
-//! the repairs) and `coerce` (conversions, defaults); `jsonschema` validates before and after, and
-//! `error_message` explains a failure. [`Schema`] is checked once by `schema_check` and
-//! `schema_cost`, and compiled at its first use.
+//! [`decode()`] runs `unwrap_text` (encoding, fence, double encoding), `surroundings` (words and
+//! lost braces around text that is not JSON), `parser` (strict JSON and the repairs) and `coerce`
+//! (conversions, defaults); `jsonschema` validates before and after, and `error_message` explains a
+//! failure. [`Schema`] is checked once, by `schema_check` and `schema_cost`, and compiled at first
+//! use.
 //!
 //! # Invariants
 //!
-//! - One reading or none: two candidates for a repair or a conversion mean neither is applied.
-//! - Text that is valid JSON takes the strict branches only, so it means what it means everywhere.
-//! - Each change is reported, and nothing else changes a value. Defaults are no change.
+//! - One reading or none: if a repair or a conversion has two candidates, neither is applied.
+//! - Text that is valid JSON takes only the strict branches, so it has its standard meaning.
+//! - Each change is reported, and nothing else changes a value. Defaults do not count as changes.
 //! - Work is linear in the input and bounded for every schema that [`Schema::check`] accepts.
 //! - No I/O, no clock, no global state: equal input gives equal output.
 #![deny(clippy::indexing_slicing)]

@@ -3,24 +3,24 @@
 
 use serde_json::Number;
 
-/// Largest magnitude up to which every whole `f64` is exactly one integer (2^53).
+/// The largest magnitude up to which every whole `f64` is exactly one integer (2^53).
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// What a number token stands for.
+/// The meaning of a number token.
 #[derive(Debug)]
 pub(super) enum NumberToken {
-    /// A number as JSON writes it.
+    /// A number in JSON notation.
     Strict(Number),
-    /// A number that other languages write so, in one reading.
+    /// A number in the notation of another language, with one reading.
     Foreign(Number),
-    /// Zero, for a number that is too small for a 64-bit float: every JSON parser reads it so.
+    /// Zero, for a number that is too small for a 64-bit float: every JSON parser reads it as zero.
     Underflow(Number),
-    /// A number that no 64-bit integer or float holds.
+    /// A number that does not fit into a 64-bit integer or float.
     OutOfRange(&'static str),
 }
 
 /// Reads one number token: by RFC 8259 §6, or with a plus sign, digit separators or no digit before
-/// its point. The error says what to send instead.
+/// its point. The error states the replacement.
 pub(super) fn parse(token: &str) -> Result<NumberToken, &'static str> {
     if is_json_number(token) {
         return parse_strict(token);
@@ -50,7 +50,7 @@ fn parse_strict(token: &str) -> Result<NumberToken, &'static str> {
         .map_or(NumberToken::OutOfRange("does not fit into 64 bits"), NumberToken::Strict))
 }
 
-/// The token as JSON writes it: `+1`, `1_000`, `.5`.
+/// Returns the JSON notation of a token such as `+1`, `1_000` or `.5`.
 fn plain_number(token: &str) -> Option<String> {
     let (sign, rest) = match token.strip_prefix('-') {
         Some(rest) => ("-", rest),
@@ -60,7 +60,7 @@ fn plain_number(token: &str) -> Option<String> {
     if rest.starts_with('.') {
         plain.push('0');
     }
-    // A separator stands between digits.
+    // A separator is valid only between digits.
     let bytes = rest.as_bytes();
     for (at, &b) in bytes.iter().enumerate() {
         let is_digit =
@@ -74,13 +74,13 @@ fn plain_number(token: &str) -> Option<String> {
     Some(plain)
 }
 
-/// Whether a number is too small for a float.
+/// Returns whether a number is too small for a float.
 fn vanishes(token: &str) -> bool {
     token.parse::<f64>().is_ok_and(|float| float == 0.0)
 }
 
-/// The number whose canonical decimal text this is: no sign but `-`, no leading zero, no exponent,
-/// and, for a fraction, digits that the nearest float prints again.
+/// Returns the number of which this is the canonical decimal text: no sign but `-`, no leading
+/// zero, no exponent, and, for a fraction, digits that the nearest float prints again.
 pub(super) fn canonical(text: &str) -> Option<Number> {
     if text == "-0" || !is_json_number(text) || text.bytes().any(|b| matches!(b, b'e' | b'E')) {
         return None;
@@ -94,7 +94,7 @@ pub(super) fn canonical(text: &str) -> Option<Number> {
     (shortest == trimmed).then_some(number)
 }
 
-/// The integer that a whole float is, when it is exactly one.
+/// Returns the integer that equals a whole float, if it is exact.
 pub(super) fn whole(number: &Number) -> Option<Number> {
     if !number.is_f64() {
         return None;

@@ -24,13 +24,14 @@ impl<'t> Parser<'t, '_> {
                 }
             }
         }
-        // At the end of the text when the last brace was added.
+        // At the end of the text if the last brace was added.
         self.pos = (self.pos + 1).min(self.text.len());
         self.depth -= 1;
         Ok(Value::Object(map))
     }
 
-    /// Reads one member. True if text may end behind its value: a number might go on.
+    /// Reads one member. Returns true if the text may end after its value: a truncated number would
+    /// look complete.
     fn member(&mut self, map: &mut Map<String, Value>) -> Result<bool, ArgumentError> {
         let start = self.pos;
         let key = self.key()?;
@@ -53,8 +54,8 @@ impl<'t> Parser<'t, '_> {
         Ok(closable)
     }
 
-    /// Reads the colon after a key. One that is missing is added between a key in quotes and a
-    /// value that begins like one.
+    /// Reads the colon after a key. Adds a missing one between a quoted key and a value that begins
+    /// like one.
     fn colon(&mut self, start: usize, end: usize) -> Result<(), ArgumentError> {
         if self.peek() == Some(b':') {
             self.pos += 1;
@@ -69,7 +70,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// Whether the value at the position is `undefined`.
+    /// Returns whether the value at the position is `undefined`.
     fn is_undefined(&self) -> bool {
         let rest = self.text.get(self.pos..).and_then(|rest| rest.strip_prefix(UNDEFINED));
         rest.is_some_and(|rest| {
@@ -77,8 +78,8 @@ impl<'t> Parser<'t, '_> {
         })
     }
 
-    /// Removes commas before the first or another member of an object. In an array they could stand
-    /// for a missing value.
+    /// Removes commas before the first or another member of an object. In an array they could
+    /// represent a missing value.
     pub(super) fn extra_commas(&mut self) -> Result<(), ArgumentError> {
         while self.peek() == Some(b',') {
             self.pos += 1;
@@ -88,7 +89,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// `dict(name=value, ...)`
+    /// Reads `dict(name=value, ...)`.
     pub(super) fn python_dict(&mut self) -> Result<Value, ArgumentError> {
         const FIX: &str = "Send a JSON object with all names and texts in double quotes.";
         let start = self.pos;

@@ -1,10 +1,9 @@
 //! The parser: strict JSON in one pass, and the repairs that have one reading where strict JSON
-//! ends. `object_parser`, `string_parser` and `scalar_parser` have its methods for those values,
-//! `trailing_text` those for what stands behind the value.
+//! ends. Its methods for objects, strings and scalars are in `object_parser`, `string_parser` and
+//! `scalar_parser`, those for text after the value in `trailing_text`.
 //!
-//! Recursion is bounded by the depth limit, every byte is looked at a bounded number of times, and
-//! text without repairs takes the strict branches only, so valid JSON means here what it means
-//! everywhere.
+//! Recursion is bounded by the depth limit, every byte is read a bounded number of times, and text
+//! without repairs takes only the strict branches, so valid JSON has its standard meaning.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
@@ -18,17 +17,17 @@ const NOT_JSON: &str = "Send only one JSON object, with all names and texts in d
 const COMMA: &str =
     "Put a comma between the entries, and write a double quote inside a string as \\\" .";
 
-/// A parsed text and how deep it is nested (0 for a scalar).
+/// A parsed text and its nesting depth (0 for a scalar).
 #[derive(Debug)]
 pub(super) struct Parsed {
     pub(super) value: Value,
     pub(super) depth: usize,
-    /// What is to be said of the first number that no 64-bit number holds; zero stands in its
-    /// place.
+    /// The message about the first number that does not fit into 64 bits; the value contains zero
+    /// in its place.
     pub(super) out_of_range: Option<String>,
 }
 
-/// Parses one JSON value that must fill `text`.
+/// Parses one JSON value that must span all of `text`.
 pub(super) fn parse(
     text: &str,
     max_depth: usize,
@@ -59,8 +58,8 @@ pub fn parse_strict(text: &str, max_depth: usize) -> Option<Value> {
     (changes.is_empty() && parsed.out_of_range.is_none()).then_some(parsed.value)
 }
 
-/// A step of the path to the value being read: where its key is in the text, or its index. Rendered
-/// only when something is reported.
+/// One step of the path to the current value: the position of its key in the text, or its index.
+/// Rendered only for a report.
 #[derive(Clone, Copy)]
 pub(super) enum Step {
     Key(usize, usize),
@@ -93,7 +92,7 @@ impl<'t, 'c> Parser<'t, 'c> {
         self.changes.add(kind, || (pointer(text, path), note()));
     }
 
-    /// The character at the position, in words.
+    /// Returns the character at the position, in words.
     fn found(&self) -> String {
         match self.text.get(self.pos..).and_then(|rest| rest.chars().next()) {
             None => "the end of the text".to_owned(),
@@ -207,8 +206,9 @@ impl<'t, 'c> Parser<'t, 'c> {
         Ok(Value::Array(items))
     }
 
-    /// After an entry: true at a comma with another entry behind it, false at the closing bracket,
-    /// which is left to the caller, or at the end of the text where the last brace may be added.
+    /// Ends an entry: returns true at a comma that another entry follows; false at the closing
+    /// bracket, which is left to the caller, or at the end of the text if the last brace may be
+    /// added.
     pub(super) fn next_entry(&mut self, close: u8, closable: bool) -> Result<bool, ArgumentError> {
         let after_value = self.pos;
         self.skip_space()?;
@@ -241,9 +241,9 @@ impl<'t, 'c> Parser<'t, 'c> {
         Ok(false)
     }
 
-    /// Whether another entry certainly begins at the position, after a complete value that ended at
-    /// `after`: a key in quotes with its colon, or an object or array after another one. Two texts
-    /// in a row could be one, and a quote inside a text ends it too early.
+    /// Returns whether another entry certainly begins at the position, after a complete value that
+    /// ended at `after`: a quoted key with its colon, or an object or array after another one. Two
+    /// consecutive strings could be one, and a quote inside a string ends it too early.
     fn begins_entry(&self, close: u8, after: usize) -> bool {
         let bytes = self.text.as_bytes();
         let last = after.checked_sub(1).and_then(|at| bytes.get(at)).copied();
@@ -261,13 +261,13 @@ impl<'t, 'c> Parser<'t, 'c> {
             })
     }
 
-    /// Whether nothing but whitespace follows: a comment at the end may itself be cut.
+    /// Returns whether only whitespace follows: a comment at the end may be truncated.
     fn all_blank(&self, from: usize) -> bool {
         self.text.get(from..).unwrap_or_default().trim().is_empty()
     }
 }
 
-/// The path in the form of a JSON pointer, for a report.
+/// Returns the path as a JSON pointer, for a report.
 pub(super) fn pointer(text: &str, path: &[Step]) -> String {
     let mut out = String::new();
     for step in path {

@@ -1,4 +1,4 @@
-//! The values that a text can stand for without loss.
+//! Conversions of text to other values without loss.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
@@ -8,7 +8,7 @@ use super::number;
 use super::parser::parse_strict;
 use super::type_set::TypeSet;
 
-/// The number whose canonical text this is, between blanks or not.
+/// Returns the number of which this is the canonical text, with or without surrounding blanks.
 pub(super) fn as_number(text: &str, wanted: TypeSet) -> Option<(ChangeKind, Value)> {
     if !wanted.covers(TypeSet::INTEGER) {
         return None;
@@ -18,7 +18,7 @@ pub(super) fn as_number(text: &str, wanted: TypeSet) -> Option<(ChangeKind, Valu
     fits.then_some((ChangeKind::ToNumber, Value::Number(number)))
 }
 
-/// The boolean that JSON or Python writes so.
+/// Returns the boolean for a literal of JSON or Python.
 pub(super) fn as_boolean(text: &str, wanted: TypeSet) -> Option<(ChangeKind, Value)> {
     let boolean = match text {
         "true" | "True" => true,
@@ -28,7 +28,7 @@ pub(super) fn as_boolean(text: &str, wanted: TypeSet) -> Option<(ChangeKind, Val
     wanted.covers(TypeSet::BOOLEAN).then_some((ChangeKind::ToBoolean, Value::Bool(boolean)))
 }
 
-/// The array or object whose JSON this is.
+/// Returns the array or object for which this is the JSON text.
 pub(super) fn as_embedded(
     text: &str,
     wanted: TypeSet,
@@ -40,7 +40,8 @@ pub(super) fn as_embedded(
     wanted.covers(TypeSet::of(&value)).then_some((ChangeKind::ParsedString, value))
 }
 
-/// The one allowed value that differs from the text in ASCII case, and in blanks around it, only.
+/// Returns the only allowed value that differs from the text in nothing but ASCII case and
+/// surrounding blanks.
 pub(super) fn enum_case<'v>(text: &str, allowed: &'v [Value]) -> Option<&'v str> {
     if allowed.iter().any(|value| value == text) {
         return None;

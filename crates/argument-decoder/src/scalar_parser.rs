@@ -1,4 +1,4 @@
-//! Numbers and words: `true`, and what other languages write for it.
+//! Numbers and words: `true`, and the equivalents of other languages.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;

@@ -10,17 +10,17 @@ use serde_json::Value;
 use super::schema_plan::Plan;
 use super::{schema_check, schema_cost};
 
-/// Most values (objects, arrays and scalars) in one schema. Schemas come from remote servers too;
-/// the largest known tool schemas have some thousands.
+/// Maximum number of values (objects, arrays and scalars) in one schema. Schemas also come from
+/// remote servers; the largest known tool schemas have several thousand.
 pub const MAX_SCHEMA_NODES: usize = 20_000;
 
-/// Deepest nesting of a schema document.
+/// Maximum nesting of a schema document.
 pub const MAX_SCHEMA_DEPTH: usize = 64;
 
-/// Largest compiled size of one `pattern`, in bytes, for each of its two representations.
+/// Maximum compiled size of one `pattern`, in bytes, for each of its two representations.
 const PATTERN_BYTES: usize = 1 << 20;
 
-/// Why a schema is refused. The texts are for the developer of the tool.
+/// The reasons why a schema is rejected. The messages are for the developer of the tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SchemaError {
     /// The root does not describe an object.
@@ -32,7 +32,7 @@ pub enum SchemaError {
     /// Nested deeper than [`MAX_SCHEMA_DEPTH`].
     #[error("the schema is nested deeper than {MAX_SCHEMA_DEPTH} levels")]
     TooDeep,
-    /// A reference that leaves the document.
+    /// A reference to another document.
     #[error("remote references are not fetched: {reference:?}")]
     RemoteReference {
         /// The reference as written, shortened.
@@ -44,18 +44,18 @@ pub enum SchemaError {
         /// The reference as written, shortened.
         reference: String,
     },
-    /// A schema that needs itself for the same value, so that checking would not end.
+    /// A schema that refers to itself for the same value, so that the check would not end.
     #[error("the schema at {at} refers back to itself without descending into the value")]
     Cycle {
-        /// Where the cycle was found, as a JSON Pointer fragment.
+        /// Location of the cycle, as a JSON Pointer fragment.
         at: String,
     },
-    /// References or combinations multiply beyond what may be spent on one value.
+    /// References or combinations multiply beyond the limit for one value.
     #[error(
         "the schema's combinations and references multiply too far to be checked in bounded time"
     )]
     TooComplex,
-    /// A pattern that the linear-time engine does not take.
+    /// A pattern that the linear-time engine does not support.
     #[error(
         "the pattern {pattern:?} is not usable: patterns run in linear time, without look-around and back-references, within 1 MiB compiled"
     )]
@@ -63,18 +63,18 @@ pub enum SchemaError {
         /// The pattern, shortened.
         pattern: String,
     },
-    /// Against the meta-schema.
+    /// Invalid according to the meta-schema.
     #[error("the schema is not valid JSON Schema at {at:?}: {message}")]
     Invalid {
         /// JSON Pointer into the schema.
         at: String,
-        /// What is wrong there.
+        /// The problem at that location.
         message: String,
     },
 }
 
-/// A checked schema. Checking is cheap enough for thousands of tools at start; the compiled
-/// validator is made by the first call that needs it and shared by all threads.
+/// A checked schema. Checking is cheap enough for thousands of tools at start; the first call that
+/// needs the compiled validator creates it, and all threads share it.
 pub struct Schema {
     source: Arc<Value>,
     /// The tool's name.
@@ -88,7 +88,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// Checks a schema, JSON Schema 2020-12 unless its `$schema` names another draft.
+    /// Checks a schema: JSON Schema 2020-12 unless its `$schema` names another draft.
     ///
     /// ```
     /// use serde_json::json;
@@ -100,15 +100,15 @@ impl Schema {
     /// ```
     ///
     /// # Errors
-    /// If it is no valid schema for an object, or has no bounded cost: see [`SchemaError`].
+    /// [`SchemaError`] if it is not a valid schema for an object, or its cost is unbounded.
     pub fn check(source: &Value) -> Result<Self, SchemaError> {
         Self::check_shared(Arc::new(source.clone()))
     }
 
-    /// [`Self::check`] without copying the document.
+    /// Like [`Self::check`], without copying the document.
     ///
     /// # Errors
-    /// The same.
+    /// See [`Self::check`].
     pub fn check_shared(source: Arc<Value>) -> Result<Self, SchemaError> {
         let shape = schema_check::check(&source)?;
         let plan = OnceLock::new();
@@ -127,14 +127,14 @@ impl Schema {
         })
     }
 
-    /// The same, also taking these other names of top-level parameters: (alias, name).
+    /// Adds other names of top-level parameters: (alias, name).
     #[must_use]
     pub fn with_aliases(mut self, aliases: Vec<(String, String)>) -> Self {
         self.aliases = aliases;
         self
     }
 
-    /// The same, for the tool of this name: a model may send the name around the parameters.
+    /// Sets the tool's name: a model may send it as a wrapper around the parameters.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
@@ -149,24 +149,25 @@ impl Schema {
         &self.aliases
     }
 
-    /// The document as given.
+    /// Returns the document as given.
     #[must_use]
     pub fn source(&self) -> &Arc<Value> {
         &self.source
     }
 
-    /// Deepest nesting of arguments that is checked in bounded time: unlimited for most schemas,
-    /// some levels for one whose recursion multiplies (two alternatives that both lead back to it).
+    /// Returns the maximum nesting of arguments that can be checked in bounded time: unlimited for
+    /// most schemas, a few levels for one whose recursion multiplies (two alternatives that both
+    /// lead back to it).
     #[must_use]
     pub fn max_depth(&self) -> usize {
         self.max_depth
     }
 
-    /// The compiled validator: formats asserted, patterns in linear time.
+    /// Returns the compiled validator: it asserts formats and runs patterns in linear time.
     ///
     /// # Errors
-    /// If the schema passed [`Self::check`] but does not compile, which a schema with rare keywords
-    /// can.
+    /// [`SchemaError`] if the schema passed [`Self::check`] but does not compile, which is possible
+    /// with rare keywords.
     pub fn validator(&self) -> Result<&Validator, SchemaError> {
         let compiled = self.validator.get_or_init(|| {
             options().build(&self.source).map_err(|error| SchemaError::Invalid {
@@ -177,7 +178,7 @@ impl Schema {
         compiled.as_ref().map_err(Clone::clone)
     }
 
-    /// The validator of one subschema, by its pointer; compiled for conversions only.
+    /// Returns the validator of one subschema, by its pointer; compiled only for conversions.
     pub(super) fn branch(&self, at: &str) -> Option<&Validator> {
         let branches = self.branches.get_or_init(|| options().build_map(&self.source).ok());
         branches.as_ref()?.get(at)
@@ -194,7 +195,7 @@ impl fmt::Debug for Schema {
     }
 }
 
-/// How every schema here is compiled.
+/// Returns the options for compiling every schema.
 pub(super) fn options<'i>() -> ValidationOptions<'i> {
     let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES);
     jsonschema::options().offline().should_validate_formats(true).with_pattern_options(patterns)

@@ -1,6 +1,5 @@
-//! The check of a schema at registration: one walk that bounds it and recognizes ordinary keywords;
-//! only a schema with something unusual is put to the full meta-schema, which then has the last
-//! word.
+//! The check of a schema at registration: one walk bounds it and recognizes ordinary keywords; only
+//! a schema with an unusual keyword is checked against the full meta-schema, which then decides.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value};
@@ -10,17 +9,18 @@ use super::schema_references;
 use super::type_set::TypeSet;
 use super::value_preview::shorten;
 
-/// Most different patterns in one schema; each may take the compiled size of `schema.rs`.
+/// Maximum number of different patterns in one schema; each may have the compiled size defined in
+/// `schema.rs`.
 const MAX_PATTERNS: usize = 64;
-/// Most references in one schema: the compiler follows them recursively.
+/// Maximum number of references in one schema: the compiler follows them recursively.
 const MAX_REFERENCES: usize = 2_000;
-/// Largest schema without references whose cost needs no closer look.
+/// Largest schema without references whose cost needs no further analysis.
 const MAX_TREE_NODES: usize = 5_000;
 
-/// What the walk learned.
+/// The result of the walk.
 pub(super) struct SchemaSummary {
-    /// Whether the work on one value may exceed what reading the schema once costs, so that it must
-    /// be bounded.
+    /// Whether the work for one value may exceed the cost of reading the schema once, so that it
+    /// must be bounded.
     pub(super) multiplies: bool,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn check(root: &Value) -> Result<SchemaSummary, SchemaError> {
         std::iter::once(root).chain(walk.strays.iter().copied()).try_for_each(meta_check)?;
     }
     walk.check_patterns()?;
-    // Without references a place is checked against each schema of the document once at most.
+    // Without references, a place is checked against each schema of the document at most once.
     let multiplies = !walk.references.is_empty() || walk.nodes > MAX_TREE_NODES;
     Ok(SchemaSummary { multiplies })
 }
@@ -63,9 +63,9 @@ struct Walk<'s> {
     unusual: bool,
     references: Vec<&'s str>,
     patterns: Vec<&'s str>,
-    /// Addresses of the schemas seen, for references into places that are not known to hold one.
+    /// Addresses of the schemas seen, for references to places that are not known schemas.
     seen: Vec<usize>,
-    /// Schemas that stand where only a reference finds them.
+    /// Schemas that only a reference reaches.
     strays: Vec<&'s Value>,
 }
 
@@ -78,7 +78,7 @@ impl<'s> Walk<'s> {
         if depth > MAX_SCHEMA_DEPTH { Err(SchemaError::TooDeep) } else { Ok(()) }
     }
 
-    /// Counts a value that holds data, not schemas.
+    /// Counts a value that contains data, not schemas.
     fn data(&mut self, value: &Value, depth: usize) -> Result<(), SchemaError> {
         self.count(depth)?;
         match value {
@@ -182,7 +182,8 @@ impl<'s> Walk<'s> {
         self.data(value, depth)
     }
 
-    /// `dependencies` maps names to schemas or to lists of names; `additionalItems` is a schema.
+    /// Checks a keyword with two meanings: `dependencies` maps names to schemas or to lists of
+    /// names; `additionalItems` is a schema.
     fn schema_or_map(&mut self, value: &'s Value, depth: usize) -> Result<(), SchemaError> {
         match value {
             Value::Object(map) => {
@@ -206,8 +207,8 @@ impl<'s> Walk<'s> {
         value.is_string()
     }
 
-    /// The root may have an identifier. Below it one would change what `#` means; a bare fragment
-    /// is the old spelling of an anchor.
+    /// Checks an identifier. The root may have one; in a subschema it would change the meaning of
+    /// `#`. A bare fragment is the old spelling of an anchor.
     fn identifier(&mut self, key: &str, value: &'s Value, depth: usize) -> Result<(), SchemaError> {
         self.unusual = true;
         match value.as_str() {
@@ -218,7 +219,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Resolves every reference, and walks targets that no keyword led to.
+    /// Resolves every reference, and walks targets that no keyword reached.
     fn follow_references(&mut self, root: &'s Value) -> Result<(), SchemaError> {
         if self.references.is_empty() {
             return Ok(());
@@ -254,7 +255,7 @@ impl<'s> Walk<'s> {
         self.patterns.sort_unstable();
         self.patterns.dedup();
         for (count, pattern) in self.patterns.iter().enumerate() {
-            // Compiled exactly as the validator will, translation from ECMAScript included.
+            // Compiled exactly as in the validator, including the translation from ECMAScript.
             let alone = serde_json::json!({ "pattern": pattern });
             if count >= MAX_PATTERNS || pattern.len() > 4096 || options().build(&alone).is_err() {
                 return Err(SchemaError::Pattern { pattern: shorten(pattern, 100).into_owned() });
@@ -289,8 +290,8 @@ fn is_type(value: &Value) -> bool {
     }
 }
 
-/// A list of different strings. Long lists go to the meta-schema, which looks for duplicates by
-/// hash.
+/// Returns whether the value is a list of distinct strings. Long lists are left to the meta-schema,
+/// which finds duplicates by hash.
 fn is_names(value: &Value) -> bool {
     let Value::Array(names) = value else { return false };
     names.len() <= 32

@@ -1,28 +1,30 @@
-//! What checking a value against a schema may cost.
+//! The cost of checking a value against a schema.
 //!
 //! Schemas that apply to one value together multiply: two alternatives that both lead back to the
-//! schema double the work with every level of the value. So the work per place is counted for each
-//! depth of the value, and a schema whose count grows gets a largest depth instead of unbounded
-//! time.
+//! schema double the work with every level of the value. The work per place is therefore counted
+//! for each depth of the value, and a schema whose count grows gets a maximum depth instead of
+//! unbounded time.
 #![deny(clippy::indexing_slicing)]
 
 use super::schema::SchemaError;
 use super::schema_plan::{AdditionalProperties, NodeId, Plan, ROOT, SubschemaPosition};
 
-/// Most schemas that may apply to one value, references and alternatives followed.
+/// Maximum number of schemas that may apply to one value, including references and alternatives.
 const MAX_IN_PLACE: u64 = 5_000;
-/// Longest chain of such schemas; validation recurses through it at every level of the value.
+/// Maximum length of a chain of such schemas; validation recurses through it at every level of the
+/// value.
 const MAX_CHAIN: u64 = 32;
-/// Most schemas that may apply to one value after descending to it on every way there is.
+/// Maximum number of schemas that may apply to one value over all paths that descend to it.
 const MAX_PER_PLACE: u64 = 100_000;
-/// Most edges looked at for one schema.
+/// Maximum number of edges examined for one schema.
 const MAX_EDGES: usize = 200_000;
-/// A schema that cannot take values this deep is of no use for arguments.
+/// Minimum depth that a schema must accept to be usable for arguments.
 const MIN_DEPTH: usize = 3;
-/// No decoded value is deeper (the decoder's own limit).
+/// Maximum depth of a decoded value (the decoder's own limit).
 const DEEPEST: usize = 100;
 
-/// The deepest value whose check is bounded; `usize::MAX` when every depth is.
+/// Returns the maximum depth of values that can be checked in bounded time; `usize::MAX` if every
+/// depth can.
 pub(super) fn max_depth(plan: &Plan) -> Result<usize, SchemaError> {
     let own = in_place_counts(plan)?;
     let edges = descents(plan)?;
@@ -45,7 +47,8 @@ pub(super) fn max_depth(plan: &Plan) -> Result<usize, SchemaError> {
     Ok(usize::MAX)
 }
 
-/// For each node how many schemas apply where it does, itself included; refuses cycles.
+/// Returns, for each node, the number of schemas that apply to the same value, including itself;
+/// rejects cycles.
 fn in_place_counts(plan: &Plan) -> Result<Vec<u64>, SchemaError> {
     #[derive(Clone, Copy)]
     enum Mark {
@@ -101,7 +104,8 @@ fn in_place_counts(plan: &Plan) -> Result<Vec<u64>, SchemaError> {
 
 type Descent = (SubschemaPosition, NodeId);
 
-/// For each node the ways down from all schemas that apply where it does, sorted by place.
+/// Returns, for each node, the descents from all schemas that apply to the same value, sorted by
+/// place.
 fn descents(plan: &Plan) -> Result<Vec<Vec<Descent>>, SchemaError> {
     let mut all = Vec::with_capacity(plan.nodes().len());
     let mut budget = MAX_EDGES;
@@ -135,7 +139,7 @@ fn descents(plan: &Plan) -> Result<Vec<Vec<Descent>>, SchemaError> {
     Ok(all)
 }
 
-/// The largest count at one place one level down.
+/// Returns the largest count at one place one level down.
 fn heaviest(edges: &[Descent], counts: &[u64]) -> u64 {
     let cost = |id: &NodeId| counts.get(*id).copied().unwrap_or_default();
     let everywhere = |wanted: &SubschemaPosition| {

@@ -1,6 +1,6 @@
-//! The schema as the decoder walks it: nodes with their types, properties and alternatives,
-//! references resolved. The validator says whether a value is right; the plan says what could make
-//! it right.
+//! The schema in the form that the decoder walks: nodes with their types, properties and
+//! alternatives, with references resolved. The validator decides whether a value is valid; the plan
+//! shows the conversions that could make it valid.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;
@@ -13,20 +13,20 @@ use super::type_set::TypeSet;
 /// Index of a node in its plan.
 pub(super) type NodeId = usize;
 
-/// What a schema says about properties it does not name.
+/// The rule of a schema for properties that it does not name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AdditionalProperties {
-    /// Nothing: they are accepted and ignored.
+    /// No rule: they are accepted and ignored.
     Unsaid,
     /// They are data too.
     Meant,
-    /// They are refused.
+    /// They are rejected.
     Refused,
     /// They follow this schema.
     Follow(NodeId),
 }
 
-/// Where in a value a subschema applies.
+/// The part of a value to which a subschema applies.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SubschemaPosition {
     Property(Box<str>),
@@ -38,7 +38,7 @@ pub(super) enum SubschemaPosition {
 /// One schema object.
 #[derive(Debug)]
 pub(super) struct Node {
-    /// Its place, as a pointer fragment: the key of its validator.
+    /// Its location as a pointer fragment: the key of its validator.
     pub(super) at: Box<str>,
     pub(super) types: TypeSet,
     /// Sorted by name.
@@ -51,11 +51,11 @@ pub(super) struct Node {
     pub(super) items: Option<NodeId>,
     /// Schemas that apply to the same value: `allOf`, `$ref`.
     pub(super) all: Box<[NodeId]>,
-    /// `anyOf` and `oneOf`: one of these applies to the same value.
+    /// `anyOf` and `oneOf`: one of each group applies to the same value.
     pub(super) choices: Box<[Box<[NodeId]>]>,
-    /// `not`, `if`, `then`, `else`, dependent schemas: nothing is converted by them.
+    /// `not`, `if`, `then`, `else`, dependent schemas: they cause no conversions.
     pub(super) conditions: Box<[NodeId]>,
-    /// Subschemas for parts of the value that nothing is converted by.
+    /// Subschemas for parts of the value that cause no conversions.
     pub(super) parts: Box<[(SubschemaPosition, NodeId)]>,
     /// The values of `enum` or `const`.
     pub(super) allowed: Box<[Value]>,
@@ -71,7 +71,7 @@ impl Node {
         self.required.binary_search_by(|known| known.as_ref().cmp(name)).is_ok()
     }
 
-    /// Every node that applies to the same value.
+    /// Returns every node that applies to the same value.
     pub(super) fn in_place(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.all.iter().chain(self.choices.iter().flatten()).chain(self.conditions.iter()).copied()
     }
@@ -87,7 +87,7 @@ pub(super) struct Plan {
 pub(super) const ROOT: NodeId = 0;
 
 impl Plan {
-    /// Compiles a checked document: what does not resolve is left out.
+    /// Compiles a checked document; unresolvable references are omitted.
     pub(super) fn compile(root: &Value) -> Self {
         let mut compiler =
             Compiler { document: Document::new(root), ids: HashMap::new(), queue: Vec::new() };
@@ -107,8 +107,8 @@ impl Plan {
         &self.nodes
     }
 
-    /// The nodes that apply to the same value as `id`, itself first. A checked schema has no cycle
-    /// here.
+    /// Returns the nodes that apply to the same value as `id`, beginning with `id`. A checked
+    /// schema has no cycle here.
     fn together(&self, id: NodeId) -> impl Iterator<Item = &Node> {
         let mut stack = vec![id];
         std::iter::from_fn(move || {
@@ -118,34 +118,34 @@ impl Plan {
         })
     }
 
-    /// The schema of a property.
+    /// Returns the schema of a property.
     pub(super) fn property(&self, id: NodeId, name: &str) -> Option<NodeId> {
         self.together(id).find_map(|node| node.property(name))
     }
 
-    /// Whether a property is declared.
+    /// Returns whether a property is declared.
     pub(super) fn knows(&self, id: NodeId, name: &str) -> bool {
         self.property(id, name).is_some()
     }
 
-    /// Whether a property is required, in some case at least.
+    /// Returns whether a property is required, at least in some cases.
     pub(super) fn requires(&self, id: NodeId, name: &str) -> bool {
         self.together(id).any(|node| node.requires(name))
     }
 
-    /// Whether properties that are not declared mean something.
+    /// Returns whether undeclared properties have a meaning.
     pub(super) fn takes_others(&self, id: NodeId) -> bool {
         self.together(id).any(|node| {
             matches!(node.others, AdditionalProperties::Meant | AdditionalProperties::Follow(_))
         })
     }
 
-    /// Whether any property is declared.
+    /// Returns whether any property is declared.
     pub(super) fn names_any(&self, id: NodeId) -> bool {
         self.together(id).any(|node| !node.properties.is_empty())
     }
 
-    /// The names of all declared properties.
+    /// Returns the names of all declared properties.
     pub(super) fn names(&self, id: NodeId) -> Vec<&str> {
         self.together(id)
             .flat_map(|node| node.properties.iter().map(|(name, _)| name.as_ref()))
@@ -156,7 +156,7 @@ impl Plan {
 struct Compiler<'s> {
     document: Document<'s>,
     ids: HashMap<usize, NodeId>,
-    /// Schemas by node id; those beyond the finished nodes wait.
+    /// Schemas by node id; those after the finished nodes are pending.
     queue: Vec<(&'s Value, String)>,
 }
 
@@ -176,7 +176,7 @@ impl<'s> Compiler<'s> {
 
     fn node(&mut self, schema: &'s Value, at: String) -> Node {
         let empty = Map::new();
-        // A boolean schema converts nothing, as an empty one.
+        // A boolean schema causes no conversions, like an empty one.
         let map: &Map<String, Value> = match schema {
             Value::Object(map) => map,
             _ => return self.build(&empty, at),
@@ -247,7 +247,7 @@ impl<'s> Compiler<'s> {
     }
 
     fn add_items(&mut self, node: &mut Node, map: &'s Map<String, Value>) {
-        // Before 2020-12 a list in `items` was what `prefixItems` is now.
+        // Before 2020-12 a list in `items` had the meaning of today's `prefixItems`.
         let (prefix, key) = match (map.get("prefixItems"), map.get("items")) {
             (Some(Value::Array(list)), _) => (list.as_slice(), "prefixItems"),
             (_, Some(Value::Array(list))) => (list.as_slice(), "items"),

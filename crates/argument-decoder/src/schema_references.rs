@@ -10,16 +10,16 @@ use super::changes::push_index;
 use super::schema::SchemaError;
 use super::value_preview::shorten;
 
-/// Identity of a value inside one document: its address, which is stable while the document is
-/// shared.
+/// Returns the identity of a value inside one document: its address, which is stable while the
+/// document is shared.
 pub(super) fn identity(value: &Value) -> usize {
     std::ptr::from_ref(value) as usize
 }
 
-/// Name of an anchor to its place and value.
+/// Maps the name of an anchor to its location and value.
 type AnchorMap<'s> = HashMap<&'s str, (String, &'s Value)>;
 
-/// A document whose references are resolved. Anchors are collected when the first one is asked for.
+/// A document with resolvable references. Anchors are collected at the first use of one.
 pub(super) struct Document<'s> {
     root: &'s Value,
     anchors: OnceCell<AnchorMap<'s>>,
@@ -30,7 +30,7 @@ impl<'s> Document<'s> {
         Self { root, anchors: OnceCell::new() }
     }
 
-    /// The value a reference names, and its place as a pointer fragment.
+    /// Returns the value that a reference names, and its location as a pointer fragment.
     pub(super) fn resolve(&self, reference: &str) -> Result<(&'s Value, String), SchemaError> {
         let shown = || shorten(reference, 100).into_owned();
         let Some(fragment) = reference.strip_prefix('#') else {
@@ -52,8 +52,8 @@ impl<'s> Document<'s> {
     }
 }
 
-/// Collects anchors from the whole document, also from places that are not schemas: only a
-/// reference that names one of them uses it.
+/// Collects anchors from the whole document, including places that are not schemas: only a
+/// reference to one of them uses it.
 fn collect<'s>(value: &'s Value, at: &mut String, places: &mut AnchorMap<'s>) {
     let length = at.len();
     match value {
@@ -82,7 +82,7 @@ fn collect<'s>(value: &'s Value, at: &mut String, places: &mut AnchorMap<'s>) {
     }
 }
 
-/// Appends a whole pointer segment: unlike in reports, nothing is shortened.
+/// Appends a whole pointer segment: unlike in reports, it is not shortened.
 pub(super) fn push_segment(at: &mut String, key: &str) {
     at.push('/');
     for c in key.chars() {

@@ -1,4 +1,4 @@
-//! Strings: escapes, quotes of either kind, and backslashes that were meant as such.
+//! Strings: escapes, quotes of either kind, and literal backslashes.
 #![deny(clippy::indexing_slicing)]
 
 use super::argument_error::ArgumentError;
@@ -29,7 +29,7 @@ impl<'t> Parser<'t, '_> {
                 "Put names and texts into straight double quotes.",
             ));
         };
-        // A quote inside could begin the text anew, and a backslash could be meant either way.
+        // A quote inside could open another string, and a backslash would be ambiguous.
         if content.contains([open, '\\']) {
             return Err(ArgumentError::new(
                 self.pos,
@@ -47,13 +47,13 @@ impl<'t> Parser<'t, '_> {
         Ok(Some(content.to_owned()))
     }
 
-    /// Reads a raw string of Python, whose prefix is at the position.
+    /// Reads a raw string of Python whose prefix is at the position.
     pub(super) fn raw_string(&mut self, quote: char) -> Result<String, ArgumentError> {
         let body = self.text.get(self.pos + 2..).unwrap_or_default();
         let content = body.split(quote).next().unwrap_or_default();
         let is_complete = content.len() < body.len();
-        // A backslash before the quote keeps the string open in Python, and does not elsewhere; two
-        // quotes at the start may begin a string of several lines.
+        // In Python a backslash before the quote keeps the string open, in other languages it does
+        // not; two quotes at the start may begin a multi-line string.
         if !is_complete || content.is_empty() || content.ends_with('\\') || content.contains('\n') {
             return Err(
                 self.unexpected("Put texts into double quotes, with every backslash doubled.")
@@ -154,7 +154,7 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// The run of characters that stand for themselves.
+    /// Reads the characters that need no decoding.
     fn plain(&mut self, quote: u8) -> &'t str {
         let rest = self.text.get(self.pos..).unwrap_or_default();
         let length =
@@ -195,8 +195,8 @@ impl<'t> Parser<'t, '_> {
                     ));
                 }
             },
-            // A quote of the string's own kind can only be escaped, so this backslash says nothing
-            // about how the others are meant.
+            // A quote of the string's own kind can only be escaped, so this backslash gives no
+            // information about the others.
             '"' | '\'' | '`' if escaped == char::from(quote) => {
                 text.push(escaped);
                 return Ok(());
@@ -222,7 +222,8 @@ impl<'t> Parser<'t, '_> {
         Ok(())
     }
 
-    /// The character of `\uXXXX` whose digits are next, with its second half if it is a pair.
+    /// Returns the character of `\uXXXX`, whose digits are next, including the second half of a
+    /// surrogate pair.
     fn unicode(&mut self, at: usize) -> Result<char, ArgumentError> {
         const FIX: &str = "Write four hexadecimal digits after \\u and both halves of a pair, or send the character itself.";
         let high = self.hex(at)?;
@@ -245,8 +246,8 @@ impl<'t> Parser<'t, '_> {
         })
     }
 
-    /// The ASCII character of `\xHH` whose digits are next. Above it languages differ: a byte or a
-    /// character.
+    /// Returns the ASCII character of `\xHH`, whose digits are next. Above ASCII, languages differ:
+    /// a byte or a character.
     fn hex_escape(&mut self) -> Option<char> {
         let digits = self.text.get(self.pos..self.pos + 2)?;
         let is_hex = digits.bytes().all(|b| b.is_ascii_hexdigit());
@@ -266,19 +267,19 @@ impl<'t> Parser<'t, '_> {
     }
 }
 
-/// What was seen in one string.
+/// Observations about one string.
 #[derive(Default)]
 struct StringNotes {
-    /// The first escape JSON does not know.
+    /// The first escape that JSON does not define.
     invalid: Option<(usize, char)>,
-    /// Whether some backslash changes the text around it.
+    /// Whether a backslash changes the text around it.
     meaningful: bool,
     control: bool,
     /// Whether an escape had two hexadecimal digits.
     hex: bool,
 }
 
-/// Whether a backslash before `c` can only be meant as a backslash: characters of regular
+/// Returns whether a backslash before `c` can only be a literal backslash: characters of regular
 /// expressions and of Windows paths that no common language escapes (`\x`, `\0`, `\a`, `\v`, `\e`,
 /// `\U`, `\N` are escapes in C, Python or JavaScript; other punctuation is escaped in shells and
 /// Markdown).

@@ -1,13 +1,13 @@
-//! Names near a wrong one, for "did you mean".
+//! Suggestions for misspelled names, for "did you mean".
 #![deny(clippy::indexing_slicing)]
 
-/// Longest names compared: the comparison is quadratic in them.
+/// Longest name compared: the comparison is quadratic in the length.
 const LONGEST: usize = 64;
-/// Most names compared.
+/// Maximum number of names compared.
 const MOST: usize = 500;
 
-/// The name that a mistyped one most probably means, if one is near enough: equal but for case and
-/// separators, or at most a third of its letters (and at least one) off.
+/// Returns the most probable intended name, if one is similar enough: equal except for case and
+/// separators, or with at most a third of its letters (and at least one) different.
 pub(super) fn nearest<'n>(wrong: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     if wrong.len() > LONGEST {
         return None;

@@ -1,7 +1,6 @@
-//! Repairs of what stands around the object: words, a lost first brace, quotes that are all
-//! escaped.
+//! Repairs around the object: words, a lost first brace, quotes that are all escaped.
 //!
-//! They are tried where the text is not JSON as it stands.
+//! They are tried only if the text is not JSON.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
@@ -10,16 +9,15 @@ use super::changes::{ChangeKind, Changes};
 use super::parser::{self, Parsed};
 use super::value_preview::shorten;
 
-/// What a repair leads to.
+/// The result of a repair.
 pub(super) enum Inside {
     /// The object.
     Parsed(Parsed),
-    /// A text that holds it.
+    /// A text that contains it.
     Text(String),
 }
 
-/// Reads a text that is no JSON as it stands; `None` if no repair fits, and then nothing is
-/// reported.
+/// Reads a text that is not JSON; `None` if no repair applies, and then nothing is reported.
 pub(super) fn read(text: &str, max_depth: usize, changes: &mut Changes) -> Option<Inside> {
     if let Some(content) = escaped(text, max_depth) {
         changes.add(ChangeKind::EscapedQuotes, || {
@@ -39,13 +37,13 @@ pub(super) fn read(text: &str, max_depth: usize, changes: &mut Changes) -> Optio
     Some(Inside::Parsed(parsed))
 }
 
-/// `{\"a\": \"b\"}`: what a JSON string holds, without its quotes.
+/// Handles `{\"a\": \"b\"}`: the content of a JSON string without its quotes.
 fn escaped(text: &str, max_depth: usize) -> Option<String> {
     let inner = text.strip_prefix('{')?.trim_start();
     if !inner.starts_with("\\\"") {
         return None;
     }
-    // A line break between the members is none of the string.
+    // A line break between the members is not part of the string.
     let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match parser::parse_strict(&format!("\"{line}\""), max_depth)? {
         Value::String(content) => Some(content),
@@ -53,13 +51,13 @@ fn escaped(text: &str, max_depth: usize) -> Option<String> {
     }
 }
 
-/// `"a": 1}`: the first brace was lost.
+/// Handles `"a": 1}`: the first brace was lost.
 fn with_first_brace(text: &str, max_depth: usize, found: &mut Changes) -> Option<Parsed> {
     if !text.ends_with('}') {
         return None;
     }
     let parsed = parser::parse(&format!("{{{text}"), max_depth, found).ok()?;
-    // Words or braces behind it would be a second slip.
+    // Words or braces after it would be a second error.
     let is_exact = found.is_empty() && is_filled(&parsed.value);
     found.add(ChangeKind::MissingBrace, || {
         (String::new(), "the missing first brace was added".to_owned())
@@ -67,8 +65,8 @@ fn with_first_brace(text: &str, max_depth: usize, found: &mut Changes) -> Option
     is_exact.then_some(parsed)
 }
 
-/// Words before the object. A name before a bracket is a call of something else, and quotes or
-/// brackets are no words.
+/// Handles words before the object. A name before a bracket is a call of another function, and
+/// quotes or brackets are not words.
 fn after_words(text: &str, max_depth: usize, found: &mut Changes) -> Option<Parsed> {
     let at = text.find('{')?;
     let (words, object) = text.split_at_checked(at)?;
@@ -88,7 +86,7 @@ fn after_words(text: &str, max_depth: usize, found: &mut Changes) -> Option<Pars
     (is_filled(&parsed.value) && !found.has(ChangeKind::MissingBrace)).then_some(parsed)
 }
 
-/// Whether a value is an object that says something: words never become `{}`.
+/// Returns whether a value is a non-empty object: words never become `{}`.
 fn is_filled(value: &Value) -> bool {
     value.as_object().is_some_and(|map| !map.is_empty())
 }

@@ -1,4 +1,4 @@
-//! What stands behind the arguments: a comma, a brace, the same object again, words.
+//! Text after the arguments: a comma, a brace, the same object again, or words.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
@@ -8,8 +8,8 @@ use super::changes::{ChangeKind, Changes};
 use super::parser::Parser;
 use super::value_preview::shorten;
 
-/// The strict JSON value that fills `text`. Unlike [`parse_strict`] it looks at nothing behind it,
-/// so that a text of many objects is read once.
+/// Returns the strict JSON value that spans `text`. Unlike [`parse_strict`] it ignores the text
+/// after it, so that a text of many objects is read once.
 fn strict_end(text: &str, max_depth: usize) -> Option<Value> {
     let mut changes = Changes::default();
     let mut parser = Parser::new(text, max_depth, &mut changes);
@@ -19,8 +19,8 @@ fn strict_end(text: &str, max_depth: usize) -> Option<Value> {
 }
 
 impl Parser<'_, '_> {
-    /// Reads what follows the whole value, if it says nothing more: a comma, one brace, the same
-    /// object again, or words.
+    /// Reads the text after the whole value, if it adds no information: a comma, one brace, the
+    /// same object again, or words.
     pub(super) fn rest(&mut self, value: &Value) -> Result<(), ArgumentError> {
         let rest = self.text.get(self.pos..).unwrap_or_default().trim_end();
         if value.as_object().is_none_or(|map| map.is_empty())

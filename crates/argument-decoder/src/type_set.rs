@@ -27,7 +27,7 @@ impl TypeSet {
         self.0 & other.0 == other.0
     }
 
-    /// The types that a type name of JSON Schema means.
+    /// Returns the types for a type name of JSON Schema.
     pub(super) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "null" => Self::NULL,
@@ -41,7 +41,7 @@ impl TypeSet {
         })
     }
 
-    /// The type of a value. A whole float is an integer, as in JSON Schema.
+    /// Returns the type of a value. A whole float is an integer, as in JSON Schema.
     pub(super) fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
@@ -56,7 +56,7 @@ impl TypeSet {
         }
     }
 
-    /// The types a schema declares, by `type` or else by the values it lists.
+    /// Returns the types that a schema declares, by `type` or else by the values that it lists.
     pub(super) fn declared(schema: &Map<String, Value>) -> Self {
         let union = |values: &[Value], of: fn(&Value) -> Self| {
             values.iter().fold(Self::NONE, |all, one| all.or(of(one)))

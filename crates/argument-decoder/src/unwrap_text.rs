@@ -1,5 +1,5 @@
-//! From bytes to one JSON object: encoding, whitespace, fence and double encoding around the
-//! parser.
+//! Converts bytes to one JSON object: handles encoding, whitespace, fence and double encoding
+//! around the parser.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value};
@@ -10,21 +10,21 @@ use super::decode::Limits;
 use super::parser;
 use super::surroundings::{self, Inside};
 
-/// How many JSON strings around the object are opened (models and gateways encode twice; a fourth
-/// layer is data).
+/// Maximum number of JSON strings around the object that are unwrapped (models and gateways encode
+/// twice; a fourth layer is data).
 pub const MAX_ENCODINGS: usize = 3;
 
-/// What the text holds.
+/// The content of the text.
 pub(super) enum Content {
-    /// An object, and how many levels its deepest value is nested.
+    /// An object, and the nesting depth of its deepest value.
     Object(Map<String, Value>, usize),
-    /// Some other JSON value.
+    /// Another JSON value.
     Other(Value),
-    /// An object with a number that no 64-bit number holds; what is to be said of it.
+    /// An object with a number that does not fit into 64 bits; contains the message about it.
     OutOfRange(String),
 }
 
-/// Reads `raw`; the error is the text for the model.
+/// Reads `raw`; the error is the message for the model.
 pub(super) fn unwrap_text(
     raw: &[u8],
     limits: &Limits,
@@ -106,14 +106,14 @@ fn read_layer(
     }
 }
 
-/// Whether the content of a string is an attempt at an object rather than words.
+/// Returns whether the content of a string is an attempted object rather than words.
 fn may_hold_object(content: &str) -> bool {
     content
         .trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
         .starts_with(['{', '"', '`', '~'])
 }
 
-/// The text without byte-order mark, surrounding whitespace and fence, and where it starts.
+/// Returns the text without byte-order mark, surrounding whitespace and fence, and its start.
 fn strip_wrapping<'a>(text: &'a str, changes: &mut Changes) -> (usize, &'a str) {
     let mut inner = text;
     if let Some(rest) = inner.strip_prefix('\u{feff}') {
@@ -146,13 +146,13 @@ fn trim<'a>(text: &'a str, changes: &mut Changes) -> &'a str {
     trimmed
 }
 
-/// The content of a fence that opens at the start and closes at the end of the text.
+/// Returns the content of a fence that opens at the start and closes at the end of the text.
 fn unfence(text: &str) -> Option<&str> {
     let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let width = text.len() - text.trim_start_matches(mark).len();
     let fence = text.get(..width).filter(|_| width >= 3)?;
     let content = text.get(width..)?.strip_suffix(fence)?;
-    // The name of the language, if any.
+    // The language name, if any.
     let content = content.trim_start_matches(|c: char| {
         c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '+' | '.')
     });

@@ -1,4 +1,4 @@
-//! Shortening of values for texts that a model or a person reads.
+//! Shortens values for texts that a model or a person reads.
 #![deny(clippy::indexing_slicing)]
 
 use std::borrow::Cow;
@@ -6,7 +6,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// `text` up to `max` characters, with an ellipsis where it was cut. Reads no more than it returns.
+/// Returns `text` up to `max` characters, with an ellipsis if it was truncated. Reads no more than
+/// it returns.
 pub(super) fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     match text.char_indices().nth(max) {
         None => Cow::Borrowed(text),
@@ -14,17 +15,17 @@ pub(super) fn shorten(text: &str, max: usize) -> Cow<'_, str> {
     }
 }
 
-/// A value as JSON in at most `max` bytes or so, however large the value is.
+/// Returns a value as JSON in approximately `max` bytes at most, for values of any size.
 pub(super) fn preview(value: &Value, max: usize) -> String {
     let mut out = Bounded { text: String::new(), max };
-    // The writer refuses once it is full, which ends the serialization early.
+    // The writer returns an error once it is full, which ends the serialization early.
     if fmt::Write::write_fmt(&mut out, format_args!("{}", ValuePreview(value))).is_err() {
         out.text.push('…');
     }
     out.text
 }
 
-/// What a value is, in the words of JSON Schema, with its article.
+/// Returns the type of a value, in the terms of JSON Schema, with its article.
 pub(super) fn kind_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -54,7 +55,7 @@ impl fmt::Write for Bounded {
     }
 }
 
-/// JSON without building the whole text first.
+/// Writes JSON without building the whole text first.
 struct ValuePreview<'a>(&'a Value);
 
 impl fmt::Display for ValuePreview<'_> {
@@ -85,7 +86,7 @@ impl fmt::Display for ValuePreview<'_> {
 
 fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     f.write_str("\"")?;
-    // Longer strings are cut anyway: 4 KB is more than any message may hold.
+    // Longer strings are truncated anyway: 4 KB is more than any message may contain.
     for c in text.chars().take(4096) {
         match c {
             '"' => f.write_str("\\\"")?,

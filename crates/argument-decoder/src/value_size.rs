@@ -1,9 +1,9 @@
-//! Depth and weight of values, measured no further than a limit.
+//! Depth and size of values, measured only up to a limit.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
 
-/// How deep a value is nested, counted to just beyond `limit`.
+/// Returns the nesting depth of a value, counted to just beyond `limit`.
 pub(super) fn depth_of(value: &Value, limit: usize) -> usize {
     let deepest = |items: &mut dyn Iterator<Item = &Value>| match limit.checked_sub(1) {
         None => 1,
@@ -16,7 +16,8 @@ pub(super) fn depth_of(value: &Value, limit: usize) -> usize {
     }
 }
 
-/// The values in a value, long strings counting for more; none beyond `limit`.
+/// Returns the number of values in a value, with a higher weight for long strings; `None` beyond
+/// `limit`.
 pub(super) fn value_size(value: &Value, limit: usize) -> Option<usize> {
     let own = match value {
         Value::String(text) => 1 + text.len() / 64,

@@ -5,8 +5,9 @@
 //! does with them; [`notify`] reaches the person; [`list`] keeps shopping and to-do lists; [`goal`]
 //! what runs in the background pursue; [`soul`] the person's text in the prompt; [`document`] finds
 //! passages in files that people put in; [`draft`] keeps what is to leave in a person's name,
-//! and sends it once; [`card`] checks what is shown to people. `tool` has one file per tool. A
-//! daemon runs due tasks; this crate only says which ones and when.
+//! and sends it once; [`mail_inbox`] keeps what arrived by mail; [`card`] checks what is shown to
+//! people. `tool` has one file per tool. A daemon runs due tasks; this crate only says which ones
+//! and when.
 //!
 //! Invariants
 //! - A text that came from outside keeps its label `untrusted`: such a memory is never part of a
@@ -25,6 +26,7 @@ pub mod draft;
 pub mod goal;
 pub mod heartbeat;
 pub mod list;
+pub mod mail_inbox;
 pub mod memory;
 pub mod notify;
 mod outside_text;

@@ -1,5 +1,5 @@
-//! The anchor file: checkpoints as JSON lines, outside the database. The stores append to it; here
-//! it is read.
+//! The anchor file: checkpoints as JSON lines, outside the database. The stores append to it; this
+//! module reads it.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::File;
@@ -8,15 +8,15 @@ use std::path::Path;
 
 use toolcrib_core::AuditCheckpoint;
 
-/// Longest line that is read; a checkpoint has some 350 bytes.
+/// Longest line that is read; a checkpoint has about 350 bytes.
 const LINE_BYTES: u64 = 64 * 1024;
 
-/// What an anchor file holds.
+/// The content of an anchor file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct AnchorFile {
     /// Checkpoints of all chains, in the order of the file.
     pub checkpoints: Vec<AuditCheckpoint>,
-    /// Lines that are none.
+    /// Number of lines that are not checkpoints.
     pub torn: u64,
 }
 
@@ -24,17 +24,17 @@ impl AnchorFile {
     /// Reads an anchor file.
     ///
     /// # Errors
-    /// The error of the system, also when there is no such file.
+    /// The I/O error, including a missing file.
     pub fn read(path: &Path) -> io::Result<Self> {
         Self::from_lines(BufReader::new(File::open(path)?))
     }
 
-    /// Reads lines. One that is no checkpoint is counted and skipped: a process that dies while it
-    /// writes leaves half a line behind, at the end or, if another goes on there, with a whole one
-    /// glued to it.
+    /// Reads lines. A line that is not a checkpoint is counted and skipped: a process that dies
+    /// while it writes leaves half a line, at the end or, if another process appends to it, in
+    /// front of a complete line.
     ///
     /// # Errors
-    /// The error of the reader.
+    /// The I/O error of the reader.
     pub fn from_lines(mut lines: impl BufRead) -> io::Result<Self> {
         let mut found = Self::default();
         let mut line = Vec::new();
@@ -54,12 +54,12 @@ impl AnchorFile {
     }
 }
 
-/// The checkpoint of a line, and whether the line holds nothing else.
+/// Returns the checkpoint in a line, and whether the line contains nothing else.
 fn checkpoint(line: &[u8]) -> (Option<AuditCheckpoint>, bool) {
     if let Ok(whole) = serde_json::from_slice(line) {
         return (Some(whole), true);
     }
-    // A checkpoint has no objects in it: the last brace begins the last one.
+    // A checkpoint contains no nested objects, so the last brace begins the last one.
     let last = line.iter().rposition(|b| *b == b'{').and_then(|at| line.get(at..));
     (last.and_then(|text| serde_json::from_slice(text).ok()), false)
 }

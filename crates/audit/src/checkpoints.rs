@@ -1,4 +1,4 @@
-//! The trusted checkpoints of a chain, from beside the records and from the anchor file.
+//! The trusted checkpoints of a chain, from the records and from the anchor file.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::{HashMap, HashSet};
@@ -10,29 +10,29 @@ use super::findings::{CheckpointLocation, Finding, Forgery, Remark, Tampering};
 use super::hex;
 use super::trusted_keys::TrustedKeys;
 
-/// A number of a chain with the hash that was signed for it.
+/// A record number of a chain with the hash that was signed for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct TrustedCheckpoint {
     pub(super) seq: u64,
     pub(super) head: Hash,
 }
 
-/// What checkpoints of one chain say, and what is wrong with them.
+/// The checkpoints of one chain, and the problems with them.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedCheckpoints {
-    /// In the order of their numbers.
+    /// Sorted by record number.
     pub(super) seals: Vec<TrustedCheckpoint>,
     pub(super) findings: Vec<Finding>,
     pub(super) remarks: Vec<Remark>,
 }
 
 impl TrustedCheckpoints {
-    /// Checks every checkpoint of the chain; those of other chains do not count.
+    /// Checks every checkpoint of the chain; those of other chains are ignored.
     ///
-    /// An anchor that is not beside the records is a finding: a store commits the row, through a
-    /// power cut, before it appends the anchor, so no crash explains it. The other way round it is
-    /// a remark: every process that dies between the two leaves one behind, and what the row says
-    /// is signed all the same. Without an anchor file nothing is compared.
+    /// An anchor without a checkpoint in the records is a finding: a store commits the row durably
+    /// (it survives a power cut) before it appends the anchor, so no crash explains it. A
+    /// checkpoint without an anchor is a remark: every process that dies between the two steps
+    /// leaves one, and its row is signed anyway. Without an anchor file nothing is compared.
     #[must_use]
     pub fn verify(
         chain: u64,
@@ -56,8 +56,8 @@ impl TrustedCheckpoints {
 struct Checker<'a> {
     chain: u64,
     keys: &'a TrustedKeys,
-    /// A signature takes far longer to check than anything else here, and most checkpoints are kept
-    /// twice.
+    /// Caches results: checking a signature takes far longer than every other step, and most
+    /// checkpoints are stored twice.
     checked: HashMap<&'a str, (&'a AuditCheckpoint, Result<(), Forgery>)>,
     found: TrustedCheckpoints,
 }

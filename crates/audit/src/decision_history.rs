@@ -1,4 +1,4 @@
-//! Collects what the audit records of questions, decisions, grants and switches.
+//! Collects the audit records of approval requests, decisions, grants and switches.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::hex;
 use super::verify::PAGE;
 use super::verify_calls::text_like;
 
-/// A record, by its place and its hash.
+/// A record, identified by its position and its hash.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RecordedEvent {
     /// Chain and number.
@@ -20,12 +20,12 @@ pub(super) struct RecordedEvent {
     holds: Holds,
 }
 
-/// What identifies the row of a record.
+/// The hash that identifies the row of a record.
 #[derive(Debug, Clone, Copy)]
 enum Holds {
     /// The hash of the whole row.
     Body(Option<Hash>),
-    /// Its own text, where it was written before there was such a hash.
+    /// The hash of the record's own text, from the time before there was a body hash.
     Text(Option<Hash>),
 }
 
@@ -38,7 +38,7 @@ impl RecordedEvent {
         Self { place: (row.chain, row.seq), holds }
     }
 
-    /// Whether this is what was recorded of a row that would be recorded like this.
+    /// Returns whether this record is the one that would be written for `event`.
     pub(super) fn is_of(&self, event: AuditEvent) -> bool {
         let (chain, seq) = self.place;
         let (kept, of_row) = match self.holds {
@@ -53,7 +53,7 @@ fn hash(text: &str) -> Option<Hash> {
     hex::array(&canonical_json::sha256_text(text))
 }
 
-/// A question in the audit.
+/// An approval request in the audit.
 #[derive(Debug, Default)]
 pub(super) struct RecordedApproval {
     pub(super) owner: String,
@@ -73,28 +73,28 @@ pub(super) struct RecordedGrant {
 #[derive(Debug)]
 pub(super) struct RecordedSwitch {
     pub(super) record: RecordedEvent,
-    /// Whether the setting was taken back.
+    /// Whether the setting was reset.
     pub(super) is_unset: bool,
 }
 
 /// Owner and name of a switch.
 pub(super) type SwitchKey = (String, String);
 
-/// What was read so far.
+/// The records read so far.
 #[derive(Debug, Default)]
 pub(super) struct DecisionHistory {
     pub(super) questions: BTreeMap<ApprovalId, RecordedApproval>,
     pub(super) grants: BTreeMap<GrantId, RecordedGrant>,
-    /// By chain: replicas that share a database have no common order, so that the newest record of
-    /// each may be the newest of all.
+    /// By chain: replicas that share a database have no common order, so the newest record of each
+    /// chain may be the newest of all.
     pub(super) switches: BTreeMap<SwitchKey, BTreeMap<u64, RecordedSwitch>>,
-    /// Records that say something of these.
+    /// Number of records about these subjects.
     pub(super) records: u64,
     read: BTreeMap<u64, u64>,
 }
 
 impl DecisionHistory {
-    /// Reads on to the newest records; whether there was something new.
+    /// Reads up to the newest records; returns whether there were new ones.
     pub(super) async fn follow(&mut self, audit: &dyn AuditStore) -> Result<bool, StoreError> {
         let before = self.records;
         for (chain, _) in audit.chains().await? {
@@ -113,13 +113,13 @@ impl DecisionHistory {
     }
 
     fn add(&mut self, row: &AuditRow) {
-        // What is no record of these is not the concern of this.
+        // Other records are not relevant here.
         let Ok(event) = serde_json::from_str::<AuditEvent>(&row.text) else { return };
         let record = RecordedEvent::new(row, &event);
         let owner = &event.context.owner;
         match (event.kind, event.approval, event.grant, &event.operation) {
-            // Of two that say the same, the first counts: a question is asked once, and decided
-            // once.
+            // If an event is recorded twice, the first record counts: a request is created once and
+            // decided once.
             (AuditKind::Asked, Some(id), ..) => {
                 let known = self.questions.entry(id).or_default();
                 known.owner.clone_from(owner);

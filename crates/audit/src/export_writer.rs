@@ -1,5 +1,5 @@
-//! Writes an export of a whole audit, some lines at a time: the caller asks for the next ones, and
-//! nothing is buffered in between.
+//! Writes an export of a whole audit, some lines at a time: the caller requests the next lines, and
+//! nothing is buffered.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::VecDeque;
@@ -10,57 +10,57 @@ use toolcrib_core::{AuditEvent, AuditRow, AuditStore, StoreError};
 use super::verify::PAGE;
 use super::verify_export::ExportLine;
 
-/// Where an export begins.
+/// The point at which an export begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFrom {
     /// With the first record of each chain.
     Beginning,
-    /// With the record of this number.
+    /// With the record that has this number.
     Number(u64),
-    /// With the first record of this time or later, in milliseconds since 1970.
+    /// With the first record at or after this time, in milliseconds since 1970.
     Time(i64),
 }
 
-/// An export under way. Others go on writing meanwhile: what is newer than its begin is not part of
-/// it.
+/// An export in progress. Other processes may write meanwhile; records that are newer than its
+/// start are not part of it.
 pub struct Exporter<'a> {
     store: &'a dyn AuditStore,
     from: ExportFrom,
-    /// Chains that are not begun, with the number of the last record of each.
+    /// Chains that are not exported yet, with the number of the last record of each.
     chains: VecDeque<(u64, u64)>,
     open: Option<Open>,
     records: u64,
 }
 
-/// The chain that is being written.
+/// The chain that is being exported.
 struct Open {
     chain: u64,
-    /// The last record that is written already.
+    /// Number of the last record that is written.
     after: u64,
-    /// The last one that will be.
+    /// Number of the last record to write.
     last: u64,
 }
 
 impl<'a> Exporter<'a> {
-    /// Begins: looks up which chains there are and how far they have grown.
+    /// Starts the export: looks up the chains and the current length of each.
     ///
     /// # Errors
-    /// What the store says.
+    /// The store's error.
     pub async fn new(store: &'a dyn AuditStore, from: ExportFrom) -> Result<Self, StoreError> {
         let chains = store.chains().await?.into();
         Ok(Self { store, from, chains, open: None, records: 0 })
     }
 
-    /// Records that were given so far.
+    /// Returns the number of records returned so far.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    /// The next lines; `None` = that was all.
+    /// Returns the next lines; `None` at the end.
     ///
     /// # Errors
-    /// What the store says.
+    /// The store's error.
     pub async fn next(&mut self) -> Result<Option<Vec<ExportLine>>, StoreError> {
         match self.open.take() {
             Some(open) => self.page(open).await.map(Some),
@@ -71,7 +71,7 @@ impl<'a> Exporter<'a> {
         }
     }
 
-    /// The head of a chain: where it begins, and its checkpoints.
+    /// Returns the header lines of a chain: its start and its checkpoints.
     async fn begin(&mut self, chain: u64, last: u64) -> Result<Vec<ExportLine>, StoreError> {
         let (after, hash) = self.start(chain, last).await?;
         let mut lines = vec![ExportLine::Chain { chain, after, hash }];
@@ -97,7 +97,7 @@ impl<'a> Exporter<'a> {
         Ok(lines)
     }
 
-    /// Number and hash of the record before the first one.
+    /// Returns number and hash of the record before the first one.
     async fn start(&self, chain: u64, last: u64) -> Result<(u64, String), StoreError> {
         let whole = (0, toolcrib_core::canonical_json::hex(&genesis(chain)));
         let before = match self.from {
@@ -106,13 +106,14 @@ impl<'a> Exporter<'a> {
             ExportFrom::Time(time) => self.before_time(chain, last, time).await?,
         };
         let found = self.store.records(chain, before.saturating_sub(1), 1).await?;
-        // What was taken out cannot be begun after; the verification of the whole export names it.
+        // An export cannot start after a removed record; the verification of the whole export
+        // reports it.
         let found = found.into_iter().find(|row| row.seq == before);
         Ok(found.map_or(whole, |row| (row.seq, row.hash)))
     }
 
-    /// Number of the last record before the first one of this time or later. Clocks are put back:
-    /// the first one counts, whatever follows it.
+    /// Returns the number of the last record before the first one at or after this time. Clocks can
+    /// be set back, so the first match counts, regardless of later records.
     async fn before_time(&self, chain: u64, last: u64, time: i64) -> Result<u64, StoreError> {
         let is_late = |row: &&AuditRow| {
             serde_json::from_str::<AuditEvent>(&row.text).is_ok_and(|event| event.at >= time)

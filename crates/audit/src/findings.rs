@@ -4,83 +4,82 @@ use std::fmt;
 
 use serde::Serialize;
 
-/// Something was done to a chain.
+/// Tampering with a chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Finding {
     /// The chain.
     pub chain: u64,
-    /// The first number that is not as it was written.
+    /// The first affected record number.
     pub seq: u64,
-    /// What was done.
+    /// The kind of tampering.
     #[serde(flatten)]
     pub what: Tampering,
 }
 
-/// What was done to a chain.
+/// The kinds of tampering with a chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum Tampering {
-    /// The record does not fit the hash of it and of the record before: its text, its hash, or the
-    /// hash before it was changed.
+    /// The record does not match its own hash or that of the record before: its text, its hash, or
+    /// the previous hash was changed.
     Altered,
-    /// Numbers are missing from the finding's number on.
+    /// Numbers are missing, starting at the finding's number.
     Gap {
-        /// The last one that is missing.
+        /// The last missing number.
         to: u64,
     },
-    /// A record is here that was not written here: the next one has this number too, and fits the
-    /// record before.
+    /// The record was inserted: the next record has the same number and follows the record before.
     Inserted,
-    /// The record here has another number: records were put in another order or brought in, or some
-    /// were taken out and the rest renumbered.
+    /// The record at this position has another number: records were reordered or brought in, or
+    /// some were removed and the rest renumbered.
     Moved {
-        /// The number that it has.
+        /// The number in the record.
         says: u64,
     },
-    /// The newest records are gone: a checkpoint was signed beyond the end of the chain.
+    /// The newest records were removed: a checkpoint was signed beyond the end of the chain.
     TailCut {
         /// Number of the newest checkpoint.
         checkpoint: u64,
     },
-    /// The records fit each other, but they are not those that were signed: some record from the
-    /// finding's number up to the checkpoint was changed, and all after it were hashed again.
+    /// The records follow each other, but are not those that were signed: a record between the
+    /// finding's number and the checkpoint was changed, and all records after it were hashed again.
     Rewritten {
-        /// Number of the first checkpoint that says so.
+        /// Number of the first checkpoint that shows it.
         checkpoint: u64,
     },
     /// A checkpoint without a valid signature of a trusted key.
     ForgedCheckpoint {
-        /// Where it is kept.
+        /// The location of the checkpoint.
         kept: CheckpointLocation,
-        /// Why it is not believed.
+        /// The reason why it is not accepted.
         why: Forgery,
     },
-    /// A checkpoint of the anchor file that the database no longer has.
+    /// The anchor file contains a checkpoint that the database no longer contains.
     MissingCheckpoint,
 }
 
-/// Where a checkpoint is kept.
+/// The location of a checkpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CheckpointLocation {
-    /// Beside the records, in the database or the export.
+    /// With the records, in the database or the export.
     Records,
     /// In the anchor file.
     Anchors,
 }
 
-/// Why a checkpoint is not believed.
+/// The reasons why a checkpoint is not accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Forgery {
-    /// It names a key that is not trusted.
+    /// Its key is not trusted.
     UnknownKey,
-    /// The signature is not that of this text.
+    /// The signature does not match its text.
     Signature,
 }
 
 impl Tampering {
-    /// The name of the finding, as `--json` has it.
+    /// Returns the name of the finding in the output of `--json`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -141,32 +140,32 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Something worth knowing that is no alarm.
+/// A noteworthy fact that is not an alarm.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "remark", rename_all = "snake_case")]
 pub enum Remark {
-    /// The newest records are signed by no checkpoint yet: within these, an attacker who can write
-    /// the database could have changed anything.
+    /// No checkpoint covers the newest records yet: an attacker with write access to the database
+    /// could have changed them.
     Unsigned {
         /// The chain.
         chain: u64,
-        /// The first of them.
+        /// Number of the first of them.
         seq: u64,
-        /// How many.
+        /// Number of records.
         count: u64,
     },
-    /// Checkpoints beside the records that the anchor file does not have.
+    /// Checkpoints of the records are missing in the anchor file.
     NotAnchored {
         /// The chain.
         chain: u64,
         /// Number of the first of them.
         seq: u64,
-        /// How many.
+        /// Number of checkpoints.
         count: u64,
     },
-    /// Lines of the anchor file that are no checkpoints: a process died while it wrote them.
+    /// Lines of the anchor file are not checkpoints: a process died while it wrote them.
     TornAnchors {
-        /// How many.
+        /// Number of lines.
         count: u64,
     },
 }

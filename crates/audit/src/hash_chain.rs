@@ -1,4 +1,4 @@
-//! One chain, record by record, with what is kept in memory bounded by its checkpoints.
+//! Verifies one chain, record by record; its checkpoints bound the memory.
 #![deny(clippy::indexing_slicing)]
 
 use std::cmp::Ordering;
@@ -12,50 +12,50 @@ use super::checkpoints::{TrustedCheckpoint, TrustedCheckpoints};
 use super::findings::{Finding, Remark, Tampering};
 use super::hex;
 
-/// Findings of a chain that are listed; further ones are counted.
+/// Maximum number of listed findings per chain; further ones are counted.
 const LISTED: usize = 100;
 
-/// Where the verification of a chain begins.
+/// The point at which the verification of a chain begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Start {
     /// At its first record.
     #[default]
     Genesis,
-    /// After a record, of which only number and hash are there.
+    /// After a record of which only number and hash are available.
     After {
         /// Its number.
         seq: u64,
         /// Its hash.
         hash: Hash,
     },
-    /// At the first record that is there, in a store that forgets the oldest: what that one follows
-    /// cannot be checked.
+    /// At the first available record, in a store that deletes the oldest ones: its link to the
+    /// record before cannot be checked.
     Kept,
 }
 
-/// What was found in one chain.
+/// The result of verifying one chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChainReport {
     /// The chain.
     pub chain: u64,
-    /// Records that were looked at.
+    /// Number of records checked.
     pub records: u64,
-    /// Number of the newest record; 0 = there is none.
+    /// Number of the newest record; 0 if there is none.
     pub last: u64,
-    /// Checkpoints that were believed.
+    /// Number of accepted checkpoints.
     pub checkpoints: u64,
-    /// Number of the newest record that a believed checkpoint covers; 0 = there is none.
+    /// Number of the newest record that an accepted checkpoint covers; 0 if there is none.
     pub signed: u64,
-    /// What was done to it, by number, the first hundred.
+    /// The findings, sorted by record number; at most 100.
     pub findings: Vec<Finding>,
-    /// Findings beyond those that are listed.
+    /// Number of findings beyond those that are listed.
     pub further: u64,
-    /// What is no alarm.
+    /// The remarks, which are not alarms.
     pub remarks: Vec<Remark>,
 }
 
 impl ChainReport {
-    /// Whether nothing was found.
+    /// Returns whether there are no findings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
@@ -70,20 +70,20 @@ impl ChainReport {
     }
 }
 
-/// What the next record has to follow.
+/// The hash that the next record has to follow.
 #[derive(Debug, Clone, Copy)]
 enum Previous {
     /// This hash.
     Hash(Hash),
-    /// One of these: the record before was altered, in its text (then its hash still holds) or in
-    /// its hash (then that of its text holds).
+    /// One of these: in the record before, either the text was altered (then its stored hash is
+    /// right) or the hash was altered (then the hash of its text is right).
     Either(Hash, Hash),
-    /// It is unknown.
+    /// Unknown.
     Unknown,
 }
 
 impl Previous {
-    /// Whether a record with this text and hash follows; `None` = that cannot be said.
+    /// Returns whether a record with this text and hash follows; `None` if unknown.
     fn leads_to(self, text: &str, hash: &Hash) -> Option<bool> {
         match self {
             Self::Hash(previous) => Some(chain_hash(&previous, text) == *hash),
@@ -95,16 +95,16 @@ impl Previous {
     }
 }
 
-/// A finding whose name depends on the next record.
+/// A finding whose kind depends on the next record.
 #[derive(Debug, Clone, Copy)]
 enum Suspect {
-    /// The record in this place does not fit.
+    /// The record at this position does not match.
     Altered { place: u64 },
-    /// The record in this place has another number, and this hash.
+    /// The record at this position has another number, and this hash.
     Moved { place: u64, says: u64, hash: Option<Hash> },
     /// Numbers from here to the one before `to` were skipped.
     Gap { from: u64, to: u64 },
-    /// The record at `checkpoint` is another than was signed.
+    /// The record at `checkpoint` is not the signed one.
     Rewritten { from: u64, checkpoint: u64 },
 }
 
@@ -120,22 +120,22 @@ impl Suspect {
     }
 }
 
-/// The place that a record's text names.
+/// The position that a record's text states.
 #[derive(Deserialize)]
 struct RecordPosition {
     chain: u64,
     seq: u64,
 }
 
-/// A record as it is looked at.
+/// A record under inspection.
 struct InspectedRecord<'a> {
     text: &'a str,
     hash: Option<Hash>,
-    /// Its place in the chain.
+    /// Its position in the chain.
     place: u64,
-    /// The number that it has.
+    /// The number in the record.
     says: u64,
-    /// Its text is a record of this chain.
+    /// Whether its text is a record of this chain.
     is_ours: bool,
 }
 
@@ -145,36 +145,35 @@ impl InspectedRecord<'_> {
     }
 }
 
-/// Verifies one chain: give it the records in the order in which they are kept, then
-/// [`finish`](Self::finish).
+/// Verifies one chain. Pass it the records in stored order, then call [`finish`](Self::finish).
 ///
-/// The first finding names the first bad record; after it the verifier continues with the record at
-/// that place, so that one change is one finding.
+/// The first finding identifies the first bad record; after it the verifier continues with the
+/// record at that position, so that one change results in one finding.
 pub struct ChainVerifier {
     report: ChainReport,
-    /// What is wrong with checkpoints themselves.
+    /// The problems with the checkpoints themselves.
     of_seals: Vec<Finding>,
     seals: std::iter::Peekable<IntoIter<TrustedCheckpoint>>,
-    /// Number of the newest seal.
+    /// Record number of the newest checkpoint.
     sealed: u64,
-    /// Records up to this number are those that were signed, or not looked at.
+    /// Records up to this number match a signed checkpoint, or were not checked.
     firm: u64,
-    /// The place of the next record; `None` = of whichever comes first.
+    /// The position of the next record; `None` accepts any.
     next: Option<u64>,
     previous: Previous,
-    /// The hash that the record before the next one followed, when it is known.
+    /// The hash that the record before the next one followed, if known.
     before: Option<Hash>,
-    /// How far numbers are from places since the last break.
+    /// Difference between numbers and positions since the last break.
     offset: i128,
     suspect: Option<Suspect>,
-    /// Something was found since the last seal that held.
+    /// Whether there was a finding since the last checkpoint that matched.
     is_broken: bool,
-    /// The last seal did not hold, and that was said.
+    /// Whether the last checkpoint did not match and was reported.
     is_rewritten: bool,
 }
 
 impl ChainVerifier {
-    /// For a chain with these checkpoints.
+    /// Creates a verifier for a chain with these checkpoints.
     #[must_use]
     pub fn new(chain: u64, start: Start, seals: TrustedCheckpoints) -> Self {
         let (next, previous) = match start {
@@ -214,7 +213,7 @@ impl ChainVerifier {
         verifier
     }
 
-    /// The next record.
+    /// Adds the next record.
     pub fn add(&mut self, row: &AuditRow) {
         let record = self.inspect(row);
         let computed = match self.previous {
@@ -236,7 +235,7 @@ impl ChainVerifier {
         }
     }
 
-    /// All records were given.
+    /// Ends the verification after the last record.
     #[must_use]
     pub fn finish(mut self) -> ChainReport {
         self.settle();
@@ -246,7 +245,7 @@ impl ChainVerifier {
             let what = Tampering::TailCut { checkpoint };
             self.report.add(Finding { chain, seq: last.saturating_add(1), what });
         }
-        // Behind what was done to the records: checkpoints go with them.
+        // After the findings about records: checkpoints follow them.
         self.of_seals.into_iter().for_each(|finding| self.report.add(finding));
         self.report.findings.sort_by_key(|finding| finding.seq);
         let unsigned = last.saturating_sub(self.report.signed).min(self.report.records);
@@ -257,8 +256,8 @@ impl ChainVerifier {
         self.report
     }
 
-    /// The place of a record, and its number. Skipped numbers are a gap, until one of them turns
-    /// up.
+    /// Determines position and number of a record. Skipped numbers are a gap until one of them
+    /// appears.
     fn inspect<'a>(&mut self, row: &'a AuditRow) -> InspectedRecord<'a> {
         let stated: Option<RecordPosition> = serde_json::from_str(&row.text).ok();
         let is_ours = row.chain == self.report.chain
@@ -281,7 +280,7 @@ impl ChainVerifier {
                 if let Some(Suspect::Gap { from, to }) = self.suspect
                     && row.seq >= from
                 {
-                    // It was not missing: another stood in its place.
+                    // It was not missing: another record was at its position.
                     self.suspect = Some(Suspect::Moved { place: from, says: to, hash: None });
                     self.offset = i128::from(to) - i128::from(from);
                     place = from.saturating_add(1);
@@ -292,7 +291,7 @@ impl ChainVerifier {
         InspectedRecord { text: &row.text, hash: hex::array(&row.hash), place, says, is_ours }
     }
 
-    /// A record whose number is that of the record before and one.
+    /// Handles a record whose number follows that of the record before.
     fn goes_on(&mut self, record: &InspectedRecord<'_>, computed: Option<Hash>) {
         let follows = match (record.hash, computed) {
             (None, _) => Some(false),
@@ -304,7 +303,7 @@ impl ChainVerifier {
             _ => None,
         };
         if follows != Some(false) && record.is_ours {
-            // After a gap only the next one says whether it is one.
+            // After a gap only the next record shows whether it is one.
             if !matches!(self.suspect, Some(Suspect::Gap { to, .. }) if to == record.place) {
                 self.settle();
             }
@@ -319,8 +318,8 @@ impl ChainVerifier {
         };
     }
 
-    /// A record whose number is not that of the record before and one: what it follows cannot be
-    /// said.
+    /// Handles a record whose number does not follow that of the record before: its link is
+    /// unknown.
     fn breaks(&mut self, record: &InspectedRecord<'_>) {
         let before = record.place.checked_sub(1);
         let (is_back, repeats) = (record.offset() == 0, Some(record.says) == before);
@@ -329,18 +328,18 @@ impl ChainVerifier {
         };
         let is_sealed = self.is_checkpointed(record);
         match self.suspect {
-            // The record before is in its place, so only its number was changed.
+            // The record before is at its position, so only its number was changed.
             Some(Suspect::Moved { place, hash, .. })
                 if is_back && Some(place) == before && fits(hash) =>
             {
                 self.suspect = Some(Suspect::Altered { place });
             }
-            // The one that does not fit is in the place of this one.
+            // The record that does not match is at the position of this one.
             Some(Suspect::Altered { place }) if repeats && Some(place) == before => {
                 self.suspect = None;
                 self.found(place, Tampering::Inserted);
             }
-            // The same, of one that fits the record before.
+            // The same, for a record that follows the record before.
             None if repeats && self.offset == 0 && fits(self.before) => {
                 self.found(record.says, Tampering::Inserted);
             }
@@ -351,7 +350,7 @@ impl ChainVerifier {
                 self.found(record.says, Tampering::Inserted);
             }
             _ if is_back => {}
-            // The record signed for this place is here, so only its number was changed.
+            // The record signed for this position is here, so only its number was changed.
             _ if is_sealed => {
                 self.suspect(Suspect::Altered { place: record.place });
             }
@@ -371,14 +370,14 @@ impl ChainVerifier {
         self.previous = record.hash.map_or(Previous::Unknown, Previous::Hash);
     }
 
-    /// Whether this hash was signed for the place where it is.
+    /// Returns whether this hash was signed for the position of the record.
     fn is_checkpointed(&mut self, record: &InspectedRecord<'_>) -> bool {
         while self.seals.next_if(|seal| seal.seq < record.place).is_some() {}
         let seal = self.seals.peek().filter(|seal| seal.seq == record.place);
         seal.is_some_and(|seal| Some(seal.head) == record.hash)
     }
 
-    /// Compares a record with what was signed for its number.
+    /// Compares a record with the hash that was signed for its number.
     fn check_checkpoints(&mut self, place: u64, hashes: &[Hash]) {
         while let Some(seal) = self.seals.next_if(|seal| seal.seq <= place) {
             if seal.seq < place {
@@ -394,7 +393,7 @@ impl ChainVerifier {
                 self.suspect(Suspect::Rewritten { from, checkpoint: place });
                 self.is_rewritten = true;
             }
-            // What was found up to here explains this checkpoint, and no later one.
+            // The findings so far explain this checkpoint, but no later one.
             self.is_broken = false;
         }
     }
@@ -405,7 +404,7 @@ impl ChainVerifier {
         self.suspect = Some(suspect);
     }
 
-    /// The next record changes nothing about what was suspected.
+    /// Reports the suspected finding, which the next record does not change.
     fn settle(&mut self) {
         if let Some(suspect) = self.suspect.take() {
             self.report.add(suspect.finding(self.report.chain));

@@ -1,8 +1,8 @@
-//! Hexadecimal digits to bytes, strictly as [`toolcrib_core::canonical_json::hex`] writes them:
-//! lower case, so that one value has one text.
+//! Converts hexadecimal digits to bytes, strictly in the form that
+//! [`toolcrib_core::canonical_json::hex`] writes: lower case, so that one value has one text.
 #![deny(clippy::indexing_slicing)]
 
-/// Exactly `N` bytes; `None` = the text is something else.
+/// Parses exactly `N` bytes; `None` if the text is anything else.
 pub(super) fn array<const N: usize>(text: &str) -> Option<[u8; N]> {
     let mut bytes = [0; N];
     if text.len() != 2 * N {

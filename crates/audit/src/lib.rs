@@ -3,17 +3,17 @@
 //!
 //! # Structure
 //!
-//! `toolcrib_core::audit` defines records, hashes and checkpoints; a store writes them. Here,
-//! `hash_chain` verifies one chain against the checkpoints that `checkpoints` accepted by the keys
-//! of `trusted_keys`; `verify` does so for a store and `verify_export` for an export;
+//! `toolcrib_core::audit` defines records, hashes and checkpoints; a store writes them. In this
+//! crate, `hash_chain` verifies one chain against the checkpoints that `checkpoints` accepted by
+//! the keys of `trusted_keys`; `verify` does so for a store and `verify_export` for an export;
 //! `verify_calls` and `verify_decisions` compare rows with records. `bundle` writes and verifies
-//! archives that prove themselves without Toolcrib.
+//! archives that can be verified without Toolcrib.
 //!
 //! # Invariants
 //!
-//! - The verifier answers for every input, and trusts nothing but the public keys.
-//! - It holds checkpoints in memory, never records; of approvals, grants and switches, which people
-//!   make, it holds the hashes of their records.
+//! - The verifier returns a result for every input, and trusts nothing but the public keys.
+//! - It stores checkpoints in memory, never records; of approvals, grants and switches, which
+//!   people create, it stores the hashes of their records.
 //! - The traces of a crashed process are remarks, never findings.
 #![deny(clippy::indexing_slicing)]
 

@@ -1,5 +1,5 @@
-//! The key that signs checkpoints: a file of its own, outside the database, that only its owner
-//! reads.
+//! The key that signs checkpoints: a separate file outside the database that only its owner can
+//! read.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -12,28 +12,28 @@ use toolcrib_core::{AuditSigner, canonical_json};
 
 /// Name of the key: Ed25519 as PKCS#8 version 2 (RFC 8410, RFC 5958).
 pub const KEY_FILE: &str = "audit-key.pk8";
-/// Name of the public key beside it: 64 hexadecimal digits in a line.
+/// Name of the public key beside it: 64 hexadecimal digits on one line.
 pub const PUBLIC_KEY_FILE: &str = "audit-key.pub";
-/// The process that holds its lock creates the files.
+/// The process that has locked this file creates the others.
 const LOCK_FILE: &str = "audit-key.lock";
-/// More than any key of this kind has (85 bytes): what is longer is something else.
+/// More than any key of this kind has (85 bytes); a longer file is not a key.
 const KEY_BYTES: u64 = 1024;
 
-/// Why there is no key to sign with. The texts say what to do.
+/// The reasons why there is no signing key. The messages state the remedy.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The file or its folder cannot be made or read.
+    /// The file or its folder cannot be created or read.
     #[error("cannot use the audit key {}: {source}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Others may read the key, or put another in its place: what it signs proves nothing.
+    /// Other users can read or replace the key, so its signatures prove nothing.
     #[error(
-        "others may get at {} (mode {mode:03o}): close it with `chmod {wanted:03o}`, and if another user may have read the key, move it \
-         away so that a new one is made, and keep the old public key for the records of the time before",
+        "other users have access to {} (mode {mode:03o}): restrict it with `chmod {wanted:03o}`; if another user may have read the key, move \
+         it away so that a new one is created, and keep the old public key for earlier records",
         path.display()
     )]
     TooOpen {
@@ -41,31 +41,31 @@ pub enum KeyError {
         path: PathBuf,
         /// Its permission bits.
         mode: u32,
-        /// What they should be.
+        /// The required permission bits.
         wanted: u32,
     },
-    /// The file holds no key.
+    /// The file does not contain a key.
     #[error(
-        "{} is damaged: put a copy of it back, or move it away with its public key, so that a new one is made; keep the old public key for \
-         the records of the time before",
+        "{} is damaged: restore a copy of it, or move it and its public key away, so that a new key is created; keep the old public key for \
+         earlier records",
         path.display()
     )]
     Damaged {
         /// The file.
         path: PathBuf,
     },
-    /// The public key beside the key is another one.
+    /// The public key file does not match the key.
     #[error(
-        "{} is not the public key of the key beside it: one of them was replaced; if it was you, move the public key away, so that it is \
-         written again",
+        "{} is not the public key of the key beside it: one of them was replaced; if you replaced the key, move the public key away, so \
+         that it is written again",
         path.display()
     )]
     Mismatch {
         /// The public key's file.
         path: PathBuf,
     },
-    /// The system gave no random numbers.
-    #[error("cannot make an audit key: the system gives no random numbers")]
+    /// The system returned no random numbers.
+    #[error("cannot create an audit key: the system returned no random numbers")]
     Random,
 }
 
@@ -81,12 +81,12 @@ impl std::fmt::Debug for AuditKey {
 }
 
 impl AuditKey {
-    /// Reads the key of this folder, or makes it at first use with the folder and the public key's
-    /// file. Processes that do this at once end with the same key. Blocks for some milliseconds
-    /// when the key is made.
+    /// Reads the key of this folder, or creates it at first use, including the folder and the
+    /// public key file. Processes that do this at the same time get the same key. Blocks for some
+    /// milliseconds while the key is created.
     ///
     /// # Errors
-    /// [`KeyError`], with what to do.
+    /// [`KeyError`], with the remedy.
     pub fn open(folder: &Path) -> Result<Self, KeyError> {
         let path = folder.join(KEY_FILE);
         let published = folder.join(PUBLIC_KEY_FILE);
@@ -124,12 +124,12 @@ fn read(path: &Path) -> Result<AuditKey, KeyError> {
     check_mode(path, 0o077, 0o600)?;
     let mut bytes = Vec::new();
     file.take(KEY_BYTES).read_to_end(&mut bytes).map_err(io_at(path))?;
-    // Version 2 holds the public key too, which is checked against the private one.
+    // Version 2 contains the public key too, which is checked against the private one.
     let pair = Ed25519KeyPair::from_pkcs8(&bytes);
     Ok(AuditKey { pair: pair.map_err(|_| KeyError::Damaged { path: path.to_owned() })? })
 }
 
-/// Makes what is missing, one process after the other.
+/// Creates the missing files; the lock serializes processes.
 fn make(folder: &Path) -> Result<(), KeyError> {
     let mut folders = DirBuilder::new();
     folders.recursive(true);
@@ -154,8 +154,7 @@ fn make(folder: &Path) -> Result<(), KeyError> {
     Ok(())
 }
 
-/// Writes a file so that it is there whole or not at all, through a power cut too. The lock is
-/// held.
+/// Writes a file atomically and durably (it survives a power cut). The caller has the lock.
 fn write(path: &Path, bytes: &[u8]) -> Result<(), KeyError> {
     let draft = path.with_extension("new");
     let written = (|| {
@@ -163,7 +162,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), KeyError> {
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&draft, path)?;
-        // Only there can a folder be opened and synced like a file.
+        // Only on Unix can a folder be opened and synced like a file.
         let folder = path.parent().filter(|_| cfg!(unix));
         folder.map_or(Ok(()), |folder| File::open(folder)?.sync_all())
     })();
@@ -178,7 +177,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Fails if other users have one of these permissions.
+/// Returns an error if other users have one of these permissions.
 #[cfg(unix)]
 fn check_mode(path: &Path, forbidden: u32, wanted: u32) -> Result<(), KeyError> {
     use std::os::unix::fs::PermissionsExt as _;
@@ -189,7 +188,8 @@ fn check_mode(path: &Path, forbidden: u32, wanted: u32) -> Result<(), KeyError> 
     Err(KeyError::TooOpen { path: path.to_owned(), mode, wanted })
 }
 
-/// Elsewhere permissions are not bits; the folder of the user is closed to others by default.
+/// Accepts every mode: on other systems permissions are not bits, and by default other users have
+/// no access to the user's folder.
 #[cfg(not(unix))]
 fn check_mode(_path: &Path, _forbidden: u32, _wanted: u32) -> Result<(), KeyError> {
     Ok(())

@@ -10,21 +10,21 @@ use super::findings::Forgery;
 use super::hex;
 use super::signing_key::PUBLIC_KEY_FILE;
 
-/// A line of a file of public keys that is none.
+/// An invalid line in a file of public keys.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
-    /// The line holds something else.
+    /// The line is not a key.
     #[error("line {line} is not a public key: 64 hexadecimal digits in lower case are expected")]
     Line {
-        /// Its number, from 1.
+        /// The line number, from 1.
         line: usize,
     },
-    /// The text holds no key.
-    #[error("there is no public key in it")]
+    /// The text contains no key.
+    #[error("it contains no public key")]
     Empty,
 }
 
-/// Why the public keys of an audit folder cannot be used.
+/// The reason why the public keys of an audit folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use the public key {}: {why}", path.display())]
 pub struct KeyFileError {
@@ -32,23 +32,24 @@ pub struct KeyFileError {
     why: String,
 }
 
-/// Public keys of the time before, beside that of now: where a backup was put back without its key.
+/// Earlier public keys, trusted besides the current one: for a backup that was restored without its
+/// key.
 pub const FORMER_KEYS_FILE: &str = "former-keys.pub";
 /// Public keys of the other machines that share the database.
 pub const OTHER_KEYS_FILE: &str = "other-keys.pub";
 
-/// Public keys, those of the past included: records of the time of an older key stay provable.
+/// Public keys, including earlier ones: records signed with an older key remain verifiable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TrustedKeys {
     keys: Vec<[u8; 32]>,
 }
 
 impl TrustedKeys {
-    /// Keys from a text, one per line as 64 hexadecimal digits; empty lines and lines that begin
-    /// with `#` do not count.
+    /// Parses keys from a text, one per line as 64 hexadecimal digits; empty lines and lines that
+    /// begin with `#` are ignored.
     ///
     /// # Errors
-    /// [`TrustError`] with the line, also when there is no key at all.
+    /// [`TrustError`] with the line, also if there is no key at all.
     pub fn parse(text: &str) -> Result<Self, TrustError> {
         let lines = (1..).zip(text.lines().map(str::trim));
         let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -58,11 +59,11 @@ impl TrustedKeys {
         if keys.is_empty() { Err(TrustError::Empty) } else { Ok(Self { keys }) }
     }
 
-    /// The keys that an audit folder trusts: its own, those of the past, and those of the other
+    /// Returns the keys that an audit folder trusts: its own, earlier ones, and those of the other
     /// machines that share the database. `None` if there is none.
     ///
     /// # Errors
-    /// [`KeyFileError`] with the file that cannot be read or that holds something else.
+    /// [`KeyFileError`] with the file that cannot be read or parsed.
     pub fn in_folder(folder: &Path) -> Result<Option<Self>, KeyFileError> {
         let names = [PUBLIC_KEY_FILE, FORMER_KEYS_FILE, OTHER_KEYS_FILE];
         let paths = names.into_iter().map(|name| folder.join(name)).filter(|path| path.exists());
@@ -73,17 +74,17 @@ impl TrustedKeys {
         Ok((!all.keys.is_empty()).then_some(all))
     }
 
-    /// The keys of a file.
+    /// Reads the keys of a file.
     ///
     /// # Errors
-    /// [`KeyFileError`] if it cannot be read or holds something else.
+    /// [`KeyFileError`] if it cannot be read or parsed.
     pub fn read(path: &Path) -> Result<Self, KeyFileError> {
         let failed = |why: String| KeyFileError { path: path.to_owned(), why };
         let text = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
         Self::parse(&text).map_err(|error| failed(error.to_string()))
     }
 
-    /// These keys and those of a text in the form of [`parse`](Self::parse).
+    /// Adds the keys of a text in the form of [`parse`](Self::parse).
     ///
     /// # Errors
     /// [`TrustError`] with the line.
@@ -92,7 +93,7 @@ impl TrustedKeys {
         Ok(self)
     }
 
-    /// Whether this public key, in hexadecimal digits, is one of them.
+    /// Returns whether this public key, in hexadecimal digits, is one of them.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {
         hex::array(key).is_some_and(|key| self.keys.contains(&key))

@@ -1,4 +1,4 @@
-//! Verifies a whole audit: every chain that a store has, or that a trusted anchor names.
+//! Verifies a whole audit: every chain in the store, and every chain in a trusted anchor.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
@@ -11,23 +11,23 @@ use super::findings::Remark;
 use super::hash_chain::{ChainReport, ChainVerifier, Start};
 use super::trusted_keys::TrustedKeys;
 
-/// Records that are read at once.
+/// Number of records read at once.
 pub const PAGE: usize = 1_000;
 
-/// What the records are verified against.
+/// The keys and anchors against which the records are verified.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     /// The public keys whose checkpoints are trusted.
     pub keys: TrustedKeys,
-    /// The anchor file, where there is one. It must have been read before the records: what is
-    /// appended later would be ahead of them.
+    /// The anchor file, if there is one. It must have been read before the records; otherwise a
+    /// checkpoint appended later would be ahead of them.
     pub anchors: Option<AnchorFile>,
-    /// Where chains begin.
+    /// The point at which chains begin.
     pub start: Start,
 }
 
 impl Evidence {
-    /// The chains that trusted anchors name: a forged line cannot invent a chain.
+    /// Returns the chains in trusted anchors: a forged line cannot invent a chain.
     pub(super) fn anchored_chains(&self) -> BTreeSet<u64> {
         let mut chains = BTreeSet::new();
         for anchor in self.anchors.iter().flat_map(|anchors| &anchors.checkpoints) {
@@ -38,7 +38,7 @@ impl Evidence {
         chains
     }
 
-    /// The remark about the anchor file itself, if there is one.
+    /// Returns the remark about the anchor file itself, if there is one.
     #[must_use]
     pub fn remark(&self) -> Option<Remark> {
         let torn = self.anchors.as_ref().map_or(0, |anchors| anchors.torn);
@@ -49,7 +49,7 @@ impl Evidence {
         self.anchors.as_ref().map(|anchors| anchors.checkpoints.as_slice())
     }
 
-    /// A verifier for a chain with the checkpoints that are kept beside it.
+    /// Creates a verifier for a chain with the checkpoints that are stored with it.
     pub(super) fn verifier(
         &self,
         chain: u64,
@@ -61,10 +61,10 @@ impl Evidence {
     }
 }
 
-/// Verifies every chain, in the order of their numbers. Records are read page by page; others may
-/// go on writing meanwhile.
+/// Verifies every chain, in the order of their numbers. Reads records page by page; other processes
+/// may write meanwhile.
 ///
-/// Between two pages it computes without a pause: some 10 ms for [`PAGE`] records.
+/// Computes without yielding between two pages: about 10 ms for [`PAGE`] records.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -90,7 +90,7 @@ impl Evidence {
 /// ```
 ///
 /// # Errors
-/// [`StoreError`] when the store cannot be read.
+/// [`StoreError`] if the store cannot be read.
 pub async fn verify(
     store: &dyn AuditStore,
     evidence: &Evidence,
@@ -100,7 +100,8 @@ pub async fn verify(
     chains.extend(evidence.anchored_chains());
     let mut reports = Vec::with_capacity(chains.len());
     for chain in chains {
-        // Before the records: a checkpoint that is made meanwhile may be ahead of the last page.
+        // Read before the records: a checkpoint that is created meanwhile may be ahead of the last
+        // page.
         let checkpoints = store.checkpoints(chain).await?;
         let mut verifier = evidence.verifier(chain, evidence.start, &checkpoints);
         let mut after = 0;
@@ -108,7 +109,7 @@ pub async fn verify(
             let page = store.records(chain, after, PAGE).await?;
             page.iter().for_each(|row| verifier.add(row));
             match page.last() {
-                // A store that gives the same page again would never end.
+                // A store that returned the same page again would never end.
                 Some(row) if row.seq > after => after = row.seq,
                 _ => break,
             }

@@ -12,45 +12,45 @@ use toolcrib_core::{
 
 use super::verify::PAGE;
 
-/// Findings that are listed; further ones are counted.
+/// Maximum number of listed findings; further ones are counted.
 pub(super) const LISTED: usize = 100;
 /// The member of a record that covers its whole row.
 const BODY_HASH: &str = "body_hash";
 
-/// A call is not as it was recorded.
+/// A difference between a call and its record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CallFinding {
     /// The call.
     pub call: CallId,
-    /// Chain and number of the record that says otherwise; `None` = there is no record.
+    /// Chain and number of the record that differs; `None` if there is no record.
     pub record: Option<(u64, u64)>,
-    /// What was done.
+    /// The kind of tampering.
     #[serde(flatten)]
     pub what: CallTampering,
 }
 
-/// What was done to a call.
+/// The kinds of tampering with a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum CallTampering {
-    /// It is in the audit and not among the calls.
+    /// The audit contains the call, and the store does not.
     Deleted,
-    /// It has an outcome in the audit and none among the calls.
+    /// The call has an outcome in the audit and none in the store.
     Reopened,
-    /// Its row says something else than its record.
+    /// Its row differs from its record.
     RowAltered {
-        /// The members of the record that differ; `body_hash` alone = something that the record has
-        /// only in its hash, such as the arguments.
+        /// The members of the record that differ; `body_hash` alone means a difference in data of
+        /// which the record has only the hash, such as the arguments.
         members: Vec<String>,
     },
-    /// Its outcome is not the one whose hash was recorded, or is gone.
+    /// Its outcome does not match the recorded hash, or is missing.
     OutcomeAltered,
-    /// Its row or its outcome is nothing that was ever written.
+    /// Its row or its outcome is not in a format that was ever written.
     Unreadable {
-        /// Why it cannot be read.
+        /// The reason why it cannot be read.
         why: String,
     },
-    /// It has ended without a record.
+    /// It ended without a record.
     Unrecorded,
 }
 
@@ -88,28 +88,28 @@ impl fmt::Display for CallFinding {
     }
 }
 
-/// What was found among the calls.
+/// The result of verifying calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct CallsReport {
-    /// Records of calls that were looked at.
+    /// Number of call records checked.
     pub records: u64,
-    /// Calls that were looked at.
+    /// Number of calls checked.
     pub calls: u64,
-    /// What was done to them, the first hundred.
+    /// The first 100 findings.
     pub findings: Vec<CallFinding>,
-    /// Findings beyond those that are listed.
+    /// Number of findings beyond those that are listed.
     pub further: u64,
 }
 
 impl CallsReport {
-    /// Whether nothing was found.
+    /// Returns whether there are no findings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }
 
     fn add(&mut self, call: CallId, record: Option<(u64, u64)>, what: CallTampering) {
-        // One that started and ended has two records.
+        // A call that started and ended has two records.
         if self.findings.iter().any(|known| known.call == call && known.what == what) {
             return;
         }
@@ -125,7 +125,7 @@ impl CallsReport {
 /// owners. It trusts the records, so [`verify`](crate::verify()) comes first.
 ///
 /// # Errors
-/// [`StoreError`] when a store cannot be read.
+/// [`StoreError`] if a store cannot be read.
 pub async fn verify_calls(
     audit: &dyn AuditStore,
     calls: &dyn CallStore,
@@ -157,7 +157,7 @@ async fn check_record(
     row: &AuditRow,
     report: &mut CallsReport,
 ) -> Result<(), StoreError> {
-    // What is no record of a call is not the concern of this.
+    // Other records are not relevant here.
     let Ok(event) = serde_json::from_str::<AuditEvent>(&row.text) else { return Ok(()) };
     let (Some(call), AuditKind::Settled | AuditKind::Started) = (event.call, event.kind) else {
         return Ok(());
@@ -170,7 +170,8 @@ async fn check_record(
             report.add(call, place, CallTampering::Deleted);
             return Ok(());
         }
-        // A disk that fails was seen when the record was read: this is about the row.
+        // A failing disk would already have failed the read of the record, so this error is about
+        // the row.
         Err(StoreError::Failed(why)) => {
             if let Some(what) = damaged(calls, &event, call, why).await {
                 report.add(call, place, what);
@@ -179,7 +180,7 @@ async fn check_record(
         }
         Err(error) => return Err(error),
     };
-    // How a call went on after it started is in its other record.
+    // The other record covers how a call continued after it started.
     if event.kind == AuditKind::Settled {
         let outcome = calls.outcome_text(call).await?;
         if let Some(what) = differs(row, &event, stored, outcome.as_deref()) {
@@ -189,8 +190,8 @@ async fn check_record(
     Ok(())
 }
 
-/// What makes a call unreadable: most often the text of its outcome, which the record of its end is
-/// about.
+/// Returns the finding for an unreadable call: usually the text of its outcome is damaged, to which
+/// the record of its end belongs.
 async fn damaged(
     calls: &dyn CallStore,
     event: &AuditEvent,
@@ -208,7 +209,7 @@ async fn damaged(
     }
 }
 
-/// What of a call is not as its record says.
+/// Returns the difference between a call and its record.
 fn differs(
     row: &AuditRow,
     event: &AuditEvent,
@@ -228,8 +229,8 @@ fn differs(
     (hash.as_deref() != Some(recorded)).then_some(CallTampering::OutcomeAltered)
 }
 
-/// The record that a row would have in this place, if it was written with a hash of the whole row
-/// or before there was one.
+/// Returns the record that a row would have at this position, with a hash of the whole row or in
+/// the older form without one.
 pub(super) fn text_like(
     mut event: AuditEvent,
     has_body_hash: bool,
@@ -242,7 +243,8 @@ pub(super) fn text_like(
     event.text(chain, seq)
 }
 
-/// Members of two objects that differ. That the whole differs is said only where nothing says more.
+/// Returns the members of two objects that differ. A difference of the body hash is reported only
+/// if no other member differs.
 fn members(a: &str, b: &str) -> Vec<String> {
     let read =
         |text| serde_json::from_str::<serde_json::Map<String, Value>>(text).unwrap_or_default();
@@ -257,7 +259,7 @@ fn members(a: &str, b: &str) -> Vec<String> {
     differ
 }
 
-/// Every call that has ended has its record.
+/// Checks that every ended call has its record.
 async fn check_calls(
     audit: &dyn AuditStore,
     history: &dyn CallHistory,
@@ -269,7 +271,7 @@ async fn check_calls(
         let owner = owner.to_owned();
         let filter = CallFilter { owner, before, limit: PAGE, ..CallFilter::default() };
         let page = match history.calls(filter).await {
-            // The row that cannot be read has been named.
+            // The row that cannot be read has been reported.
             Err(StoreError::Failed(_)) if !report.is_sound() => return Ok(()),
             page => page?,
         };

@@ -1,4 +1,4 @@
-//! Compares the questions, grants and switches of a store with their audit records.
+//! Compares the approval requests, grants and switches of a store with their audit records.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
@@ -16,13 +16,13 @@ use super::decision_history::{
 };
 use super::verify_calls::LISTED;
 
-/// Reads of the rows before giving up because people keep deciding meanwhile.
+/// Maximum number of reads of the rows: people may keep deciding meanwhile.
 const TRIES: usize = 10;
 
-/// The stores of what people decided.
+/// The stores of people's decisions.
 #[derive(Clone, Copy)]
 pub struct DecisionStores<'a> {
-    /// Questions with their decisions.
+    /// Approval requests with their decisions.
     pub approvals: &'a dyn ApprovalStore,
     /// Remembered approvals.
     pub grants: &'a dyn GrantStore,
@@ -30,13 +30,13 @@ pub struct DecisionStores<'a> {
     pub switches: &'a dyn SwitchStore,
 }
 
-/// What a finding is about.
+/// The subject of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
-    /// A question to a person.
+    /// An approval request.
     Question,
-    /// The decision about a question.
+    /// The decision about an approval request.
     Decision,
     /// A remembered approval.
     Grant,
@@ -44,35 +44,36 @@ pub enum Subject {
     Switch,
 }
 
-/// Something that people decided is not as it was recorded.
+/// A difference between a person's decision and its record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DecisionFinding {
-    /// What it is about.
+    /// The subject.
     pub subject: Subject,
-    /// Id of the question or grant, name of the switch; `None` = the row cannot be read.
+    /// Id of the approval request or grant, or name of the switch; `None` if the row cannot be
+    /// read.
     pub id: Option<String>,
-    /// Chain and number of the record that says otherwise; `None` = there is no record.
+    /// Chain and number of the record that differs; `None` if there is no record.
     pub record: Option<(u64, u64)>,
-    /// What was done.
+    /// The kind of tampering.
     #[serde(flatten)]
     pub what: DecisionTampering,
 }
 
-/// What was done to it.
+/// The kinds of tampering with decisions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum DecisionTampering {
-    /// It is not what was recorded.
+    /// The row differs from its record.
     Altered,
-    /// It is recorded, and gone.
+    /// The record exists, but the row is missing.
     Deleted,
-    /// It is there without a record.
+    /// The row exists without a record.
     Unrecorded,
-    /// It was taken back according to its record, and is there.
+    /// The record shows that it was revoked, but the row exists.
     Returned,
-    /// It is nothing that was ever written.
+    /// The row is not in a format that was ever written.
     Unreadable {
-        /// Why it cannot be read.
+        /// The reason why it cannot be read.
         why: String,
     },
 }
@@ -110,27 +111,27 @@ impl fmt::Display for DecisionFinding {
     }
 }
 
-/// What was found among questions, grants and switches.
+/// The result of verifying approval requests, grants and switches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct DecisionsReport {
-    /// Records about these that were looked at.
+    /// Number of their records checked.
     pub records: u64,
-    /// Questions that were looked at.
+    /// Number of approval requests checked.
     pub questions: u64,
-    /// Of these, decided ones.
+    /// Number of decided ones among them.
     pub decisions: u64,
-    /// Grants that were looked at.
+    /// Number of grants checked.
     pub grants: u64,
-    /// Switches that were looked at.
+    /// Number of switches checked.
     pub switches: u64,
-    /// What was done to them, the first hundred.
+    /// The first 100 findings.
     pub findings: Vec<DecisionFinding>,
-    /// Findings beyond those that are listed.
+    /// Number of findings beyond those that are listed.
     pub further: u64,
 }
 
 impl DecisionsReport {
-    /// Whether nothing was found.
+    /// Returns whether there are no findings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
@@ -170,13 +171,13 @@ impl DecisionsReport {
     }
 }
 
-/// Compares every question with its decision, every grant and every switch of these owners with its
-/// record, and every such record with its row. It trusts the records, so
-/// [`verify`](crate::verify()) comes first. Reads the questions of an owner at once.
+/// Compares every approval request with its decision, every grant and every switch of these owners
+/// with its record, and every such record with its row. It trusts the records, so
+/// [`verify`](crate::verify()) comes first. Reads all approval requests of an owner at once.
 ///
 /// # Errors
-/// [`StoreError`] when a store cannot be read; [`StoreError::Busy`] when people decide all the
-/// while.
+/// [`StoreError`] if a store cannot be read; [`StoreError::Busy`] if people keep deciding
+/// meanwhile.
 pub async fn verify_decisions(
     audit: &dyn AuditStore,
     stores: DecisionStores<'_>,
@@ -191,7 +192,7 @@ pub async fn verify_decisions(
             check_grants(stores.grants, &trail, owner, &mut report).await?;
             check_switches(stores.switches, &trail, owner, &mut report).await?;
         }
-        // Rows and records are not read in one moment: what was decided in between would look like
+        // Rows and records are not read atomically: a decision in between would look like
         // tampering.
         if !trail.follow(audit).await? {
             return Ok(report);
@@ -208,7 +209,7 @@ async fn check_questions(
 ) -> Result<(), StoreError> {
     let (questions, failed) = match approvals.list(owner, usize::MAX).await {
         Ok(questions) => (questions, None),
-        // One of them; each that is recorded is asked for below.
+        // One of them is unreadable; each recorded one is requested below.
         Err(StoreError::Failed(why)) => (Vec::new(), Some(why)),
         Err(error) => return Err(error),
     };
@@ -216,7 +217,7 @@ async fn check_questions(
     let nothing = RecordedApproval::default();
     for question in &questions {
         let id = question.0.request.id;
-        // A second row that says it is the same question has no record of its own.
+        // A second row with the same request id has no separate record.
         let known = if seen.insert(id) { trail.questions.get(&id) } else { None };
         check_question(question, known.unwrap_or(&nothing), report);
     }
@@ -247,8 +248,8 @@ fn check_question(
     report.compare(Subject::Decision, &id, known.decided, decided);
 }
 
-/// A question that its owner does not have any more: gone, unreadable, or owned by another user
-/// now.
+/// Handles an approval request that its owner no longer has: deleted, unreadable, or now owned by
+/// another user.
 async fn check_missing(
     approvals: &dyn ApprovalStore,
     id: ApprovalId,

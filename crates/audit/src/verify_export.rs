@@ -1,7 +1,7 @@
-//! An export of the audit as JSON lines, which can be verified without the database it came from.
+//! An export of the audit as JSON lines, which can be verified without its database.
 //!
-//! For each chain: one line `chain` that says where it begins, its checkpoints, its records in
-//! order, and one line `end`.
+//! For each chain: one `chain` line with its start, its checkpoints, its records in order, and one
+//! `end` line.
 #![deny(clippy::indexing_slicing)]
 
 use std::io::{self, BufRead, Read as _};
@@ -14,19 +14,19 @@ use super::hash_chain::{ChainReport, ChainVerifier, Start};
 use super::hex;
 use super::verify::Evidence;
 
-/// Longest line that is read: a record has some 700 bytes, or some kilobytes where a person was
-/// asked.
+/// Longest line that is read: a record has about 700 bytes, or some kilobytes after an approval
+/// request.
 const LINE_BYTES: u64 = 4 * 1024 * 1024;
 
 /// One line of an export.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ExportLine {
-    /// A chain begins.
+    /// The start of a chain.
     Chain {
         /// The chain.
         chain: u64,
-        /// Number of the record before the first one; 0 = the chain is whole.
+        /// Number of the record before the first one; 0 if the chain is complete.
         after: u64,
         /// The hash that the first record follows, as 64 hexadecimal digits.
         hash: String,
@@ -35,7 +35,7 @@ pub enum ExportLine {
     Checkpoint(AuditCheckpoint),
     /// A record of that chain.
     Record(AuditRow),
-    /// The chain ends here.
+    /// The end of a chain.
     End {
         /// The chain.
         chain: u64,
@@ -45,51 +45,51 @@ pub enum ExportLine {
 }
 
 impl ExportLine {
-    /// The line that begins a chain after the record with this number and hash.
+    /// Creates the line that begins a chain after the record with this number and hash.
     #[must_use]
     pub fn chain(chain: u64, after: u64, hash: &Hash) -> Self {
         Self::Chain { chain, after, hash: canonical_json::hex(hash) }
     }
 
-    /// Its text, without a line break.
+    /// Returns the line as text, without a line break.
     #[must_use]
     pub fn text(&self) -> String {
-        // What is plain data always has a JSON form.
+        // Plain data always has a JSON form.
         serde_json::to_string(self).unwrap_or_default()
     }
 }
 
-/// Why an export cannot be read.
+/// The reasons why an export cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The system says so.
+    /// An I/O error.
     #[error("cannot read the export: {0}")]
     Io(#[from] io::Error),
-    /// A line is none of an export.
+    /// A line is not a line of an export.
     #[error("line {line} is not a line of an audit export: {why}")]
     Line {
-        /// Its number, from 1.
+        /// The line number, from 1.
         line: u64,
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
     /// The last chain has no end.
-    #[error("the export is cut off after line {line}: its last chain has no end")]
+    #[error("the export is truncated after line {line}: its last chain has no end")]
     Cut {
-        /// Lines that are there.
+        /// Number of lines read.
         line: u64,
     },
-    /// It holds no line.
+    /// The export contains no lines.
     #[error("the export is empty")]
     Empty,
 }
 
-/// Verifies an export line by line. Anchors are held against it as against a database; those that
-/// are newer than the export count as a cut tail, because nothing that is signed says when it was
-/// made.
+/// Verifies an export line by line. Anchors are compared as with a database; those that are newer
+/// than the export count as a truncated tail, because no signed data contains the time of the
+/// export.
 ///
 /// # Errors
-/// [`ExportError`] when it is no whole export.
+/// [`ExportError`] if the export is not complete.
 pub fn verify_export(
     mut lines: impl BufRead,
     evidence: &Evidence,
@@ -168,7 +168,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The verifier of the open chain. The first record ends its checkpoints.
+    /// Returns the verifier of the open chain. The first record ends its checkpoints.
     fn verifier(&mut self) -> Option<&mut ChainVerifier> {
         let open = self.open.as_mut()?;
         if let Part::Checkpoints(checkpoints) = &open.part {

@@ -59,12 +59,13 @@ use document::Documents;
 use fs::Workspace;
 pub use introspection::{IntrospectionStores, RunUsageLookup};
 use program_runner::ProgramRunner;
+pub use reading::{DocumentPart, DocumentText, StoredDocuments};
 use shell::Shells;
 pub use tool::open_file::Opener;
 use tool::open_url::LinkSurface;
 pub use tool::open_url::ShowLink;
 use web::WebSettings;
-use web::docs::DevDocs;
+use web::docs::{DevDocs, InstalledDocs};
 use web::feed::FeedReader;
 use web::gdelt::Gdelt;
 use web::location::Locator;
@@ -87,6 +88,7 @@ pub struct Builtins {
     shells: Option<Arc<Shells>>,
     opener: Option<Opener>,
     clients: Option<Arc<dyn ShowLink>>,
+    stored_documents: Option<Arc<dyn StoredDocuments>>,
     web: WebSettings,
     locale: Option<String>,
 }
@@ -104,6 +106,7 @@ impl Default for Builtins {
             shells: None,
             opener: None,
             clients: None,
+            stored_documents: None,
             web: WebSettings::default(),
             locale: None,
         }
@@ -195,8 +198,14 @@ impl Builtins {
         self
     }
 
-    /// Adds `open_url`, which shows links on the pages and clients of a daemon instead of the
-    /// desktop. It also needs [`Self::with_client`].
+    /// Lets `read` read documents that people have put in.
+    #[must_use]
+    pub fn with_stored_documents(mut self, documents: Arc<dyn StoredDocuments>) -> Self {
+        self.stored_documents = Some(documents);
+        self
+    }
+
+    /// `open_url` shows links on the pages and clients of a daemon instead of the desktop.
     #[must_use]
     pub fn with_link_clients(mut self, clients: Arc<dyn ShowLink>) -> Self {
         self.clients = Some(clients);
@@ -278,6 +287,7 @@ impl Builtins {
                 TypedHandler::handler(docs_search::DocsSearch {
                     chain: Arc::clone(&chain),
                     dev_docs: DevDocs::new(&client(), self.web.docs.as_deref()),
+                    installed: self.web.docs_folder.clone().map(InstalledDocs::new).map(Arc::new),
                 }),
                 TypedHandler::handler(news::News {
                     gdelt: Gdelt::new(&client(), self.web.news.as_deref()),
@@ -288,9 +298,9 @@ impl Builtins {
                 TypedHandler::handler(get_location_from_ip::GetLocationFromIp { locator }),
             ]);
         }
-        if let (Some(client), Some(surface)) = (&self.client, self.link_surface()) {
+        if let Some(client) = &self.client {
             handlers.push(TypedHandler::handler(open_url::OpenUrl {
-                surface,
+                surface: self.link_surface(),
                 opener: self.opener.clone(),
                 workspace: self.workspace.clone(),
                 client: client.clone(),
@@ -298,7 +308,9 @@ impl Builtins {
         }
         if self.workspace.is_some() || self.client.is_some() {
             let (workspace, client) = (self.workspace.clone(), self.client.clone());
-            handlers.push(TypedHandler::handler(read::Read { workspace, client, documents }));
+            let stored = self.stored_documents.clone();
+            let read = read::Read { workspace, client, documents, stored };
+            handlers.push(TypedHandler::handler(read));
         }
         if let Some(shells) = &self.shells {
             let shells = || Arc::clone(shells);
@@ -332,10 +344,11 @@ impl Builtins {
         handlers
     }
 
-    /// Where links are opened, if anywhere.
-    fn link_surface(&self) -> Option<LinkSurface> {
+    /// Where links are opened.
+    fn link_surface(&self) -> LinkSurface {
         let clients = self.clients.clone().map(LinkSurface::Clients);
-        clients.or_else(|| self.opener.clone().map(LinkSurface::Desktop))
+        let desktop = || self.opener.clone().map(LinkSurface::Desktop);
+        clients.or_else(desktop).unwrap_or(LinkSurface::Result)
     }
 
     /// Reads the text of files for the documents that people put in.

@@ -141,8 +141,8 @@ fn the_source_holds_what_has_its_means() {
     let few = crate::Builtins::new().handlers();
     assert_eq!(few.len(), 1);
     let more = crate::Builtins::new().with_workspace(shop.workspace.clone()).with_client(client);
-    // Without artifact store, introspection stores, program runner and a place to open links.
-    assert_eq!(more.handlers().len(), specs().len() - 3 - 8 - 1);
+    // Without artifact store, introspection stores and program runner.
+    assert_eq!(more.handlers().len(), specs().len() - 3 - 8);
     let entries = more.handlers().into_iter().map(toolcrib_core::Entry::Local).collect();
     let view = View::new(entries, Vec::new());
     assert_eq!(view.find("web_fetch").expect("alias").spec().name.as_str(), "fetch_url");

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use toolcrib_app::mcp::client::ServerConfig;
+use toolcrib_app::rules::RuleSet;
 use toolcrib_app::{Builder, PythonSettings, Sealing, Secrets, Settings, Toolcrib};
 use toolcrib_builtins::program_runner::ProgramPolicy;
 use toolcrib_sandbox::userland::Userland;
@@ -90,6 +91,22 @@ fn inspect_builder(world: &WorkspaceArgs, json: bool) -> Result<Builder, Failure
     let world = or_current_dir(world);
     let config = load_config(&world)?;
     let builder = Toolcrib::builder(settings(&world, &config)?);
+    with_stored_switches(builder, json)
+}
+
+/// The same with these rules, for agents.
+pub(crate) async fn inspect_with_rules(
+    world: &WorkspaceArgs,
+    config: &Config,
+    rules: &RuleSet,
+    json: bool,
+) -> Result<Toolcrib, Failure> {
+    let settings = Settings { rules: rules.clone(), ..settings_without_rules(world, config)? };
+    let builder = Toolcrib::builder(settings).for_agents();
+    Ok(with_stored_switches(builder, json)?.build().await?)
+}
+
+fn with_stored_switches(builder: Builder, json: bool) -> Result<Builder, Failure> {
     let nothing = match StoreKind::from_env()? {
         StoreKind::InMemory => true,
         StoreKind::InFile => !database_path()?.exists(),
@@ -162,9 +179,9 @@ async fn build_call_toolcrib(
         .run_setup(setup.to_value())
         .environment(setup.tool_environment())
         .secrets(config::known_keys(&config, &env));
-    let is_anybody_there = at_work || on_ask.is_some() || console.has_person();
+    let can_ask = at_work || on_ask.is_some() || console.has_person();
     let approver = session::select_approver(on_ask, &console, &stores.approvals);
-    if let Some(approver) = approver.filter(|_| is_anybody_there) {
+    if let Some(approver) = approver.filter(|_| can_ask) {
         builder = builder.approver(approver);
     }
     let toolcrib = builder.build().await?;

@@ -13,6 +13,7 @@ mod configured_names;
 mod daemon;
 mod doctor;
 mod folders;
+mod json_document;
 mod jsonl;
 mod library_folders;
 mod mcp_servers_file;

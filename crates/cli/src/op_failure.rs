@@ -79,6 +79,8 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Switch => "tool list",
         Resource::McpServer => "mcp list",
         Resource::Secret => "secret list",
+        Resource::Rule => "rules list",
+        Resource::Chain => "chain list",
         Resource::Token => "token list",
     }
 }

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use toolcrib_app::Toolcrib;
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
-use toolcrib_app::rules::{Layer, RuleError, RuleSet, RuleSource};
+use toolcrib_app::rules::{Layer, RuleSet, RuleSource};
 use toolcrib_core::Verdict;
+use toolcrib_ops::rules::{is_misspelled_name, known_tools};
 
 use crate::config::{Config, Env};
 use crate::folders;
@@ -69,21 +70,8 @@ pub(crate) fn check_names(rules: &RuleSet, toolcrib: &Toolcrib) -> Result<(), Fa
     if closing.is_empty() {
         return Ok(());
     }
-    let mut faults = RuleSet::compile_for(closing, &tool_names(toolcrib)).err().unwrap_or_default();
+    let mut faults =
+        RuleSet::compile_for(closing, &known_tools(toolcrib)).err().unwrap_or_default();
     faults.retain(is_misspelled_name);
     if faults.is_empty() { Ok(()) } else { Err(RulesError::Refused(faults).into()) }
-}
-
-/// Whether a rule names a tool that is not there, and that is nearly one that is. A name like no
-/// other may be that of a tool to come.
-pub(crate) fn is_misspelled_name(fault: &RuleError) -> bool {
-    fault.what.contains("did you mean")
-}
-
-/// Names of the tools that there are, other ones of theirs included.
-pub(crate) fn tool_names(toolcrib: &Toolcrib) -> Vec<String> {
-    let specs = toolcrib.infos().into_iter().filter_map(|info| toolcrib.spec(info.id.as_str()));
-    specs
-        .flat_map(|spec| std::iter::once(spec.name.to_string()).chain(spec.aliases.clone()))
-        .collect()
 }

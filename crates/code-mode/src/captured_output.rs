@@ -3,14 +3,14 @@
 
 use toolcrib_core::{Block, CallCtx, StreamSink};
 
-/// Bytes that are kept in memory before an artifact is opened. Below the limit of a result, so that
-/// short output needs no artifact.
+/// Maximum number of bytes in memory before an artifact is opened. Below the limit of a result, so
+/// that short output needs no artifact.
 const SHORT: usize = 16_000;
 
-/// Bytes that are kept at all, so that endless output does not fill the disk.
+/// Maximum number of bytes that are stored at all, so that endless output does not fill the disk.
 const MOST: usize = 8 << 20;
 
-/// Bytes of the end that error messages quote.
+/// Number of bytes at the end that error messages quote.
 const RECENT: usize = 1_000;
 
 /// Captured output.
@@ -52,7 +52,7 @@ impl<'a> CapturedOutput<'a> {
         *self = Self::new(self.ctx);
     }
 
-    /// The end of the output, as a sentence for an error message; empty if there is none.
+    /// Returns the end of the output, as a sentence for an error message; empty if there is none.
     pub(crate) fn tail(&self) -> String {
         let text = String::from_utf8_lossy(&self.recent);
         let text =
@@ -60,7 +60,7 @@ impl<'a> CapturedOutput<'a> {
         if text.is_empty() { String::new() } else { format!(" It printed last:\n{text}") }
     }
 
-    /// The whole output as text, or its beginning with the reference of the whole.
+    /// Returns the whole output as text, or its beginning with the reference to the whole.
     pub(crate) fn into_text(self) -> String {
         match self.finish() {
             Some(Block::Text { text, .. }) => text,
@@ -72,7 +72,7 @@ impl<'a> CapturedOutput<'a> {
         }
     }
 
-    /// The whole output; `None` if there is none.
+    /// Returns the whole output; `None` if there is none.
     pub(crate) fn finish(self) -> Option<Block> {
         match self.long {
             Some(mut long) => {

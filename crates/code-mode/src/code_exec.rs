@@ -51,8 +51,8 @@ const FULL_TIME: Duration = Duration::from_secs(30);
 /// The longest time limit that a model may request, the same as for the shell.
 const LONGEST: Duration = Duration::from_secs(120);
 
-/// Additional time of a call beside its code: starting a kernel, reading created files, waiting for
-/// another call of its run.
+/// Additional time of a call besides its code: starting a kernel, reading created files, waiting
+/// for another call of its run.
 const AROUND: Duration = Duration::from_secs(60);
 
 /// Time reserved at the end of a call for reporting how it ended.
@@ -202,7 +202,7 @@ impl CodeExec {
         Self { setup, expressions, kernels, pythons }
     }
 
-    /// The level of a call, considering whether `full` is available.
+    /// Returns the level of a call, considering whether `full` is available.
     fn requested_level(&self, args: &Args) -> Result<CodeExecLevel, ToolError> {
         match args.level.unwrap_or_default() {
             CodeExecLevel::Full if !self.setup.full => Err(ToolError::validation(
@@ -268,14 +268,14 @@ impl CodeExec {
     }
 }
 
-/// Time limit of the code: the requested one, within the remaining time of the call.
+/// Returns the time limit of the code: the requested one, within the remaining time of the call.
 fn limit(ctx: &CallCtx, args: &Args, usual: Duration) -> Duration {
     let asked = args.timeout.map_or(usual, |seconds| Duration::from_secs(seconds.into()));
     let left = ctx.deadline.saturating_duration_since(Instant::now());
     asked.min(LONGEST).min(left.saturating_sub(LAST).max(left / 2))
 }
 
-/// One line for the approval prompt.
+/// Returns one line for the approval prompt.
 pub(crate) fn summary(code: &str) -> String {
     let mut lines = code.lines().map(str::trim).filter(|line| !line.is_empty());
     let first: String = lines.next().unwrap_or_default().chars().take(80).collect();

@@ -39,7 +39,7 @@ pub(crate) async fn send(
 }
 
 /// Receives a message; `None` if the other side has closed. Not cancel-safe: dropping the future
-/// loses what was read.
+/// loses the bytes already read.
 pub(crate) async fn receive<T: DeserializeOwned>(
     from: &mut (impl AsyncRead + Unpin),
 ) -> io::Result<Option<T>> {

@@ -2,13 +2,13 @@
 //! kernels.
 //!
 //! There are two levels. `expression` is a built-in interpreter, this executable in another role
-//! ([`worker_entry`]): a subset of Python without files, clock or network, with a fresh start for
-//! each call, ready in microseconds because one worker always waits. `full` is the CPython of this
-//! machine in the sandbox: one kernel per run, which keeps its variables, with the packages of the
-//! [`VirtualEnv`] if they are installed.
+//! ([`worker_entry`]): a subset of Python without files, clock or network, with a new process for
+//! each call, ready in microseconds because one worker is always waiting. `full` is the CPython of
+//! this machine in the sandbox: one kernel per run, which preserves its variables, with the
+//! packages of the [`VirtualEnv`] if they are installed.
 //!
 //! Invariants
-//! - Code of a model runs in another process, in a sandbox of at least level
+//! - The code of a model runs in another process, in a sandbox of at least level
 //!   [`Reduced`](toolcrib_sandbox::Level::Reduced), without network.
 //! - A process that runs code limits itself, and is killed from outside if that fails: time and
 //!   memory are enforced twice.
@@ -20,7 +20,7 @@
 //! - A call of a script passes the invoker once, under an id that is the same when the script runs
 //!   again.
 //!
-//! Out of scope on purpose: the engine, providers, the environment of this process. Calls of
+//! Intentionally out of scope: the engine, providers, the environment of this process. Calls of
 //! scripts go through `core::Children`.
 
 mod captured_output;

@@ -10,14 +10,14 @@ use crate::captured_output::CapturedOutput;
 use crate::worker_process::{Death, WorkerEnd, WorkerRun};
 use crate::worker_protocol::{CreatedFile, MissingFeature, PythonException, RunResult, ValueRepr};
 
-/// Files of one call that are stored as artifacts.
+/// Maximum number of files of one call that are stored as artifacts.
 const FILES: usize = 10;
 
 /// Size limit of a stored file, in bytes.
 pub(crate) const FILE_BYTES: usize = 20 << 20;
 
-/// Images of one call that are shown to the model, and the size limit of each in bytes (5 MB is
-/// accepted by every provider).
+/// Maximum number of images of one call that are shown to the model, and the size limit of each in
+/// bytes (every provider accepts 5 MB).
 const PICTURES: usize = 4;
 const PICTURE_BYTES: usize = 5 << 20;
 
@@ -30,7 +30,7 @@ const PICTURE_TYPES: [(&str, &str); 5] = [
     ("webp", "image/webp"),
 ];
 
-/// Other media types, by file extension; anything else is bytes.
+/// Other media types, by file extension; all others are bytes.
 const TYPES: [(&str, &str); 8] = [
     ("csv", "text/csv"),
     ("html", "text/html"),
@@ -42,20 +42,20 @@ const TYPES: [(&str, &str); 8] = [
     ("tsv", "text/tab-separated-values"),
 ];
 
-/// The level that code ran at.
+/// The level at which code ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Level {
     Expression,
     Full,
 }
 
-/// Facts about a call that its result depends on.
+/// Facts about a call that determine its result.
 pub(crate) struct RunDetails {
     pub(crate) level: Level,
     pub(crate) limit: Duration,
     /// Notes for the model, one sentence each.
     pub(crate) notes: Vec<String>,
-    /// The created files, with their bytes where they are stored.
+    /// The created files, with the bytes of those that are stored.
     pub(crate) files: Vec<(CreatedFile, Option<Vec<u8>>)>,
     /// Advice for code that needs a missing feature; a sentence.
     pub(crate) advice: fn(&PythonException) -> Option<String>,
@@ -70,7 +70,7 @@ impl Level {
     }
 }
 
-/// The result of a call.
+/// Renders the result of a call.
 ///
 /// # Errors
 /// A [`ToolError`] if the code was stopped.
@@ -120,7 +120,7 @@ pub(crate) fn render(
     let mut output = ToolOutput::from_blocks(content).with_structured(structured);
     output.is_error = raised.is_some();
     // The interpreter computes from the code alone, so its output is as untrusted as the code; a
-    // kernel saw nothing from outside either.
+    // kernel had no external input either.
     output.trust = Some(match about.level {
         Level::Expression => Trust::External,
         Level::Full => Trust::Workspace,
@@ -176,7 +176,7 @@ pub(crate) fn files(
     (about, pictures)
 }
 
-/// Whether the bytes of the file at this index are stored.
+/// Returns whether the bytes of the file at this index are stored.
 pub(crate) fn is_within_limits(place: usize, made: &CreatedFile) -> bool {
     place < FILES && made.bytes <= FILE_BYTES as u64
 }
@@ -189,7 +189,7 @@ fn media_type(path: &str) -> &'static str {
         .map_or("application/octet-stream", |(_, kind)| kind)
 }
 
-/// The error for code that was stopped or died.
+/// Returns the error for code that was stopped or whose process died.
 fn stopped(end: &WorkerEnd, printed: &CapturedOutput<'_>, about: &RunDetails) -> ToolError {
     let full = about.level == Level::Full;
     let gone = if full { " The variables of this run are gone, too." } else { "" };
@@ -226,7 +226,7 @@ fn stopped(end: &WorkerEnd, printed: &CapturedOutput<'_>, about: &RunDetails) ->
     }
 }
 
-/// Advice for code that needs a feature missing in the interpreter.
+/// Returns advice for code that needs a feature missing in the interpreter.
 pub(crate) fn advice_of_expression(raised: &PythonException) -> Option<String> {
     raised.lacks.map(|lack| {
         let what = match lack {

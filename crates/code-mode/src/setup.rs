@@ -20,10 +20,10 @@ pub struct Setup {
     pub worker: PathBuf,
     /// Whether the level `full` is allowed.
     pub full: bool,
-    /// The Python of the level `full`; `None` for the managed environment, else the first that
-    /// works in `PATH`.
+    /// The Python of the level `full`; `None` uses the managed environment, or else the first
+    /// working Python in `PATH`.
     pub program: Option<PathBuf>,
-    /// Variables for finding and probing a Python (`PATH`, `HOME`). Code gets none of them.
+    /// Variables for finding and probing a Python (`PATH`, `HOME`). Code receives none of them.
     pub env: Vec<(OsString, OsString)>,
     /// The managed environment.
     pub environment: VirtualEnv,
@@ -33,7 +33,7 @@ pub struct Setup {
     pub suspended: PathBuf,
     /// Tool search for scripts.
     pub search: Arc<dyn ToolSearch>,
-    /// Files and folders that no code may read, wherever they are.
+    /// Files and folders that no code may read, at any location.
     pub denied: Vec<PathBuf>,
     /// Finds the paths that rules hide from code.
     pub masks: Arc<dyn MaskFinder>,
@@ -45,12 +45,12 @@ pub struct Setup {
     pub workers: SharedWorkerPool,
 }
 
-/// Finds what must be hidden from a Python process of what rules keep from a call.
+/// Finds the paths that must be hidden from a Python process because rules deny them to a call.
 pub trait MaskFinder: Send + Sync {
-    /// The files and folders that must appear empty.
+    /// Returns the files and folders that must appear empty.
     ///
     /// # Errors
-    /// A refusal for the model if they cannot be found; then no process is started.
+    /// A refusal for the model if they cannot be found; no process is started then.
     fn masked<'a>(
         &'a self,
         denials: &'a Arc<dyn PathDenials>,

@@ -13,13 +13,13 @@ use crate::tool_chain::ToolChain;
 /// Id of the source.
 const SOURCE: &str = "python";
 
-/// The source of `code_exec` and `tool_chain`.
+/// Creates the source of `code_exec` and `tool_chain`.
 #[must_use]
 pub fn source(setup: Setup) -> FixedSource {
     source_with(setup, Arc::default())
 }
 
-/// The source with these kernels, for a caller that ends them with their runs.
+/// Creates the source with these kernels, for a caller that ends them together with their runs.
 #[must_use]
 pub fn source_with(setup: Setup, kernels: Arc<KernelPool>) -> FixedSource {
     let chain: Arc<dyn Handler> = Arc::new(ToolChain::new(&setup));

@@ -3,7 +3,7 @@
 use toolcrib_core::{ErrorType, ToolError};
 use toolcrib_sandbox::SandboxError;
 
-/// The error of a call whose sandbox could not be created; no code has run.
+/// Returns the error of a call whose sandbox could not be created; no code has run.
 pub(crate) fn start_error(error: &SandboxError) -> ToolError {
     let text = match error {
         SandboxError::BelowMinimum { minimum, strongest, .. } => format!(
@@ -31,7 +31,8 @@ pub(crate) fn start_error(error: &SandboxError) -> ToolError {
         .with_detail(error.to_string())
 }
 
-/// The error of a call whose worker or kernel started but did not become ready; no code has run.
+/// Returns the error of a call whose worker or kernel started but did not become ready; no code has
+/// run.
 pub(crate) fn not_ready(what: &str, detail: impl Into<String>) -> ToolError {
     let text = format!(
         "{what} did not start, so nothing was run. Try once more; if it fails again, tell the user that `toolcrib python status` says more."

@@ -1,4 +1,4 @@
-//! A worker: a process that waits for one piece of code, and how it ends.
+//! A worker: a process that waits for one piece of code; and the outcomes of running it.
 
 use std::time::{Duration, Instant};
 
@@ -15,22 +15,22 @@ use crate::worker_protocol::{Run, RunResult, WorkerCommand, WorkerMessage};
 /// Memory limit of the code, in bytes (a list of a million numbers takes 40 MB).
 const MEMORY: u64 = 256 << 20;
 
-/// Time after the limit until a worker is killed. It stops itself in two ways before that; together
+/// Time after the limit until a worker is killed. It stops itself in two ways before that; in total
 /// the call ends within its limit + 100 ms.
 pub(crate) const SLACK: Duration = Duration::from_millis(25);
 
-/// How long to wait for the end of a worker that has closed its output.
+/// Maximum time to wait for the end of a worker that has closed its output.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Bytes that are read from the standard error of a worker that failed.
+/// Maximum number of bytes read from the standard error of a worker that failed.
 const LAST_WORDS: u64 = 4096;
 
-/// How code ended.
+/// The end of running code.
 #[derive(Debug)]
 pub(crate) enum WorkerEnd {
-    /// By itself.
+    /// The code ended by itself.
     Done(RunResult),
-    /// Its time was over; `kept` tells whether its variables still exist.
+    /// It reached its time limit; `kept` is true if its variables still exist.
     TimedOut { kept: bool },
     /// The call was cancelled.
     Cancelled,
@@ -38,7 +38,7 @@ pub(crate) enum WorkerEnd {
     Died(Death),
 }
 
-/// Why the process of the code ended.
+/// The reason why the process of the code ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Death {
     /// It exceeded its memory limit.
@@ -76,7 +76,7 @@ pub(crate) struct MarkedOutput {
 }
 
 impl Worker {
-    /// Whether it can take code.
+    /// Returns whether it can accept code.
     pub(crate) async fn is_alive(&mut self) -> bool {
         // Polled once: any timer would take a millisecond.
         poll!(std::pin::pin!(self.process.wait())).is_pending()
@@ -118,7 +118,7 @@ impl Worker {
                 Some(raised) if raised.is_out_of_time() => WorkerEnd::TimedOut { kept: false },
                 _ => WorkerEnd::Done(done),
             },
-            // The worker ended itself because the time was over.
+            // The worker ended itself because the time limit was reached.
             Ok(None) | Err(_) if begun.elapsed() >= limit => {
                 self.kill(WorkerEnd::TimedOut { kept: false })
             }
@@ -133,12 +133,12 @@ impl Worker {
         end
     }
 
-    /// Kills it, without waiting for its end.
+    /// Kills the process, without waiting for its end.
     pub(crate) fn stop(&mut self) {
         self.process.kill();
     }
 
-    /// Why it has ended.
+    /// Returns the reason why it has ended.
     pub(crate) async fn death(&mut self) -> Death {
         let Some(ended) = wait_end(&mut self.process, LAST).await else {
             return Death::Other("it closed its answers and went on".to_owned());
@@ -154,7 +154,7 @@ impl Worker {
         }
     }
 
-    /// Its standard error output.
+    /// Returns its standard error output.
     pub(crate) async fn last_stderr(&mut self) -> String {
         let mut words = Vec::new();
         let mut stderr = (&mut self.process.stderr).take(LAST_WORDS);
@@ -163,7 +163,7 @@ impl Worker {
     }
 }
 
-/// How a process ended that is about to end, with a limited wait; `None` if it did not end and was
+/// Returns how an ending process ended, with a limited wait; `None` if it did not end and was
 /// killed.
 pub(crate) async fn wait_end(
     process: &mut Process,

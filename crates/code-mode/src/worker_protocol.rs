@@ -7,10 +7,10 @@ use serde_json::{Map, Value};
 /// Version of the protocol. A process with another version belongs to another build.
 pub(crate) const PROTOCOL: u32 = 2;
 
-/// Bytes of a value that are sent; the rest is only counted.
+/// Maximum number of bytes of a value that are sent; the rest is only counted.
 pub(crate) const VALUE_BYTES: usize = 256 << 10;
 
-/// Bytes of an exception's text, including its traceback.
+/// Maximum number of bytes of an exception's text, including its traceback.
 pub(crate) const TRACE_BYTES: usize = 8 << 10;
 
 /// A command to the process.
@@ -90,7 +90,7 @@ pub(crate) enum Reply {
     Result {
         text: String,
         data: Option<Value>,
-        /// Reference of the whole text, if this is its beginning.
+        /// Reference to the whole text, if this is its beginning.
         reference: Option<String>,
         /// References of images and audio.
         media: Vec<String>,
@@ -113,7 +113,7 @@ pub(crate) enum ErrorKind {
     Denied,
     /// The call timed out.
     TimedOut,
-    /// There is no such tool.
+    /// No tool has this name.
     Unknown,
     /// The arguments are invalid.
     Arguments,
@@ -122,7 +122,7 @@ pub(crate) enum ErrorKind {
 /// See [`WorkerCommand::Run`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Run {
-    /// Returned with the answer.
+    /// Returned with the result.
     pub(crate) id: u64,
     pub(crate) code: String,
     /// Time limit in milliseconds. A kernel is interrupted from outside.
@@ -152,7 +152,7 @@ pub(crate) enum WorkerMessage {
     Done(RunResult),
 }
 
-/// How code ended.
+/// The result of ended code.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct RunResult {
@@ -195,8 +195,8 @@ pub(crate) struct PythonException {
 }
 
 impl PythonException {
-    /// Whether the interpreter stopped the code at its time limit. Code cannot raise or catch this
-    /// exception.
+    /// Returns whether the interpreter stopped the code at its time limit. Code cannot raise or
+    /// catch this exception.
     pub(crate) fn is_out_of_time(&self) -> bool {
         self.kind == "TimeoutError" && self.message.starts_with("time limit exceeded: ")
     }
@@ -223,7 +223,7 @@ pub(crate) struct CreatedFile {
     pub(crate) bytes: u64,
 }
 
-/// The beginning of a text, at most `bytes` bytes of whole characters.
+/// Returns the beginning of a text, at most `bytes` bytes of whole characters.
 pub(crate) fn head(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }

@@ -243,6 +243,28 @@ pub enum ApproverReply {
 pub type PromptPermit = Box<dyn Send>;
 
 /// A component that asks a person.
+///
+/// A panic counts as [`ApproverReply::Unavailable`]. What the person sees must be the request as it
+/// is: exactly these arguments run.
+///
+/// ```
+/// use std::sync::mpsc::Sender;
+///
+/// use toolcrib_core::{ApprovalRequest, Approver, ApproverReply, BoxFuture};
+///
+/// /// Tells a person by some other way, and lets the call wait in the store for the decision.
+/// struct Later(Sender<String>);
+///
+/// impl Approver for Later {
+///     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApproverReply> {
+///         let text = format!("{}: {} {}", request.id, request.summary, request.args);
+///         Box::pin(std::future::ready(match self.0.send(text) {
+///             Ok(()) => ApproverReply::Deferred,
+///             Err(_) => ApproverReply::Unavailable,
+///         }))
+///     }
+/// }
+/// ```
 pub trait Approver: Send + Sync {
     /// Waits until one more question can be shown, if only one can be shown at a time. The question
     /// is created, and its deadline starts, when this returns; the permit is held until the

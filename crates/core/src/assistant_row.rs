@@ -1,5 +1,5 @@
-//! Rows of the assistant: lists, goals, instructions, documents and drafts, each a JSON body under
-//! a key.
+//! Rows of the assistant: lists, goals, instructions, documents, drafts and mail inboxes, each a
+//! JSON body under a key.
 
 use std::fmt;
 
@@ -18,13 +18,16 @@ pub enum RowKind {
     Soul,
     /// A file that a person added, without its text.
     Document,
-    /// A message to be sent in a person's name: an e-mail.
+    /// What is to leave in a person's name, such as a mail.
     Draft,
+    /// How far the inbox of a mail account was read, and what arrived last.
+    MailInbox,
 }
 
 impl RowKind {
-    /// All kinds of rows.
-    pub const ALL: [Self; 5] = [Self::List, Self::Goal, Self::Soul, Self::Document, Self::Draft];
+    /// All kinds.
+    pub const ALL: [Self; 6] =
+        [Self::List, Self::Goal, Self::Soul, Self::Document, Self::Draft, Self::MailInbox];
 
     /// Returns the name in databases.
     #[must_use]
@@ -35,6 +38,7 @@ impl RowKind {
             Self::Soul => "soul",
             Self::Document => "document",
             Self::Draft => "draft",
+            Self::MailInbox => "mail_inbox",
         }
     }
 }

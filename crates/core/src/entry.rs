@@ -133,6 +133,36 @@ impl std::fmt::Debug for Entry {
 }
 
 /// A source of tools: the built-ins, a workspace folder, an MCP server, a paired app.
+///
+/// [`FixedSource`] is a source of tools that never change; implement the trait for tools that come
+/// and go.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+///
+/// use toolcrib_core::{BoxFuture, Entry, ErrorType, Source, ToolError};
+///
+/// /// The tools of a device, for as long as it is connected.
+/// struct Device {
+///     tools: Arc<Mutex<Option<Vec<Entry>>>>,
+/// }
+///
+/// impl Source for Device {
+///     fn id(&self) -> &str {
+///         "device"
+///     }
+///
+///     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>> {
+///         let tools = self.tools.lock().map(|tools| tools.clone()).unwrap_or_default();
+///         let why = "The device is not connected.";
+///         let gone = || ToolError::new(ErrorType::ToolNotAvailable, why);
+///         Box::pin(std::future::ready(tools.ok_or_else(gone)))
+///     }
+/// }
+///
+/// // Its definitions come from outside, so they can only raise the risk of a call.
+/// assert!(Device { tools: Arc::default() }.is_remote());
+/// ```
 pub trait Source: Send + Sync {
     /// Returns the id: `builtin`, `workspace` or the server's name.
     fn id(&self) -> &str;
@@ -144,7 +174,10 @@ pub trait Source: Send + Sync {
         true
     }
 
-    /// Returns the current entries.
+    /// The current entries.
+    ///
+    /// # Errors
+    /// Why they cannot be loaded, for people; the registry keeps those of the last load.
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>>;
 }
 

@@ -74,6 +74,37 @@ pub enum Vote {
 
 /// A part of policy. It decides synchronously from its input and its own state; an error or a panic
 /// denies the call.
+///
+/// The strictest vote of all gates counts: one [`Vote::Deny`] denies, one [`Vote::Ask`] asks. A
+/// gate runs for every call, so it does no I/O.
+///
+/// ```
+/// use toolcrib_core::{Effect, ErrorType, Gate, GateInput, ReasonKind, ToolError, Vote};
+///
+/// /// Denies what destroys something, and asks about everything that changes something.
+/// struct Careful;
+///
+/// impl Gate for Careful {
+///     fn name(&self) -> &'static str {
+///         "careful"
+///     }
+///
+///     fn evaluate(&self, call: &GateInput<'_>) -> Result<Vote, String> {
+///         Ok(match call.effect {
+///             Effect::Pure | Effect::Read => Vote::Abstain,
+///             Effect::Destructive => {
+///                 let text = format!("{} is not allowed. Move the file instead.", call.spec.name);
+///                 Vote::Deny { error: ToolError::new(ErrorType::PolicyDenied, text), rule: None }
+///             }
+///             Effect::Idempotent | Effect::SideEffect => Vote::Ask {
+///                 kind: ReasonKind::Risk,
+///                 reason: "it changes something".to_owned(),
+///                 rule: None,
+///             },
+///         })
+///     }
+/// }
+/// ```
 pub trait Gate: Send + Sync {
     /// Returns the name, for traces.
     fn name(&self) -> &'static str;

@@ -41,11 +41,50 @@ pub struct GuardInput<'a> {
 
 /// A guard. The guard stage runs it once per call, in order of registration, for at most 2 s. An
 /// error, a panic or a timeout denies the call.
+///
+/// Guards see the arguments before policy does; use a [`Gate`](crate::Gate) to decide about a call
+/// whose risk and effect have been assessed.
+///
+/// ```
+/// use serde_json::json;
+/// use toolcrib_core::hook::{Guard, GuardInput, GuardVerdict};
+/// use toolcrib_core::BoxFuture;
+///
+/// /// Fetches no page of the intranet, and all others with GET.
+/// struct Fetches;
+///
+/// impl Guard for Fetches {
+///     fn name(&self) -> &str {
+///         "fetches"
+///     }
+///
+///     fn check<'a>(
+///         &'a self,
+///         call: &'a GuardInput<'a>,
+///     ) -> BoxFuture<'a, Result<GuardVerdict, String>> {
+///         let verdict = match (call.tool, call.args["url"].as_str()) {
+///             ("fetch_url", Some(url)) if url.contains("intranet.example") => {
+///                 GuardVerdict::Deny("Pages of the intranet are not fetched.".into())
+///             }
+///             ("fetch_url", Some(_)) => {
+///                 let mut args = call.args.clone();
+///                 args["method"] = json!("GET");
+///                 GuardVerdict::Rewrite(args)
+///             }
+///             _ => GuardVerdict::Continue,
+///         };
+///         Box::pin(std::future::ready(Ok(verdict)))
+///     }
+/// }
+/// ```
 pub trait Guard: Send + Sync {
     /// Returns the name, for traces.
     fn name(&self) -> &str;
 
-    /// Checks a call before policy evaluates it.
+    /// Checks a call before policy does.
+    ///
+    /// # Errors
+    /// Any error denies the call. The model reads its text, so it contains no secret.
     fn check<'a>(&'a self, call: &'a GuardInput<'a>)
     -> BoxFuture<'a, Result<GuardVerdict, String>>;
 }
@@ -112,6 +151,33 @@ pub struct Event {
 
 /// An observer. It receives events in order and off the path of the call: its work, its duration
 /// and its panics have no effect on calls.
+///
+/// Secrets are masked in what it receives. If it is slower than the calls, it misses events; the
+/// audit misses none.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// use toolcrib_core::{BoxFuture, Event, EventKind, Observer};
+///
+/// /// Counts failures.
+/// #[derive(Default)]
+/// struct Failures(AtomicU64);
+///
+/// impl Observer for Failures {
+///     fn wants(&self, kind: EventKind) -> bool {
+///         matches!(kind, EventKind::ToolError | EventKind::Timeout)
+///     }
+///
+///     fn observe<'a>(&'a self, event: &'a Event) -> BoxFuture<'a, ()> {
+///         debug_assert!(self.wants(event.kind));
+///         self.0.fetch_add(1, Ordering::Relaxed);
+///         Box::pin(std::future::ready(()))
+///     }
+/// }
+///
+/// assert!(!Failures::default().wants(EventKind::AfterTool));
+/// ```
 pub trait Observer: Send + Sync {
     /// Returns whether the observer wants events of this kind.
     fn wants(&self, kind: EventKind) -> bool {

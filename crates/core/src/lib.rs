@@ -108,14 +108,16 @@ pub use store::{
     Acceptance, AcceptedBatch, ApiToken, ApprovalStore, AssistantRowStore, AuditStore, CallDetails,
     CallEnd, CallFilter, CallHistory, CallRecord, CallRow, CallSample, CallStatus, CallStore,
     GrantStore, IdempotencyKey, Intent, InterruptedAttempt, LastError, MemoryStore,
-    MetricsAggregator, NotificationStore, Recovered, Revocation, Settlement, StoreError,
-    StoredCall, Switch, SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore, ToolMetrics,
-    UsageAggregator, UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
+    MetricsAggregator, NotificationStore, QUARTER_HOUR_MS, Recovered, Revocation, Settlement,
+    StoreError, StoredCall, Switch, SwitchState, SwitchStore, TaskStore, TokenHash, TokenStore,
+    ToolMetrics, UsageAggregator, UsageBy, UsageRow, UsageStore, UsageTotals, WorkerState,
+    quarter_hour,
 };
 pub use surroundings::Surroundings;
 pub use taint::{Label, LabelSource, Labels};
 pub use task::{
-    TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease, TaskStatus, TaskTrigger,
+    DailyHours, MailFilter, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease,
+    TaskStatus, TaskTrigger,
 };
 pub use tokio_util::sync::{CancellationToken, DropGuard};
 pub use tool::{CallCtx, Handler, Progress, StreamSink, Tool, TypedHandler};

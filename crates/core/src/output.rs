@@ -41,7 +41,8 @@ pub enum Block {
         /// Its text, if included.
         text: Option<String>,
     },
-    /// An HTML card for people; models never see it.
+    /// An HTML card for people; models never see it. The engine rewrites it from an allow-list
+    /// before it is stored.
     Html {
         /// An HTML fragment.
         html: String,

@@ -1,9 +1,11 @@
 //! Tasks: work that an assistant does later or repeatedly, without a person's request at that time.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::{ConversationId, RunId, TaskId};
 use crate::memory::Author;
+use crate::surroundings::Surroundings;
 
 /// Maximum number of executions stored with a task.
 pub const TASK_HISTORY: usize = 10;
@@ -31,6 +33,9 @@ pub enum TaskTrigger {
         /// The first time in the local time of the task's zone, such as `2026-03-29T02:30:00`. The
         /// two differ if the clock skips this local time on the first day.
         local: String,
+        /// The hours of the day outside of which its times are left out.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<DailyHours>,
     },
     /// At every heartbeat: its prompt is part of the heartbeat's.
     Heartbeat,
@@ -55,17 +60,66 @@ pub enum TaskTrigger {
         /// The glob.
         glob: String,
     },
+    /// When mail arrives that this filter matches.
+    Mail {
+        /// The filter.
+        filter: MailFilter,
+    },
+}
+
+/// Which mail makes a task due. What is left out matches every mail.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct MailFilter {
+    /// Id or address of the account. Default: all accounts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub account: Option<String>,
+    /// Part of the sender's name or address.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Part of the subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subject: Option<String>,
+}
+
+impl MailFilter {
+    /// Whether a mail of an account with these names matches, ignoring case.
+    #[must_use]
+    pub fn matches(&self, account: [&str; 2], from: &str, subject: &str) -> bool {
+        let contains = |part: &Option<String>, text: &str| match part {
+            Some(part) => text.to_lowercase().contains(&part.to_lowercase()),
+            None => true,
+        };
+        let is_account =
+            |wanted: &String| account.iter().any(|one| one.eq_ignore_ascii_case(wanted));
+        self.account.as_ref().is_none_or(is_account)
+            && contains(&self.from, from)
+            && contains(&self.subject, subject)
+    }
 }
 
 impl TaskTrigger {
     /// Returns whether no time makes the task due, so that it never completes by itself.
     #[must_use]
     pub fn is_event(&self) -> bool {
-        matches!(self, Self::Heartbeat | Self::Hook { .. } | Self::Change { .. })
+        matches!(
+            self,
+            Self::Heartbeat | Self::Hook { .. } | Self::Change { .. } | Self::Mail { .. }
+        )
     }
 }
 
-/// Action of a due task.
+/// A part of each day, in minutes since midnight of the task's zone. One that ends before it starts
+/// goes over midnight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct DailyHours {
+    /// First minute, 0 to 1439.
+    pub start: u16,
+    /// The minute at which it is over, 0 to 1440.
+    pub end: u16,
+}
+
+/// What a due task does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
@@ -74,17 +128,26 @@ pub enum TaskKind {
     Run,
     /// It notifies the person until they dismiss it.
     Alarm,
+    /// It notifies the person once.
+    Notification,
     /// It is the heartbeat of its owner.
     Heartbeat,
 }
 
 impl TaskKind {
-    /// Returns the name in files and on the wire.
+    /// Whether it asks a model.
+    #[must_use]
+    pub fn is_run(self) -> bool {
+        matches!(self, Self::Run | Self::Heartbeat)
+    }
+
+    /// Name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Run => "run",
             Self::Alarm => "alarm",
+            Self::Notification => "notification",
             Self::Heartbeat => "heartbeat",
         }
     }
@@ -190,7 +253,7 @@ pub struct Task {
     pub id: TaskId,
     /// Owner.
     pub owner: String,
-    /// Purpose of the task in a few words.
+    /// Its purpose, in a few words.
     pub description: String,
     /// Action of the task.
     #[serde(default)]
@@ -205,7 +268,10 @@ pub struct Task {
     /// The agent of its runs; empty for the configured one.
     #[serde(default)]
     pub agent: String,
-    /// Status.
+    /// Surroundings of the person when the task was created, for its runs.
+    #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+    pub surroundings: Surroundings,
+    /// Its status.
     pub status: TaskStatus,
     /// When it is due next, Unix time in milliseconds; `None` if no time makes it due.
     #[serde(default)]
@@ -263,7 +329,13 @@ impl Task {
         }
     }
 
-    /// Returns whether the task may run again.
+    /// The surroundings of its runs: those of the person who made it, in the zone of its times.
+    #[must_use]
+    pub fn run_surroundings(&self) -> Surroundings {
+        Surroundings { time_zone: self.zone.clone(), ..self.surroundings.clone() }
+    }
+
+    /// Whether the task may run again.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !matches!(self.status, TaskStatus::Completed | TaskStatus::Cancelled)

@@ -34,7 +34,7 @@ pub(crate) async fn run_new(
     let closed = batch.run.filter(|_| run.is_none()).map(not_open);
     let (is_replay, calls) = (batch.is_replay, batch.calls);
     let owner = ScopeOwner { origin: batch.origin, context: batch.context, view: batch.view, run };
-    let options = ScopeOptions { subscriber, is_replay, parent };
+    let options = ScopeOptions { subscriber, is_replay, parent, rules: None };
     let scope = BatchScope::new(&engine, owner, calls.len(), options);
     let prepare = |call| {
         let mut call = Box::new(CallState::new(Arc::clone(&scope), call, None));
@@ -74,7 +74,7 @@ pub(crate) async fn refuse(
 ) -> Vec<Answer> {
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let owner = ScopeOwner { origin: batch.origin, context: batch.context, view: batch.view, run };
-    let options = ScopeOptions { subscriber: None, is_replay: false, parent: None };
+    let options = ScopeOptions::default();
     let scope = BatchScope::new(&engine, owner, batch.calls.len(), options);
     let mut answers = Vec::with_capacity(batch.calls.len());
     for call in batch.calls {

@@ -8,6 +8,7 @@ use toolcrib_core::{BatchSubscriber, CancellationToken, Context, Origin, ViewReq
 use crate::child_calls::parent::ParentContext;
 use crate::engine_inner::EngineInner;
 use crate::open_runs::Run;
+use crate::rules::RuleSet;
 use crate::view::ResolvedView;
 
 pub(crate) struct BatchScope {
@@ -42,6 +43,8 @@ pub(crate) struct ScopeOptions {
     pub(crate) subscriber: Option<Arc<dyn BatchSubscriber>>,
     pub(crate) is_replay: bool,
     pub(crate) parent: Option<Arc<ParentContext>>,
+    /// Rules in place of those in force, for a dry run.
+    pub(crate) rules: Option<RuleSet>,
 }
 
 impl BatchScope {
@@ -52,8 +55,12 @@ impl BatchScope {
         options: ScopeOptions,
     ) -> Arc<Self> {
         let ScopeOwner { origin, context, view, run } = owner;
-        let ScopeOptions { subscriber, is_replay, parent } = options;
-        let resolved_view = engine.registry.resolve_view(&view);
+        let ScopeOptions { subscriber, is_replay, parent, rules } = options;
+        let mut resolved_view = engine.registry.resolve_view(&view);
+        if let Some(rules) = rules {
+            let policy = resolved_view.policy.with_rules(rules, &engine.clock);
+            resolved_view = Arc::new(resolved_view.with_policy(policy));
+        }
         let at_once = resolved_view.policy.settings.batch_concurrency.max(1);
         let slots = match &parent {
             Some(parent) => parent.slots.clone(),

@@ -10,6 +10,7 @@ use crate::batch_scope::{BatchScope, ScopeOptions, ScopeOwner};
 use crate::call_state::CallState;
 use crate::engine_inner::EngineInner;
 use crate::pipeline;
+use crate::rules::RuleSet;
 use crate::stage::approve::{self, ChannelAction};
 use crate::stage::step::StageExit;
 
@@ -66,11 +67,17 @@ impl ApprovalRoute {
     }
 }
 
-pub(crate) async fn run(engine: Arc<EngineInner>, batch: Batch) -> Vec<DryRunReport> {
+/// With `rules` in place of those in force, if there are any.
+pub(crate) async fn run(
+    engine: Arc<EngineInner>,
+    batch: Batch,
+    rules: Option<RuleSet>,
+) -> Vec<DryRunReport> {
     let run = batch.run.and_then(|id| engine.runs.get(id));
     let Batch { origin, context, view, calls, .. } = batch;
     let owner = ScopeOwner { origin, context, view, run };
-    let scope = BatchScope::new(&engine, owner, calls.len(), ScopeOptions::default());
+    let options = ScopeOptions { rules, ..ScopeOptions::default() };
+    let scope = BatchScope::new(&engine, owner, calls.len(), options);
     let mut reports = Vec::with_capacity(calls.len());
     for call in calls {
         reports.push(dry_run_call(CallState::for_dry_run(Arc::clone(&scope), call)).await);

@@ -86,8 +86,14 @@ impl Engine {
         self.inner.registry.read().find_any_spelling(name).map(|tool| tool.entry.clone())
     }
 
-    /// Returns whether tools are enabled at all: neither the switch of all tools nor the external
-    /// kill switch stops them.
+    /// The skills that are switched off. The engine itself has no skills; the library leaves these
+    /// out.
+    #[must_use]
+    pub fn skills_off(&self) -> std::collections::BTreeSet<String> {
+        self.inner.registry.read().switches.skills_off()
+    }
+
+    /// Whether tools are on at all: neither their switch nor the kill switch is against it.
     #[must_use]
     pub fn tools_enabled(&self) -> bool {
         self.inner.tools_enabled()
@@ -325,7 +331,16 @@ impl Engine {
     /// No tool runs, no approver is asked, no observer is notified, and nothing is recorded. Guard
     /// hooks are called; the repeat guard and the budget are skipped.
     pub async fn dry_run(&self, batch: Batch) -> Vec<DryRunReport> {
-        dry_run::run(Arc::clone(&self.inner), batch).await
+        dry_run::run(Arc::clone(&self.inner), batch, None).await
+    }
+
+    /// The same with these rules in place of those in force.
+    pub async fn dry_run_with_rules(
+        &self,
+        batch: Batch,
+        rules: crate::rules::RuleSet,
+    ) -> Vec<DryRunReport> {
+        dry_run::run(Arc::clone(&self.inner), batch, Some(rules)).await
     }
 
     /// Continues a batch that [`Engine::recover`] took over, and waits for its answers.

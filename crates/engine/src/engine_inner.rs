@@ -163,16 +163,16 @@ impl EngineInner {
         own.get(agent).copied().unwrap_or(settings.preset)
     }
 
-    /// Returns whether any tool may run now: neither the switch of all tools nor the external kill
-    /// switch stops them. The result is never cached.
+    /// Whether any tool may run at all now: neither their switch nor the kill switch is against it.
+    /// Asked anew each time.
     pub(crate) fn tools_enabled(&self) -> bool {
         self.registry.tools_enabled()
-            && !self.kill_switch.as_ref().is_some_and(|brake| brake.is_engaged())
+            && !self.kill_switch.as_ref().is_some_and(|kill_switch| kill_switch.is_engaged())
     }
 
     /// Returns the error for a call that was received while every tool was stopped.
     pub(crate) fn tools_disabled(&self) -> ToolError {
-        let text = match self.kill_switch.as_ref().and_then(|brake| brake.reason()) {
+        let text = match self.kill_switch.as_ref().and_then(|kill_switch| kill_switch.reason()) {
             Some(reason) => format!("Tools are disabled. {reason}"),
             None => "Tools are disabled.".to_owned(),
         };

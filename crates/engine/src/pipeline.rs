@@ -14,7 +14,7 @@ use crate::stage::step::StageExit;
 pub(crate) fn prepare(call: &mut CallState) -> Result<Decoded, StageExit> {
     let step = stage::receive::run(call);
     let received = call.record(Stage::Receive, step)?;
-    let step = stage::kill_switch::run(call, received);
+    let step = stage::switch::run(call, received);
     let enabled = call.record(Stage::Switch, step)?;
     let step = stage::resolve::run(call, enabled);
     let resolved = call.record(Stage::Resolve, step)?;

@@ -64,4 +64,15 @@ impl ActivePolicy {
         let gates = own.into_iter().chain(host.iter().cloned()).collect();
         Arc::new(Self { settings, rules, gates, guards })
     }
+
+    /// The same policy with other rules.
+    pub(crate) fn with_rules(&self, rules: RuleSet, clock: &Arc<dyn Clock>) -> Arc<Self> {
+        let own: Arc<dyn Gate> = Arc::new(RulesGate::new(rules.clone(), Arc::clone(clock)));
+        let is_own =
+            |gate: &Arc<dyn Gate>| gate.decider() == own.decider() && gate.name() == own.name();
+        let swapped = |gate: &Arc<dyn Gate>| Arc::clone(if is_own(gate) { &own } else { gate });
+        let gates = self.gates.iter().map(swapped).collect();
+        let (settings, guards) = (self.settings.clone(), self.guards.clone());
+        Arc::new(Self { settings, rules, gates, guards })
+    }
 }

@@ -1,6 +1,6 @@
 //! Switches: the features and tools that can be switched, and their stored states.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use toolcrib_core::{SwitchState, Tier, ToolSpec};
 
@@ -21,6 +21,8 @@ pub enum SwitchTarget {
     Tier(Tier),
     /// The master switch of some tools (`feature:NAME`).
     Feature(String),
+    /// One skill (`skill:NAME`): off, no model is offered it and none can load it.
+    Skill(String),
 }
 
 impl SwitchTarget {
@@ -34,6 +36,7 @@ impl SwitchTarget {
             Self::Source(id) => format!("source:{id}"),
             Self::Tier(tier) => format!("tier:{}", tier.as_str()),
             Self::Feature(name) => format!("feature:{name}"),
+            Self::Skill(name) => format!("skill:{name}"),
         }
     }
 
@@ -49,6 +52,7 @@ impl SwitchTarget {
                 Tier::ALL.into_iter().find(|t| t.as_str() == tier).map(Self::Tier)
             }
             Some(("feature", name)) => Some(Self::Feature(name.to_owned())),
+            Some(("skill", name)) => Some(Self::Skill(name.to_owned())),
             Some(_) => None,
         }
     }
@@ -71,6 +75,7 @@ pub(crate) struct Switches {
     sources: HashMap<String, SwitchState>,
     tiers: HashMap<Tier, SwitchState>,
     features: HashMap<String, SwitchState>,
+    skills: HashMap<String, SwitchState>,
 }
 
 impl Switches {
@@ -93,6 +98,7 @@ impl Switches {
             SwitchTarget::Group(name) => put(&mut self.groups, name, state),
             SwitchTarget::Source(id) => put(&mut self.sources, id, state),
             SwitchTarget::Feature(name) => put(&mut self.features, name, state),
+            SwitchTarget::Skill(name) => put(&mut self.skills, name, state),
             SwitchTarget::Tier(tier) => match state {
                 Some(state) => drop(self.tiers.insert(*tier, state)),
                 None => drop(self.tiers.remove(tier)),
@@ -120,6 +126,12 @@ impl Switches {
     /// Returns the stored state of a feature; without one, the settings apply.
     pub(crate) fn feature(&self, feature: &str) -> Option<SwitchState> {
         self.features.get(feature).copied()
+    }
+
+    /// The skills that are off.
+    pub(crate) fn skills_off(&self) -> BTreeSet<String> {
+        let off = self.skills.iter().filter(|(_, state)| !state.is_on());
+        off.map(|(name, _)| name.clone()).collect()
     }
 
     pub(crate) fn group(&self, group: &str) -> Option<SwitchState> {
@@ -157,6 +169,7 @@ mod tests {
             SwitchTarget::Group("files".into()),
             SwitchTarget::Source("s:1".into()),
             SwitchTarget::Feature("memory".into()),
+            SwitchTarget::Skill("house-style".into()),
         ];
         for switched in named.into_iter().chain(tiers) {
             assert_eq!(SwitchTarget::parse(&switched.name()), Some(switched));
@@ -173,14 +186,15 @@ mod tests {
         };
         check(SwitchTarget::Tool("a".into()), true);
         check(SwitchTarget::Group("a".into()), true);
-        for other in ["tools", "source:a", "tier:innate", "feature:a"] {
+        for other in ["tools", "source:a", "tier:innate", "feature:a", "skill:a"] {
             check(SwitchTarget::parse(other).unwrap(), false);
         }
-        let rows = ["tools", "source:a", "tier:innate", "feature:a"]
+        let rows = ["tools", "source:a", "tier:innate", "feature:a", "skill:a"]
             .map(|name| (SwitchTarget::parse(name).unwrap(), SwitchState::Ask));
         let switches = Switches::from_rows(&rows);
         assert!(switches.are_all_tools_off() && switches.is_source_off("a"));
         assert!(switches.is_tier_off(Tier::Innate));
         assert_eq!(switches.feature("a"), Some(SwitchState::Off));
+        assert!(switches.skills_off().contains("a"));
     }
 }

@@ -27,7 +27,19 @@ pub(crate) struct ResolvedView {
 }
 
 impl ResolvedView {
-    /// Returns the tool with this name or alias, including remote spellings.
+    /// The same tools under another policy.
+    pub(crate) fn with_policy(&self, policy: Arc<ActivePolicy>) -> Self {
+        Self {
+            view: Arc::clone(&self.view),
+            policy,
+            generation: self.generation,
+            names: self.names.clone(),
+            excluded: self.excluded.clone(),
+            asks: self.asks.clone(),
+        }
+    }
+
+    /// The tool of this name or alias, remote spellings included.
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.names.get(name).or_else(|| self.names.get(&remote_spelling(name)?))
     }

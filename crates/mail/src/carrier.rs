@@ -28,7 +28,7 @@ impl MailCarrier {
 
     async fn send(&self, owner: &str, draft: &Draft) -> Result<Delivery, MailError> {
         let account = self.accounts.find(Some(&draft.account))?;
-        let login = self.accounts.login(account)?;
+        let login = self.accounts.login(account).await?;
         let mut files = Vec::new();
         for file in &draft.attachments {
             files.push(self.content(owner, file).await?);

@@ -2,8 +2,11 @@
 //!
 //! - [`account`]: accounts in a file of the configuration; their passwords are in the vault.
 //! - `connection`, `imap_guard`: connections under the address policy, whose answers are bounded.
+//! - `imap_session`, `imap_pool`: a mailbox that is logged in; those that are kept.
 //! - `mailbox`: what is asked of an IMAP server.
+//! - `inbox_watch`: waits for new mail.
 //! - `message`: messages read and written.
+//! - `oauth`: logins without a password.
 //! - `submission`: handing a message over (RFC 6409).
 //! - `carrier`: sends drafts of the kind mail.
 //! - `tool`: one file per tool.
@@ -22,12 +25,19 @@ mod carrier;
 mod connection;
 mod error;
 mod imap_guard;
+mod imap_pool;
+mod imap_session;
+mod inbox_watch;
 mod mailbox;
 mod message;
+mod oauth;
 mod submission;
 mod tool;
 
 pub use carrier::MailCarrier;
 pub use error::MailError;
+pub use inbox_watch::{InboxListener, NewMail, WatchTimes, watch_inbox};
 pub use mailbox::MAX_MESSAGE;
+pub use message::recipients;
+pub use oauth::DeviceCode;
 pub use tool::{ACCOUNT_KEY, FEATURE, MailTools, SOURCE, specs};

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use toolcrib_assistant::draft::Delivery;
 use toolcrib_net::SecureStream;
 
-use crate::account::{Login, Security};
+use crate::account::{Login, LoginSecret, Security};
 use crate::connection::{Protocol, connect};
 use crate::error::{MailError, server_words};
 
@@ -96,9 +96,12 @@ async fn open(login: &Login) -> Result<AsyncSmtpConnection, MailError> {
     let connection = AsyncSmtpConnection::connect_with_transport(stream, &hello);
     let mut connection = connection.await.map_err(|error| refused(login, &error))?;
     let user = login.account.user().to_owned();
-    let credentials = Credentials::new(user, login.password.clone());
-    let mechanisms = [Mechanism::Plain, Mechanism::Login];
-    connection.auth(&mechanisms, &credentials).await.map_err(|error| MailError::Login {
+    let (mechanisms, secret): (&[Mechanism], _) = match &login.secret {
+        LoginSecret::Password(password) => (&[Mechanism::Plain, Mechanism::Login], password),
+        LoginSecret::Token(token) => (&[Mechanism::Xoauth2], token),
+    };
+    let credentials = Credentials::new(user, secret.clone());
+    connection.auth(mechanisms, &credentials).await.map_err(|error| MailError::Login {
         server: server.to_string(),
         reason: server_words(&words(&error)),
     })?;

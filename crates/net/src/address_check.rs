@@ -1,5 +1,5 @@
-//! The check behind `net check`: whether a URL would be connected to, at which address, and which
-//! rule denies it. It uses the same code as the client.
+//! The check behind `net check`: whether the client would connect to a URL, at which address, and
+//! which rule denies it. It uses the same code as the client.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,13 +12,13 @@ use crate::deny_rule::ConnectionDenied;
 use crate::dns::{CheckedTarget, Resolve, StaticResolver, resolve_checked};
 use crate::url_check::check_url;
 
-/// Whether a connection would be made.
+/// Whether a connection would be allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It would connect.
+    /// The client would connect.
     Allow,
-    /// It would be refused.
+    /// The client would refuse to connect.
     Deny,
 }
 

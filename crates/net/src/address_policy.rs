@@ -21,10 +21,28 @@ use crate::url_check::{Host, host_of};
 ///   range, so that a hijacked name cannot reach a metadata service.
 /// - `address:port` or `[v6]:port`: this address, even a blocked one, at this port.
 /// - `network/prefix` or `network/prefix:port`: every address of the network, at every port or at
-///   this port. A cloud metadata address needs an entry of its own (`/32`, `/128`).
+///   this port. A cloud metadata address needs a separate entry (`/32`, `/128`).
 ///
 /// An entry with a port opens that port even if the Fetch standard blocks it. There are no
 /// wildcards.
+///
+/// ```
+/// use toolcrib_net::{AddressPolicy, AllowReason, Host, Rule, check_url};
+///
+/// let policy = AddressPolicy::with_allowed(["db.lan:5432", "10.1.0.0/16:8080"])?;
+/// let evaluate = |host: &Host, ip: &str, port| policy.evaluate(host, ip.parse().unwrap(), port);
+///
+/// let name = Host::Name("db.lan".to_owned());
+/// assert_eq!(evaluate(&name, "192.168.1.9", 5432), Ok(AllowReason::AllowList));
+/// assert!(evaluate(&name, "192.168.1.9", 22).is_err());
+/// // An allowed name opens no metadata service, regardless of its addresses.
+/// assert_eq!(evaluate(&name, "169.254.169.254", 5432), Err(Rule::Metadata));
+///
+/// // A whole URL; the addresses of a name are checked again when it is resolved.
+/// assert!(check_url("http://10.1.2.3:8080/", &policy).is_ok());
+/// assert!(check_url("http://127.0.0.1:8080/", &policy).is_err());
+/// # Ok::<(), toolcrib_net::AllowEntryError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressPolicy {
     entries: Vec<AllowEntry>,
@@ -53,12 +71,12 @@ pub struct AllowEntryError {
 }
 
 impl AddressPolicy {
-    /// Only public addresses.
+    /// Returns a policy that allows only public addresses.
     pub fn public_only() -> Self {
         Self::default()
     }
 
-    /// A policy with these allow-list entries.
+    /// Creates a policy with these allow-list entries.
     ///
     /// # Errors
     /// The first entry that cannot be parsed.
@@ -71,7 +89,7 @@ impl AddressPolicy {
         Ok(Self { entries: entries.collect::<Result<_, _>>()?, own: OwnPorts::default() })
     }
 
-    /// The same policy with one more entry.
+    /// Returns the same policy with one more entry.
     #[must_use]
     pub fn with_entry(mut self, entry: AllowEntry) -> Self {
         self.entries.push(entry);
@@ -85,8 +103,8 @@ impl AddressPolicy {
         self
     }
 
-    /// Whether the allow list contains `host:port` itself; a literal address also matches as part
-    /// of a network.
+    /// Returns whether the allow list contains `host:port` itself; a literal address also matches
+    /// as part of a network.
     pub(crate) fn allows(&self, host: &Host, port: u16) -> bool {
         match host {
             Host::Name(name) => self.opens_name(name, port),
@@ -94,8 +112,8 @@ impl AddressPolicy {
         }
     }
 
-    /// Whether an entry allows exactly this port for the host, which overrides the list of blocked
-    /// ports.
+    /// Returns whether an entry allows exactly this port for the host, which overrides the list of
+    /// blocked ports.
     pub(crate) fn allows_port(&self, host: &Host, port: u16) -> bool {
         self.entries.iter().any(|AllowEntry(entry)| match (entry, host) {
             (Entry::Name { .. }, _) => entry.matches_name(host, port),
@@ -170,7 +188,7 @@ impl FromStr for AllowEntry {
     }
 }
 
-/// `network/prefix[:port]`, IPv6 also in brackets (`[fd00::/8]:443`).
+/// Parses `network/prefix[:port]`, IPv6 also in brackets (`[fd00::/8]:443`).
 fn network(entry: &str) -> Result<Entry, &'static str> {
     const FORM: &str = "write a network as 10.0.0.0/8 or 10.0.0.0/8:443";
     let (address, tail) = entry.rsplit_once('/').ok_or(FORM)?;
@@ -192,8 +210,8 @@ fn network(entry: &str) -> Result<Entry, &'static str> {
     Ok(Entry::Net { net, port })
 }
 
-/// `host:port`, `address:port` or `[v6]:port`, normalized like a URL, so that the two compare
-/// equal.
+/// Parses `host:port`, `address:port` or `[v6]:port`, normalized like a URL, so that the two
+/// compare equal.
 fn exact(entry: &str) -> Result<Entry, &'static str> {
     const FORM: &str = "write host:port, such as intranet.example.com:8080";
     if let Ok(ip) = entry.parse::<IpAddr>() {

@@ -66,13 +66,13 @@ const BAD_PORTS: &[u16] = &[
     6668, 6669, 6679, 6697, 10080,
 ];
 
-/// Whether the Fetch standard blocks `port`.
+/// Returns whether the Fetch standard blocks `port`.
 pub(crate) fn is_bad_port(port: u16) -> bool {
     BAD_PORTS.binary_search(&port).is_ok()
 }
 
-/// The rule that blocks a name before resolution; `name` is lowercase ASCII without the trailing
-/// dot.
+/// Returns the rule that blocks a name before resolution; `name` is lowercase ASCII without the
+/// trailing dot.
 pub(crate) fn blocked_name(name: &str) -> Option<Rule> {
     if SPECIAL_USE_NAMES.iter().any(|domain| is_within(name, domain)) {
         Some(Rule::HostSpecialUse)
@@ -85,13 +85,13 @@ pub(crate) fn blocked_name(name: &str) -> Option<Rule> {
     }
 }
 
-/// Whether `name` is `domain` or ends with it at a label boundary.
+/// Returns whether `name` is `domain` or ends with it at a label boundary.
 fn is_within(name: &str, domain: &str) -> bool {
     name.strip_suffix(domain).is_some_and(|head| head.is_empty() || head.ends_with('.'))
 }
 
-/// Whether every label is valid in DNS (RFC 1035 section 2.3.4, plus the underscore, which is in
-/// use). URL parsers accept more, such as `!` and `*`.
+/// Returns whether every label is valid in DNS (RFC 1035 section 2.3.4, plus the underscore, which
+/// is in use). URL parsers accept more, such as `!` and `*`.
 pub(crate) fn is_dns_name(name: &str) -> bool {
     let label = |label: &str| {
         (1..=63).contains(&label.len())

@@ -28,7 +28,7 @@ impl ConnectionDriver {
         Self(Some(Box::pin(connection)))
     }
 
-    /// Whether the connection is still open.
+    /// Returns whether the connection is still open.
     pub(crate) fn is_open(&self) -> bool {
         self.0.is_some()
     }
@@ -52,7 +52,7 @@ impl ConnectionDriver {
 /// A response body in chunks. Bounded by [`Limits::max_wire_bytes`], [`Limits::max_inflated_bytes`]
 /// and [`Limits::total`]; each wait is bounded by [`Limits::idle`].
 pub struct BodyStream {
-    /// The connection, with the pool to return it to after the body if it can be reused. `None`
+    /// The connection and, if it can be reused, the pool to which it returns after the body. `None`
     /// after the end.
     connection: Option<(Connection, Option<PoolReturn>)>,
     incoming: Incoming,
@@ -97,7 +97,7 @@ impl BodyStream {
         }
     }
 
-    /// The next decoded chunk, never empty; `None` at the end or at a bound (see
+    /// Returns the next decoded chunk, never empty; `None` at the end or at a bound (see
     /// [`BodyStream::truncation`]). The future is cancel-safe.
     ///
     /// # Errors
@@ -137,12 +137,12 @@ impl BodyStream {
         Ok(None)
     }
 
-    /// The bound that ended the stream, if any.
+    /// Returns the bound that ended the stream, if any.
     pub fn truncation(&self) -> Option<Truncation> {
         self.cut
     }
 
-    /// Body bytes read from the wire so far.
+    /// Returns the body bytes read from the wire so far.
     pub fn wire_bytes(&self) -> u64 {
         self.wire_bytes
     }
@@ -158,7 +158,7 @@ impl BodyStream {
         read.await?.map_err(|error| HttpError::from_hyper(&error, self.host.clone()))
     }
 
-    /// The complete body was read, so the connection can be reused.
+    /// Returns the connection to the pool after the complete body was read, if it can be reused.
     async fn return_connection(&mut self) {
         if let Some((connection, Some(home))) = self.connection.take() {
             home.return_connection(connection).await;

@@ -70,8 +70,8 @@ struct Answer {
 }
 
 impl HttpClient {
-    /// A client with the system's resolver and root certificates, which are loaded at the first
-    /// https request.
+    /// Creates a client with the system's resolver and root certificates, which are loaded at the
+    /// first https request.
     pub fn new(policy: impl Into<Arc<AddressPolicy>>) -> Self {
         Self { policy: policy.into(), resolver: Arc::new(SystemResolver), tls: None, pool: None }
     }
@@ -117,15 +117,15 @@ impl HttpClient {
         }
     }
 
-    /// The same client with one more target open, for one request that a person approved. It has no
-    /// kept connections.
+    /// Returns the same client with one more target open, for one request that a person approved.
+    /// It has no kept connections.
     #[must_use]
     pub fn with_opened(&self, entry: AllowEntry) -> Self {
         let policy = AddressPolicy::clone(&self.policy).with_entry(entry);
         Self { policy: Arc::new(policy), pool: None, ..self.clone() }
     }
 
-    /// The policy that every hop is checked against.
+    /// Returns the policy against which every hop is checked.
     pub fn policy(&self) -> &AddressPolicy {
         &self.policy
     }
@@ -134,7 +134,7 @@ impl HttpClient {
     /// one lookup, every address checked, and only checked addresses connected to.
     ///
     /// # Errors
-    /// [`HttpError::Denied`], and why no address accepted a connection.
+    /// [`HttpError::Denied`], or the reason why no address accepted a connection.
     pub async fn open_stream(
         &self,
         host: &str,
@@ -281,7 +281,7 @@ fn with_defaults(mut headers: HeaderMap) -> HeaderMap {
     headers
 }
 
-/// The request of one hop. Every part that names the target comes from the checked target.
+/// Creates the request of one hop. Every part that names the target comes from the checked target.
 fn message_for(
     target: &Target,
     outgoing: &RedirectedRequest,
@@ -305,7 +305,7 @@ fn message_for(
     Ok(message)
 }
 
-/// The `Location` header of a response whose redirect is followed.
+/// Returns the `Location` header of a response whose redirect is followed.
 fn location(
     response: &http::Response<Incoming>,
     method: &Method,
@@ -329,7 +329,7 @@ fn name_redirect(error: HttpError, came_from: Option<String>) -> HttpError {
     }
 }
 
-/// The final response for the caller, with an unread body.
+/// Creates the final response for the caller, with an unread body.
 fn finish(
     answer: Answer,
     target: &Target,
@@ -364,7 +364,8 @@ fn finish(
     StreamingResponse { head, body }
 }
 
-/// The declared length; in a response to HEAD that of the body that GET would return.
+/// Returns the declared length; in a response to HEAD, the length of the body that GET would
+/// return.
 fn declared_length(headers: &HeaderMap, incoming: &Incoming) -> Option<u64> {
     let header = || headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok();
     incoming.size_hint().exact().filter(|&exact| exact > 0).or_else(header)

@@ -26,7 +26,7 @@ use crate::url_check::Target;
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// Everything a connection needs besides its target.
+/// The dependencies of a connection besides its target.
 pub(crate) struct Dialer<'a> {
     pub(crate) policy: &'a AddressPolicy,
     pub(crate) resolver: &'a dyn Resolve,
@@ -50,13 +50,13 @@ impl Deadline {
         Self { at: now.checked_add(total).unwrap_or(now + far), total }
     }
 
-    /// The earlier of both deadlines.
+    /// Returns the earlier of both deadlines.
     fn earlier(self, other: Self) -> Self {
         if other.at < self.at { other } else { self }
     }
 
-    /// An equal share of the remaining time for one of `parts` attempts; errors report the complete
-    /// timeout.
+    /// Returns an equal share of the remaining time for one of `parts` attempts; errors report the
+    /// complete timeout.
     fn share(self, parts: usize) -> Self {
         let now = Instant::now();
         let parts = u32::try_from(parts).unwrap_or(u32::MAX).max(1);
@@ -75,8 +75,8 @@ impl Deadline {
     }
 }
 
-/// How long to wait for bytes of the peer: until the deadline of the request, but at most the idle
-/// timeout.
+/// The time limits for waiting for bytes of the peer: until the deadline of the request, but at
+/// most the idle timeout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectTimeouts {
     pub(crate) deadline: Deadline,
@@ -101,7 +101,7 @@ impl ConnectTimeouts {
 }
 
 impl Dialer<'_> {
-    /// A connection to `target` with the address of the peer.
+    /// Opens a connection to `target` and returns it with the address of the peer.
     pub(crate) async fn dial(
         &self,
         target: &Target,
@@ -125,7 +125,7 @@ impl Dialer<'_> {
 }
 
 impl Dialer<'_> {
-    /// A TCP connection to `target` with the address of the peer.
+    /// Opens a TCP connection to `target` and returns it with the address of the peer.
     pub(crate) async fn dial_tcp(
         &self,
         target: &Target,

@@ -1,8 +1,8 @@
 //! HTTP connections and the pool of idle ones of a client with keep-alive.
 //!
 //! A connection serves one request at a time and only that request polls it, so an idle connection
-//! has no task. Whether the peer has closed it is detected when it is taken from the pool. It is
-//! kept only for the origin for which its address was checked, and only by the client whose policy
+//! has no task. The pool detects that the peer has closed it when a request takes it. It is kept
+//! only for the origin for which its address was checked, and only by the client whose policy
 //! checked it.
 #![deny(clippy::indexing_slicing)]
 
@@ -61,20 +61,20 @@ pub(crate) struct Connection {
     moved: Arc<ByteCounts>,
 }
 
-/// Bytes that a connection has transferred.
+/// Number of bytes that a connection has transferred.
 #[derive(Default)]
 struct ByteCounts {
     received: AtomicU64,
     sent: AtomicU64,
 }
 
-/// Why an exchange has no response.
+/// The reason why an exchange has no response.
 pub(crate) struct ExchangeError {
     pub(crate) error: HttpError,
     pub(crate) reach: RequestProgress,
 }
 
-/// How far a request without a response got.
+/// The progress of a request without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestProgress {
     /// No byte was sent: the peer had already closed the connection, so nothing was processed.
@@ -105,7 +105,7 @@ impl Connection {
         Ok(Self { sender, driver: ConnectionDriver::new(connection), peer, moved })
     }
 
-    /// The checked address of the peer.
+    /// Returns the checked address of the peer.
     pub(crate) fn peer(&self) -> SocketAddr {
         self.peer
     }
@@ -143,8 +143,8 @@ impl Connection {
         self.driver.drive(work).await
     }
 
-    /// Whether another request can be sent. Reads pending input first, such as the end of the
-    /// connection.
+    /// Returns whether another request can be sent. Reads pending input first, such as the end of
+    /// the connection.
     pub(crate) async fn is_ready(&mut self) -> bool {
         self.driver.drive(std::future::ready(())).await;
         self.driver.is_open() && self.sender.is_ready()
@@ -223,7 +223,7 @@ struct Idle {
 }
 
 impl Pool {
-    /// The most recently used connection to this origin that is still open.
+    /// Takes the most recently used connection to this origin that is still open.
     pub(crate) async fn take(&self, origin: &Origin) -> Option<Connection> {
         loop {
             let mut connection = self.pop(origin)?;

@@ -76,8 +76,8 @@ pub(crate) enum DecodeStatus {
 }
 
 impl Inflater {
-    /// A decoder for a `Content-Encoding`; `None` if it is unknown or a list. The name is ASCII and
-    /// case-insensitive.
+    /// Creates a decoder for a `Content-Encoding`; `None` if it is unknown or a list. The name is
+    /// ASCII and case-insensitive.
     pub(crate) fn for_encoding(encoding: &str, max_bytes: usize) -> Option<Self> {
         let sink = Sink::new(max_bytes);
         let (name, decoder) = match encoding.to_ascii_lowercase().as_str() {
@@ -90,12 +90,12 @@ impl Inflater {
         Some(Self { decoder, name, fed: false })
     }
 
-    /// No decoding, only the bound.
+    /// Creates a decoder that only applies the bound.
     pub(crate) fn identity(max_bytes: usize) -> Self {
         Self { decoder: Decoder::Identity(Sink::new(max_bytes)), name: "identity", fed: false }
     }
 
-    /// Name of the encoding, for messages.
+    /// Returns the name of the encoding, for messages.
     pub(crate) fn name(&self) -> &'static str {
         self.name
     }
@@ -115,7 +115,7 @@ impl Inflater {
         self.outcome(result)
     }
 
-    /// Ends the body: returns what the decoder still buffers, or an error if the body is
+    /// Ends the body: returns the remaining decoded bytes, or an error if the body is
     /// incomplete.
     pub(crate) fn finish(&mut self) -> io::Result<DecodeStatus> {
         if !self.fed {
@@ -195,8 +195,8 @@ impl Inflater {
     }
 }
 
-/// A zlib header: method 8, and a check value that makes the two bytes a multiple of 31 (RFC 1950
-/// section 2.2).
+/// Returns whether the bytes are a zlib header: method 8, and a check value that makes the two
+/// bytes a multiple of 31 (RFC 1950 section 2.2).
 fn is_zlib(head: &[u8]) -> bool {
     matches!(head, [cmf, flg, ..] if cmf & 0x0f == 8 && (u16::from(*cmf) << 8 | u16::from(*flg)) % 31 == 0)
 }

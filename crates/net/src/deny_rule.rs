@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 
 macro_rules! rules {
     ($($variant:ident $id:literal $reason:literal,)+) => {
-        /// Why a connection was denied. The id is stable: policies, traces and the output of `net
-        /// check` use it.
+        /// The reason why a connection was denied. The id is stable: policies, traces and the
+        /// output of `net check` use it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Rule {
@@ -19,12 +19,13 @@ macro_rules! rules {
             /// Every rule, in the order of the documentation.
             pub const ALL: &[Self] = &[$(Self::$variant,)+];
 
-            /// The stable id, such as `address.private`.
+            /// Returns the stable id, such as `address.private`.
             pub const fn id(self) -> &'static str {
                 match self { $(Self::$variant => $id,)+ }
             }
 
-            /// What the rule denies, as a lowercase fragment that completes "refused: ...".
+            /// Returns the kind of target that the rule denies, as a lowercase fragment that
+            /// completes "refused: ...".
             pub const fn reason(self) -> &'static str {
                 match self { $(Self::$variant => $reason,)+ }
             }
@@ -70,8 +71,9 @@ rules! {
 }
 
 impl Rule {
-    /// Whether the owner may open a target that this rule denies: an address of their own machine
-    /// or network. Addresses of metadata services and those that only disguise others stay closed.
+    /// Returns whether the owner may open a target that this rule denies: an address of their own
+    /// machine or network. Addresses of metadata services and those that only disguise others stay
+    /// closed.
     pub const fn is_openable(self) -> bool {
         matches!(
             self,
@@ -81,8 +83,8 @@ impl Rule {
 }
 
 impl Rule {
-    /// Whether the address is one where services of the owner run: of this machine or of a private
-    /// network. Link-local addresses are not: metadata services of clouds are among them.
+    /// Returns whether the address is one where services of the owner run: of this machine or of a
+    /// private network. Link-local addresses are not: metadata services of clouds are among them.
     pub const fn is_private(self) -> bool {
         matches!(self, Self::Private | Self::Loopback | Self::UniqueLocal | Self::Cgnat)
     }
@@ -100,7 +102,7 @@ impl Serialize for Rule {
     }
 }
 
-/// Why a connection is allowed.
+/// The reason why a connection is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowReason {
@@ -111,7 +113,7 @@ pub enum AllowReason {
 }
 
 impl AllowReason {
-    /// The stable id: `public` or `allow_list`.
+    /// Returns the stable id: `public` or `allow_list`.
     pub const fn id(self) -> &'static str {
         match self {
             Self::Public => "public",
@@ -125,7 +127,7 @@ impl AllowReason {
 pub struct ConnectionDenied {
     /// The rule that denied.
     pub rule: Rule,
-    /// What was denied: `host:port` if known, otherwise `url`. Never contains the URL's
+    /// The denied target: `host:port` if known, otherwise `url`. Never contains the URL's
     /// credentials.
     pub subject: String,
     /// The denied address, for rules about addresses.
@@ -137,7 +139,7 @@ pub struct ConnectionDenied {
 }
 
 impl ConnectionDenied {
-    /// A refusal of `subject` by `rule`, without address or detail.
+    /// Creates a refusal of `subject` by `rule`, without address or detail.
     pub fn new(rule: Rule, subject: impl Into<String>) -> Self {
         Self {
             rule,

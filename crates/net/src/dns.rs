@@ -1,5 +1,5 @@
-//! Name resolution with a check of every address. A hop resolves once and connects only to what was
-//! checked.
+//! Name resolution with a check of every address. A hop resolves once and connects only to checked
+//! addresses.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;
@@ -17,8 +17,8 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A source of addresses.
 pub trait Resolve: Send + Sync {
-    /// All addresses of `name` (lowercase ASCII, no trailing dot), A and AAAA, in the order to try
-    /// them.
+    /// Returns all addresses of `name` (lowercase ASCII, no trailing dot), A and AAAA, in the order
+    /// to try them.
     ///
     /// An error means that there was no answer; an empty list means that the name exists without
     /// addresses.
@@ -116,7 +116,7 @@ impl Resolve for StaticResolver {
     }
 }
 
-/// The name in the form of [`Target`]; `None` if it is invalid in URLs.
+/// Normalizes a name to the form of [`Target`]; `None` if it is invalid in URLs.
 fn normalise(name: &str) -> Option<String> {
     let url = url::Url::parse(&format!("http://{name}/")).ok()?;
     match host_of(&url).ok()? {
@@ -130,7 +130,7 @@ fn normalise(name: &str) -> Option<String> {
 pub struct CheckedTarget {
     /// Addresses to connect to, in the resolver's order, without duplicates; never empty.
     pub addresses: Vec<SocketAddr>,
-    /// Why they are allowed.
+    /// The reason why they are allowed.
     pub allow: AllowReason,
 }
 

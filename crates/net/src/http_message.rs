@@ -26,7 +26,7 @@ const CLIENT_SET_HEADERS: &[&str] = &[
     "upgrade",
 ];
 
-/// Which methods follow redirects.
+/// The methods that follow redirects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Follow {
     /// None: a 3xx response is returned.
@@ -46,7 +46,7 @@ pub struct Request {
     pub method: Method,
     /// The URL as given; it is checked first.
     pub url: String,
-    /// Headers in order. `Host`, length and connection headers are set by the client and rejected
+    /// Headers in order. The client sets `Host`, length and connection headers and rejects them
     /// here.
     pub headers: Vec<(String, String)>,
     /// The body; may be empty.
@@ -56,7 +56,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request without headers and body.
+    /// Creates a request without headers and body.
     pub fn new(method: Method, url: impl Into<String>) -> Self {
         Self {
             method,
@@ -67,7 +67,7 @@ impl Request {
         }
     }
 
-    /// A GET request.
+    /// Creates a GET request.
     pub fn get(url: impl Into<String>) -> Self {
         Self::new(Method::GET, url)
     }
@@ -81,7 +81,7 @@ impl Request {
         self.header_map().map(drop)
     }
 
-    /// The headers as sent.
+    /// Returns the headers as sent.
     pub(crate) fn header_map(&self) -> Result<HeaderMap, HttpError> {
         let mut map = HeaderMap::with_capacity(self.headers.len() + 6);
         for (name, value) in &self.headers {
@@ -133,7 +133,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// The first header with this name (case-insensitive).
+    /// Returns the first header with this name (case-insensitive).
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(own, _)| own.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
@@ -163,13 +163,13 @@ pub struct Response {
 }
 
 impl Response {
-    /// Whether the body was truncated.
+    /// Returns whether the body was truncated.
     pub fn truncated(&self) -> bool {
         self.cut.is_some()
     }
 }
 
-/// The reason phrase as sent, or the standard one.
+/// Returns the reason phrase as sent, or the standard one.
 pub(crate) fn reason_of<B>(response: &http::Response<B>) -> String {
     match response.extensions().get::<hyper::ext::ReasonPhrase>() {
         Some(sent) => String::from_utf8_lossy(sent.as_bytes()).into_owned(),
@@ -177,7 +177,7 @@ pub(crate) fn reason_of<B>(response: &http::Response<B>) -> String {
     }
 }
 
-/// The first headers within the bounds, and the number of omitted ones.
+/// Returns the first headers within the bounds, and the number of omitted ones.
 pub(crate) fn bounded_headers(map: &HeaderMap, limits: &Limits) -> (Vec<(String, String)>, usize) {
     let mut kept = Vec::new();
     let mut bytes = 0;
@@ -198,7 +198,7 @@ pub(crate) fn bounded_headers(map: &HeaderMap, limits: &Limits) -> (Vec<(String,
     (kept, omitted)
 }
 
-/// `name=value; attributes` with the value masked, because a cookie is a credential.
+/// Returns `name=value; attributes` with the value masked, because a cookie is a credential.
 fn masked_cookie(cookie: &str) -> String {
     let (pair, attributes) = cookie.split_at(cookie.find(';').unwrap_or(cookie.len()));
     match pair.split_once('=') {

@@ -9,9 +9,9 @@ pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Maximum body bytes read from the wire, before decompression.
 pub const MAX_WIRE_BYTES: usize = 512 * 1024;
 /// Maximum body bytes after decompression: four times the wire limit, the usual ratio of gzip on
-/// text. The rest is cut.
+/// text. The rest is truncated.
 pub const MAX_INFLATED_BYTES: usize = 4 * MAX_WIRE_BYTES;
-/// Maximum number of response headers that are kept.
+/// Maximum number of response headers that are returned.
 pub const MAX_HEADERS: usize = 64;
 /// Maximum bytes of kept response headers, names and values.
 pub const MAX_HEADER_BYTES: usize = 8 * 1024;
@@ -24,7 +24,8 @@ pub const REDIRECT_CEILING: usize = 10;
 pub(crate) const IDLE_CONNECTIONS_PER_ORIGIN: usize = 4;
 /// Idle connections kept in total.
 pub(crate) const IDLE_CONNECTIONS: usize = 32;
-/// How long an idle connection is kept; common servers close theirs after 60 to 75 seconds.
+/// Maximum time that an idle connection is kept; common servers close theirs after 60 to 75
+/// seconds.
 pub(crate) const IDLE_CONNECTION_TIME: Duration = Duration::from_secs(60);
 /// Number of headers above which a response is rejected instead of truncated; browsers accept about
 /// as many.
@@ -49,9 +50,9 @@ pub struct Limits {
     pub idle: Option<Duration>,
     /// Lookup of one hop, and connecting plus TLS of one hop.
     pub connect: Duration,
-    /// Body bytes from the wire; the rest is cut.
+    /// Body bytes from the wire; the rest is truncated.
     pub max_wire_bytes: usize,
-    /// Body bytes after decompression; the rest is cut.
+    /// Body bytes after decompression; the rest is truncated.
     pub max_inflated_bytes: usize,
     /// Response headers kept, in order.
     pub max_headers: usize,

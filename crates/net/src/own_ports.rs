@@ -4,9 +4,9 @@
 use std::net::{IpAddr, UdpSocket};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Ports of this machine that are never connected to, even if an allow list opens them. Clones
-/// share the ports. A port can be added at any time, because it is often known only once a listener
-/// is bound.
+/// Ports of this machine to which the client never connects, even if an allow list opens them.
+/// Clones share the ports. A port can be added at any time, because it is often known only once a
+/// listener is bound.
 #[derive(Clone, Debug, Default)]
 pub struct OwnPorts(Arc<RwLock<Vec<u16>>>);
 
@@ -19,8 +19,8 @@ impl OwnPorts {
         }
     }
 
-    /// Whether a connection to this address would reach this program, under any address of this
-    /// machine.
+    /// Returns whether a connection to this address would reach this program, under any address of
+    /// this machine.
     pub(crate) fn contains(&self, ip: IpAddr, port: u16) -> bool {
         self.0.read().unwrap_or_else(PoisonError::into_inner).contains(&port) && is_ours(ip)
     }
@@ -36,8 +36,8 @@ impl PartialEq for OwnPorts {
 
 impl Eq for OwnPorts {}
 
-/// Whether an address belongs to this machine: only then can a socket be bound to it. Nothing is
-/// sent.
+/// Returns whether an address belongs to this machine: only then can a socket be bound to it.
+/// Nothing is sent.
 fn is_ours(ip: IpAddr) -> bool {
     let ip = ip.to_canonical();
     ip.is_loopback() || ip.is_unspecified() || UdpSocket::bind((ip, 0)).is_ok()

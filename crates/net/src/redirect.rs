@@ -14,7 +14,7 @@ use crate::http_message::Follow;
 use crate::url_check::{Target, check_text, check_url};
 
 /// Headers of the caller that may be sent to another origin. Any other header may be a credential,
-/// whatever its name.
+/// regardless of its name.
 const CROSS_ORIGIN_HEADERS: [HeaderName; 5] =
     [ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, USER_AGENT];
 
@@ -26,7 +26,7 @@ pub(crate) struct RedirectedRequest {
     pub(crate) body: Bytes,
 }
 
-/// Whether a response with this status is followed for this method.
+/// Returns whether a response with this status is followed for this method.
 pub(crate) fn is_followed(status: StatusCode, method: &Method, follow: Follow) -> bool {
     let redirects = matches!(status.as_u16(), 301 | 302 | 303 | 307 | 308);
     redirects
@@ -41,8 +41,8 @@ fn is_safe(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-/// The target of a redirect, checked like any URL; the request is changed to what may be sent
-/// there.
+/// Returns the target of a redirect, checked like any URL; headers and body that must not reach it
+/// are removed from the request.
 ///
 /// # Errors
 /// The rule that denies the next hop, with the origin that redirected.
@@ -85,8 +85,8 @@ fn join(from: &Target, location: &str, policy: &AddressPolicy) -> Result<Target,
 }
 
 impl RedirectedRequest {
-    /// 301 and 302 turn POST into GET, 303 everything but HEAD (Fetch standard, HTTP-redirect
-    /// fetch).
+    /// Changes the method: 301 and 302 turn POST into GET, 303 turns every method except HEAD into
+    /// GET (Fetch standard, HTTP-redirect fetch).
     fn adapt_method(&mut self, status: StatusCode) {
         let to_get = match status.as_u16() {
             301 | 302 => self.method == Method::POST,

@@ -1,5 +1,5 @@
-//! Connections for protocols other than HTTP: a checked TCP connection that can be secured at once
-//! or later (`STARTTLS`).
+//! Connections for protocols other than HTTP: a checked TCP connection that can be secured
+//! immediately or later (`STARTTLS`).
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use crate::url_check::Target;
 /// A connection with TLS.
 pub type SecureStream = TlsStream<TcpStream>;
 
-/// A connection to a checked address, not encrypted yet. It is not buffered, so that nothing that
-/// the peer sent before TLS is read as if it came after (RFC 3207, 6).
+/// A connection to a checked address, not encrypted yet. It is not buffered, so that no data that
+/// the peer sent before TLS is read as if it had been sent after it (RFC 3207, 6).
 pub struct PlainStream {
     /// The connection.
     pub stream: TcpStream,

@@ -15,7 +15,7 @@ use crate::url_check::Host;
 /// takes a few milliseconds.
 static SYSTEM: OnceLock<Arc<ClientConfig>> = OnceLock::new();
 
-/// The configuration with the roots of the operating system or of `SSL_CERT_FILE` and
+/// Returns the configuration with the roots of the operating system or of `SSL_CERT_FILE` and
 /// `SSL_CERT_DIR` if set, and with the compiled-in Mozilla list if neither has any.
 pub(crate) fn system_config() -> Result<Arc<ClientConfig>, Error> {
     if let Some(config) = SYSTEM.get() {
@@ -34,15 +34,15 @@ fn system_roots() -> RootCertStore {
     roots
 }
 
-/// The configuration for protocols other than HTTP: the same roots, and no protocol by ALPN. A
-/// server that knows ALPN refuses a client that offers only `http/1.1` (RFC 7301, 3.2).
+/// Returns the configuration for protocols other than HTTP: the same roots, and no protocol by
+/// ALPN. A server that supports ALPN refuses a client that offers only `http/1.1` (RFC 7301, 3.2).
 pub(crate) fn without_alpn(config: &ClientConfig) -> Arc<ClientConfig> {
     let mut config = config.clone();
     config.alpn_protocols = Vec::new();
     Arc::new(config)
 }
 
-/// A configuration that trusts exactly these roots.
+/// Creates a configuration that trusts exactly these roots.
 pub(crate) fn config_with(roots: RootCertStore) -> Result<Arc<ClientConfig>, Error> {
     let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?

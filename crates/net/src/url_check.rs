@@ -46,44 +46,44 @@ pub struct Target {
 }
 
 impl Target {
-    /// The normalized URL without fragment; its host is [`Target::host`].
+    /// Returns the normalized URL without fragment; its host is [`Target::host`].
     pub fn url(&self) -> &Url {
         &self.url
     }
 
-    /// The host that will be connected to.
+    /// Returns the host to which the client will connect.
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// The port, with the scheme's default filled in.
+    /// Returns the port, with the scheme's default filled in.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// Whether the connection uses TLS.
+    /// Returns whether the connection uses TLS.
     pub fn is_https(&self) -> bool {
         self.url.scheme() == "https"
     }
 
-    /// `host:port`, for messages and allow-list entries.
+    /// Returns `host:port`, for messages and allow-list entries.
     pub fn authority(&self) -> String {
         format!("{}:{}", self.host, self.port)
     }
 
-    /// `scheme://host[:port]`; the scheme's default port is omitted.
+    /// Returns `scheme://host[:port]`; the scheme's default port is omitted.
     pub fn origin(&self) -> String {
         format!("{}://{}", self.url.scheme(), self.host_header())
     }
 
-    /// Whether both have the same scheme, host and port (RFC 6454).
+    /// Returns whether both have the same scheme, host and port (RFC 6454).
     pub fn same_origin(&self, other: &Self) -> bool {
         self.url.scheme() == other.url.scheme()
             && self.host == other.host
             && self.port == other.port
     }
 
-    /// The value of the `Host` header; the scheme's default port is omitted.
+    /// Returns the value of the `Host` header; the scheme's default port is omitted.
     pub(crate) fn host_header(&self) -> String {
         match self.url.port() {
             Some(port) => format!("{}:{port}", self.host),
@@ -91,7 +91,7 @@ impl Target {
         }
     }
 
-    /// Path and query: the request target of HTTP/1.1 (RFC 9112 section 3.2.1).
+    /// Returns path and query: the request target of HTTP/1.1 (RFC 9112 section 3.2.1).
     pub(crate) fn request_target(&self) -> &str {
         &self.url[Position::BeforePath..Position::AfterQuery]
     }
@@ -117,14 +117,14 @@ pub fn check_url(raw: &str, policy: &AddressPolicy) -> Result<Target, Connection
     Ok(Target { url, host, port })
 }
 
-/// The target `address:port` of a URL that a policy refuses only because the URL names an address
-/// of this machine or of a private network: an entry of the allow list opens it. `None` if the URL
-/// is allowed, or refused for another reason.
+/// Returns the target `address:port` of a URL that a policy refuses only because the URL names an
+/// address of this machine or of a private network, so that an allow-list entry would open it.
+/// `None` if the URL is allowed, or refused for another reason.
 ///
-/// An address in another spelling than its usual one (`2130706433`, `0x7f.1`, `[::ffff:10.0.0.1]`)
-/// is none: a spelling that hides the address is a sign of an attack. A name is none either: its
+/// Also `None` for an address in an unusual spelling (`2130706433`, `0x7f.1`, `[::ffff:10.0.0.1]`),
+/// because a spelling that hides the address is a sign of an attack; and for a name, because its
 /// addresses are known only when it is resolved, and the owner of the name can change them after a
-/// person has looked (DNS rebinding).
+/// person has approved the target (DNS rebinding).
 pub fn private_target(raw: &str, policy: &AddressPolicy) -> Option<String> {
     let denied = check_url(raw, policy).err()?;
     let address = denied.address?;
@@ -151,7 +151,7 @@ pub(crate) fn check_text(raw: &str) -> Result<(), ConnectionDenied> {
     check_authority(authority_of(raw)?)
 }
 
-/// The text after `scheme://`, up to the path, query or fragment.
+/// Returns the text after `scheme://`, up to the path, query or fragment.
 fn authority_of(raw: &str) -> Result<&str, ConnectionDenied> {
     let no_scheme = || ConnectionDenied::new(Rule::UrlScheme, "url");
     let (scheme, rest) = raw.split_once(':').ok_or_else(no_scheme)?;
@@ -175,7 +175,7 @@ fn check_authority(authority: &str) -> Result<(), ConnectionDenied> {
     Ok(())
 }
 
-/// The host of a parsed URL in the form used for lookup and comparison.
+/// Returns the host of a parsed URL in the form used for lookup and comparison.
 pub(crate) fn host_of(url: &Url) -> Result<Host, ConnectionDenied> {
     match url.host() {
         Some(url::Host::Ipv4(ip)) => Ok(Host::Addr(ip.into())),
@@ -192,8 +192,8 @@ pub(crate) fn host_of(url: &Url) -> Result<Host, ConnectionDenied> {
     }
 }
 
-/// The target of a protocol other than HTTP at `host:port`: every rule applies but the one that
-/// keeps HTTP requests from ports of other protocols.
+/// Returns the target of a protocol other than HTTP at `host:port`: every rule applies except the
+/// one that denies HTTP requests to ports of other protocols.
 pub(crate) fn check_stream_target(
     host: &str,
     port: u16,

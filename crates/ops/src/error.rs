@@ -76,6 +76,9 @@ pub enum OpError {
     /// The operation was done, and its audit record could not be written.
     #[error("{0}")]
     Unrecorded(String),
+    /// A file of the owner exists and cannot be read.
+    #[error("{0}")]
+    Unreadable(String),
     /// A file or a store that the operation needs cannot be written or read.
     #[error("{0}")]
     Unavailable(String),
@@ -157,7 +160,7 @@ impl OpError {
         match self {
             Self::Refused(error) => error.error_type.exit_code(),
             // Files and vaults that cannot be used are a configuration to correct.
-            Self::Unusable(_) | Self::Vault(_) => 3,
+            Self::Unusable(_) | Self::Unreadable(_) | Self::Vault(_) => 3,
             error => error.class().exit_code(),
         }
     }
@@ -176,9 +179,11 @@ impl OpError {
             | Self::Refused(_) => ErrorClass::Conflict,
             Self::Stale(_) => ErrorClass::Stale,
             Self::Gone(_) => ErrorClass::Gone,
-            Self::Store(_) | Self::Vault(_) | Self::Unrecorded(_) | Self::Unavailable(_) => {
-                ErrorClass::Unavailable
-            }
+            Self::Store(_)
+            | Self::Vault(_)
+            | Self::Unrecorded(_)
+            | Self::Unreadable(_)
+            | Self::Unavailable(_) => ErrorClass::Unavailable,
             Self::Internal(_) => ErrorClass::Internal,
         }
     }
@@ -241,6 +246,10 @@ resources! {
     McpServer = "server";
     /// A secret of the vault.
     Secret = "secret";
+    /// A rule.
+    Rule = "rule";
+    /// A script that is kept as a tool.
+    Chain = "script";
     /// A token of the REST API.
     Token = "token";
 }

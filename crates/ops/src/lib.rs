@@ -14,11 +14,13 @@
 //! errors.
 
 pub mod administration;
+pub mod advice;
 pub mod agents;
 pub mod approvals;
 pub mod artifacts;
 pub mod audit;
 pub mod calls;
+pub mod chains;
 pub mod changes;
 mod context;
 pub mod conversations;

@@ -29,3 +29,19 @@ impl<'a> Person<'a> {
         if name.starts_with(TOKEN_PREFIX) { Self::Token(name) } else { Self::Owner }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_owner_on_two_surfaces_is_one_person_and_each_token_is_another() {
+        let [first, second] = [TokenId::fresh(), TokenId::fresh()];
+        let [first, second] = [first, second].map(|id| Person::token_name("ci", id));
+        for surface in ["owner", "owner@socket", "", "mcp client"] {
+            assert_eq!(Person::of_record(surface), Person::Owner, "{surface}");
+        }
+        assert_ne!(Person::of_record(&first), Person::Owner);
+        assert_ne!(Person::of_record(&first), Person::of_record(&second));
+    }
+}

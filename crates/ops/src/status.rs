@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::store::Member;
 
-/// How the daemon stands.
+/// The status of the daemon.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Status")]
 pub struct DaemonStatus {
@@ -14,9 +14,9 @@ pub struct DaemonStatus {
     pub pid: u32,
     /// Seconds since it started.
     pub up_seconds: u64,
-    /// Whether it was told to stop: it takes nothing new.
+    /// Whether it is stopping and accepts nothing new.
     pub stopping: bool,
-    /// Where things are kept: `memory`, `sqlite` or `postgres`.
+    /// The kind of its store: `memory`, `sqlite` or `postgres`.
     pub store: String,
     /// The workspace folder; absent = there is none.
     pub workspace: Option<String>,
@@ -32,7 +32,7 @@ pub struct DaemonStatus {
     pub generation: u64,
     /// Calls of all owners.
     pub calls: CallCounts,
-    /// Runs at work on this daemon.
+    /// Active runs on this daemon.
     pub runs: usize,
     /// Questions of this owner that a person has to decide.
     pub approvals_pending: usize,
@@ -71,9 +71,9 @@ impl From<Member> for DaemonRow {
 pub struct CallCounts {
     /// At work on this daemon.
     pub running: usize,
-    /// Taken on this daemon and not ended, those at work among them.
+    /// Calls that this daemon accepted and that have not ended, running calls included.
     pub open: u64,
-    /// Requests that wait for their turn.
+    /// Requests in the queue.
     pub queued: usize,
     /// Places that are held, of `places`.
     pub held: usize,

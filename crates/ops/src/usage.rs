@@ -1,35 +1,58 @@
 //! Usage of models and tools, added up.
 
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{UsageBy, UsageTotals};
+use toolcrib_core::{QUARTER_HOUR_MS, UsageAggregator, UsageBy, UsageTotals};
 
 use crate::context::StoreContext;
 use crate::error::OpError;
 
 /// Which usage, and how it is grouped.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct UsageRequest {
     /// The rows of the reply.
-    pub by: UsageBy,
+    pub by: UsageRows,
     /// At or after, milliseconds since 1970.
     pub since: Option<i64>,
     /// Before, milliseconds since 1970.
     pub until: Option<i64>,
 }
 
-/// One row for each model, agent or tool; most requests, or calls, first.
+/// What usage is added up by.
+#[derive(Debug, Clone)]
+pub enum UsageRows {
+    /// By provider and model.
+    Model,
+    /// By agent.
+    Agent,
+    /// By tool.
+    Tool,
+    /// By day of this time zone, such as `2026-03-29`.
+    Day(TimeZone),
+}
+
+/// One row for each model, agent or tool, with the most requests, or calls, first; or one for each
+/// day with any, the oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UsageReply {
     /// The rows.
     pub totals: Vec<UsageTotals>,
 }
 
-/// Adds up tokens, money and calls.
+/// Sums tokens, cost and calls.
 ///
 /// # Errors
 /// [`OpError::Store`].
 pub async fn usage(ctx: &StoreContext<'_>, request: UsageRequest) -> Result<UsageReply, OpError> {
     let UsageRequest { by, since, until } = request;
+    let rows = by;
+    let by = match &rows {
+        UsageRows::Model => UsageBy::Model,
+        UsageRows::Agent => UsageBy::Agent,
+        UsageRows::Tool => UsageBy::Tool,
+        UsageRows::Day(_) => UsageBy::QuarterHour,
+    };
     let store = &ctx.stores.usage;
     let totals = match until {
         None => store.usage(ctx.owner, by, since).await?,
@@ -41,7 +64,25 @@ pub async fn usage(ctx: &StoreContext<'_>, request: UsageRequest) -> Result<Usag
             without(all, &after)
         }
     };
+    let totals = match rows {
+        UsageRows::Day(zone) => by_day(totals, &zone),
+        UsageRows::Model | UsageRows::Agent | UsageRows::Tool => totals,
+    };
     Ok(UsageReply { totals })
+}
+
+/// Adds quarters of an hour up to days.
+fn by_day(totals: Vec<UsageTotals>, zone: &TimeZone) -> Vec<UsageTotals> {
+    let mut days = UsageAggregator::default();
+    for sum in totals {
+        let start = sum.name.parse::<i64>().ok().and_then(|at| at.checked_mul(QUARTER_HOUR_MS));
+        // A time that no calendar has comes of a broken clock.
+        let Some(at) = start.and_then(|ms| Timestamp::from_millisecond(ms).ok()) else { continue };
+        days.add(UsageTotals { name: at.to_zoned(zone.clone()).date().to_string(), ..sum });
+    }
+    let mut days = days.finish(UsageBy::QuarterHour);
+    days.sort_by(|a, b| a.name.cmp(&b.name));
+    days
 }
 
 fn without(all: Vec<UsageTotals>, after: &[UsageTotals]) -> Vec<UsageTotals> {
@@ -95,6 +136,28 @@ mod tests {
             input,
             ..UsageTotals::default()
         }
+    }
+
+    #[test]
+    fn days_are_those_of_the_zone_also_where_the_clock_changes() {
+        let quarter = |text: &str| {
+            let at: Timestamp = text.parse().unwrap();
+            sum(&toolcrib_core::quarter_hour(at.as_millisecond()), 1, 0, Some(10))
+        };
+        // Berlin has 23 hours on 29 March 2026: from 23:00 UTC of the 28th to 22:00 UTC.
+        let all = [
+            "2026-03-28T22:50:00Z",
+            "2026-03-28T23:00:00Z",
+            "2026-03-29T21:59:00Z",
+            "2026-03-29T22:00:00Z",
+        ];
+        let days = by_day(all.map(quarter).to_vec(), &TimeZone::get("Europe/Berlin").unwrap());
+        let days: Vec<_> = days.iter().map(|day| (day.name.as_str(), day.input)).collect();
+        let expected =
+            [("2026-03-28", Some(10)), ("2026-03-29", Some(20)), ("2026-03-30", Some(10))];
+        assert_eq!(days, expected);
+        let days = by_day(all.map(quarter).to_vec(), &TimeZone::get("Asia/Kathmandu").unwrap());
+        assert_eq!(days.len(), 2, "an offset of 5:45");
     }
 
     #[test]

@@ -151,11 +151,12 @@ impl CallAnswer {
         }
     }
 
-    /// Returns the cards among the parts for users.
+    /// The cards among the parts for users: `{blocks, untrusted?}` or `{html}`.
     #[must_use]
     pub fn cards(&self) -> Vec<Value> {
         let card = |block: &Block| match block {
             Block::Card { card } => Some(card.clone()),
+            Block::Html { html } => Some(serde_json::json!({ "html": html })),
             _ => None,
         };
         self.for_people.iter().filter_map(card).collect()

@@ -186,7 +186,74 @@ impl fmt::Display for ModelError {
 /// Receives the pieces of an answer.
 pub type DeltaSink<'a> = &'a mut (dyn FnMut(Delta) + Send);
 
-/// The interface of a model.
+/// A model that can be asked.
+///
+/// ```
+/// use serde_json::json;
+/// use toolcrib_core::{BoxFuture, CancellationToken};
+/// use toolcrib_providers::conversation::{Message, UserMessage};
+/// use toolcrib_providers::model::{
+///     Delta, DeltaSink, Model, ModelError, ModelInfo, ModelReply, ModelRequest,
+/// };
+/// use toolcrib_providers::{Format, Stop, Turn};
+///
+/// /// Repeats the length of the conversation, and calls no tool.
+/// struct Counter(ModelInfo);
+///
+/// impl Model for Counter {
+///     fn info(&self) -> &ModelInfo {
+///         &self.0
+///     }
+///
+///     fn ask<'a>(
+///         &'a self,
+///         request: &'a ModelRequest,
+///         deltas: DeltaSink<'a>,
+///         _: &'a CancellationToken,
+///     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+///         let text = format!("{} messages", request.messages.len());
+///         // Pieces are for display; the reply has everything.
+///         deltas(Delta::Text { text: text.clone() });
+///         let turn = Turn {
+///             format: self.0.format,
+///             calls: Vec::new(),
+///             hosted: Vec::new(),
+///             assistant: json!({"role": "assistant", "content": &text}),
+///             text,
+///             reasoning: String::new(),
+///             usage: None,
+///             stop: Stop::End,
+///             complete: true,
+///             notes: Vec::new(),
+///         };
+///         Box::pin(std::future::ready(Ok(ModelReply { turn, attempts: 1 })))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), ModelError> {
+/// let model = Counter(ModelInfo {
+///     provider: "local".to_owned(),
+///     model: "counter".to_owned(),
+///     format: Format::OpenAiChat,
+///     scripted: false,
+///     on_device: true,
+///     requested_window: None,
+/// });
+/// let hello = UserMessage { text: "Hello".to_owned(), ..UserMessage::default() };
+/// let request = ModelRequest {
+///     system: String::new(),
+///     messages: vec![Message::User(hello).into()],
+///     tools: None,
+///     temperature: None,
+///     max_output: None,
+///     stream: true,
+/// };
+/// let reply = model.ask(&request, &mut |_| (), &CancellationToken::new()).await?;
+/// assert_eq!(reply.turn.text, "1 messages");
+/// # Ok(())
+/// # }
+/// ```
 pub trait Model: Send + Sync {
     /// Returns static facts about the model.
     fn info(&self) -> &ModelInfo;
@@ -204,6 +271,9 @@ pub trait Model: Send + Sync {
     }
 
     /// Sends a request, with retries. Runs no tool.
+    ///
+    /// # Errors
+    /// [`ModelError`]; its kind decides whether the next model is asked.
     fn ask<'a>(
         &'a self,
         request: &'a ModelRequest,

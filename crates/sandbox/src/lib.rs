@@ -30,6 +30,7 @@
     unsafe_op_in_unsafe_fn,
     clippy::undocumented_unsafe_blocks,
     clippy::missing_safety_doc,
+    clippy::multiple_unsafe_ops_per_block,
     clippy::unnecessary_safety_doc
 )]
 

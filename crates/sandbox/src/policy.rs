@@ -19,6 +19,28 @@ pub const SYSTEM_FOLDERS: [&str; 10] =
 
 /// The access of a program. System folders are always readable; of nested paths the inner one
 /// decides.
+///
+/// ```
+/// use std::path::PathBuf;
+///
+/// use toolcrib_sandbox::{HostRules, Job, Level, Network, Policy, Resources};
+///
+/// let workspace = PathBuf::from("/srv/project");
+/// let policy = Policy {
+///     read_only: vec![workspace.join(".git/hooks")],
+///     denied: vec![workspace.join(".env")],
+///     writable: vec![workspace],
+///     network: Network::Hosts(HostRules::parse(["packages.example:443"])?),
+///     resources: Resources { memory: Some(1 << 30), ..Resources::default() },
+///     // Where only weaker isolation is possible, nothing starts.
+///     minimum: Level::Namespace,
+///     ..Policy::default()
+/// };
+/// // What `toolcrib_sandbox::run` gets, with a backend such as `Local`.
+/// let job = Job::new("cargo", policy).args(["test", "--offline"]);
+/// assert_eq!(job.policy.minimum, Level::Namespace);
+/// # Ok::<(), toolcrib_sandbox::HostRuleError>(())
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Policy {
     /// Readable files and folders, including their contents.

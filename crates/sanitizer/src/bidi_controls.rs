@@ -1,12 +1,12 @@
-//! Direction controls: kept where right-to-left text needs them, judged once per line.
+//! Direction controls: preserved where right-to-left text needs them, decided once per line.
 //!
-//! - Marks (LRM, RLM, ALM) are needed on a line that has a right-to-left character, two in a row
-//!   at most.
-//! - Isolates (LRI, RLI, FSI, PDI) are needed when they pair up on their line around something;
-//!   an RLI must hold right-to-left text, or it could only reorder code (Trojan Source,
-//!   CVE-2021-42574).
-//! - Embeddings and overrides (LRE, RLE, PDF, LRO, RLO) are never needed: UAX #9 has advised
-//!   isolates instead since Unicode 6.3, and overrides are what disguises file names and code.
+//! - Marks (LRM, RLM, ALM) are needed on a line that contains a right-to-left character, at most
+//!   two in a row.
+//! - Isolates (LRI, RLI, FSI, PDI) are needed if they form pairs around text on the same line; an
+//!   RLI must contain right-to-left text, because otherwise its only effect is to reorder code
+//!   (Trojan Source, CVE-2021-42574).
+//! - Embeddings and overrides (LRE, RLE, PDF, LRO, RLO) are never needed: UAX #9 has recommended
+//!   isolates instead since Unicode 6.3, and attackers disguise file names and code with overrides.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -18,20 +18,20 @@ const LEFT_TO_RIGHT: char = '\u{2066}';
 const RIGHT_TO_LEFT: char = '\u{2067}';
 const POP: char = '\u{2069}';
 
-/// Longest run of direction marks that real text has (a mark at each end of two phrases).
+/// Longest run of direction marks in real text (a mark at each end of two phrases).
 const MARKS_IN_A_ROW: usize = 2;
 
-/// The verdicts for one line, made when its first control is met.
+/// The decisions for one line, computed at its first control.
 #[derive(Default)]
 pub(super) struct Line {
     range: Range<usize>,
     has_rtl: bool,
-    /// Positions of the isolates that pair up, ascending.
+    /// Positions of the isolates that form pairs, ascending.
     paired: Vec<usize>,
 }
 
 impl Line {
-    /// Whether the direction control `c` at byte `at` is needed there.
+    /// Returns whether the direction control `c` at byte `at` is needed.
     pub(super) fn needs(&mut self, text: &str, at: usize, c: char) -> bool {
         if !self.range.contains(&at) {
             *self = Self::read(text, at);
@@ -98,7 +98,8 @@ fn is_mark(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}')
 }
 
-/// Characters of the right-to-left blocks (UAX #9, the ranges with default class R or AL).
+/// Returns whether the character is in a right-to-left block (UAX #9, the ranges with default class
+/// R or AL).
 fn is_right_to_left(c: char) -> bool {
     matches!(c,
         '\u{590}'..='\u{8FF}' | '\u{FB1D}'..='\u{FDCF}' | '\u{FDF0}'..='\u{FDFF}'

@@ -1,20 +1,21 @@
-//! Finding the few bytes worth a second look, and slicing text without panics.
+//! Finds the few bytes that need a closer check, and slices text without panics.
 #![deny(clippy::indexing_slicing)]
 
-/// The text from byte `at` on; empty when `at` is no character boundary or past the end.
+/// Returns the text from byte `at` on; empty if `at` is not a character boundary or is past the
+/// end.
 pub(super) fn text_from(text: &str, at: usize) -> &str {
     text.get(at..).unwrap_or("")
 }
 
-/// The text before byte `at`; empty when `at` is no character boundary or past the end.
+/// Returns the text before byte `at`; empty if `at` is not a character boundary or is past the end.
 pub(super) fn text_before(text: &str, at: usize) -> &str {
     text.get(..at).unwrap_or("")
 }
 
-/// Whether this byte can begin a character that [`super::invisible_chars`] has to judge.
+/// Returns whether this byte can begin a character that [`super::invisible_chars`] has to check.
 ///
-/// The lead bytes are those of the blocks that hold such characters, so that most scripts
-/// (Latin with accents, Cyrillic, CJK ideographs, Hangul) are skipped without being decoded.
+/// The lead bytes are those of the blocks that contain such characters, so that most scripts (Latin
+/// with accents, Cyrillic, CJK ideographs, Hangul) are skipped without being decoded.
 const fn is_suspect(byte: u8) -> bool {
     match byte {
         b'\t' | b'\n' => false,
@@ -26,11 +27,11 @@ const fn is_suspect(byte: u8) -> bool {
     }
 }
 
-/// The position of the first suspect byte at or after `start`.
+/// Returns the position of the first suspect byte at or after `start`.
 pub(super) fn next_suspect(bytes: &[u8], start: usize) -> Option<usize> {
     let mut at = start;
     let mut rest = bytes.get(start..)?;
-    // Whole blocks of printable ASCII are the usual case; this form is vectorised.
+    // Whole blocks of printable ASCII are the usual case; the compiler vectorizes this form.
     while let Some((block, tail)) = rest.split_first_chunk::<32>() {
         if has_non_printable(block) {
             match block.iter().position(|&b| is_suspect(b)) {

@@ -1,4 +1,5 @@
-//! Code fences that some models write calls in (```` ```tool_call ````): the name gets a backslash.
+//! Code fences in which some models write calls (```` ```tool_call ````): a backslash is inserted
+//! into the name.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -8,13 +9,13 @@ use super::control_tokens::CALL_FENCES;
 /// Longest name that is looked up, in bytes.
 const LONGEST_NAME: usize = 24;
 
-/// Adds the bytes before which the backslashes go.
+/// Adds the byte positions before which backslashes are inserted.
 pub(super) fn find_call_fences(text: &str, found: &mut Vec<TokenMatch>) {
     for fence in ["```", "~~~"] {
         for at in memchr::memmem::find_iter(text.as_bytes(), fence) {
             let line = byte_scan::text_before(text, at);
             let line = line.rsplit('\n').next().unwrap_or("");
-            // Lists and quotes indent a fence; a fence after other text is none.
+            // Lists and quotes indent a fence; after other text it is not a fence.
             let opens = line.len() <= 64
                 && line.chars().all(|c| c.is_whitespace() || matches!(c, '>' | '-' | '*' | '+'));
             if !opens {

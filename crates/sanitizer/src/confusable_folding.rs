@@ -1,8 +1,9 @@
-//! Folding: one spelling for what reads the same, for looking only; never shown to a model.
+//! Folding: maps text that reads the same to one spelling, for searching only; a model never sees
+//! it.
 //!
-//! Lower case, compatibility forms decomposed (NFKD), accents dropped, letters that look like
-//! Latin ones replaced by those, invisible characters dropped, text smuggled in tags or variation
-//! selectors brought back to ASCII.
+//! Folding lowercases, decomposes compatibility forms (NFKD), drops accents and invisible
+//! characters, replaces lookalikes by Latin letters, and converts text that is hidden in tags or
+//! variation selectors back to ASCII.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -50,7 +51,7 @@ fn fold_char(c: char, out: &mut String) {
         '\u{2010}'..='\u{2027}' | '\u{3001}' | '\u{FF0C}' => out.push(' '),
         '。' | '！' | '？' | '।' | '؟' => out.push(SENTENCE_END),
         '\u{E0020}'..='\u{E007E}' => push_smuggled(c as u32 - 0xE0000, out),
-        // Byte b is smuggled as U+E0100 + (b - 16).
+        // Byte b is encoded as U+E0100 + (b - 16).
         '\u{E0110}'..='\u{E016E}' => push_smuggled(c as u32 - 0xE0100 + 16, out),
         '\u{640}' => {}
         c if c.is_control() || is_invisible(c) => {}
@@ -72,7 +73,8 @@ fn push_smuggled(code: u32, out: &mut String) {
     out.extend(char::from_u32(code).map(|c| c.to_ascii_lowercase()));
 }
 
-/// The Latin letter that a letter is taken for (confusables of UTS #39, the lower-case ones).
+/// Returns the Latin letter with which a letter can be confused (confusables of UTS #39, the
+/// lower-case ones).
 fn latin_lookalike(c: char) -> char {
     match c {
         'а' | 'ɑ' | 'α' => 'a',

@@ -1,22 +1,23 @@
-//! How a text is to be read, judged from its media type.
+//! Selects how to read a text, based on its media type.
 
 /// The three ways to read a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ContentKind {
     /// Converted to Markdown before it is shown.
     Html,
-    /// String literals are looked into; everything else stays byte for byte.
+    /// Only string literals are checked; everything else is unchanged byte for byte.
     Json,
-    /// Shown as it is.
+    /// Shown unchanged.
     Text {
-        /// Whether Markdown and HTML images in it would be rendered: in prose, not in source code.
+        /// Whether a renderer would show Markdown and HTML images in it: true for prose, not for
+        /// source code.
         images: bool,
-        /// Whether it is read as JSON when it begins like JSON and is made of JSON's tokens only.
+        /// Whether it is read as JSON if it begins like JSON and consists only of JSON tokens.
         may_be_json: bool,
     },
 }
 
-/// Reads a media type; parameters and case do not matter, a bare subtype (`html`) is understood.
+/// Parses a media type; parameters and case are ignored, and a bare subtype (`html`) is accepted.
 pub(super) fn content_kind(content_type: &str) -> ContentKind {
     let essence = content_type.split(';').next().unwrap_or("").trim().to_ascii_lowercase();
     let (kind, subtype) = essence.split_once('/').unwrap_or(("", &essence));
@@ -32,7 +33,8 @@ pub(super) fn content_kind(content_type: &str) -> ContentKind {
     }
 }
 
-/// Programming languages: `![` and `<img` are ordinary there, and nothing renders them.
+/// Returns whether the type is a programming language: `![` and `<img` are ordinary code there, and
+/// nothing renders them.
 fn is_source(kind: &str, subtype: &str) -> bool {
     const PROSE: [&str; 4] = ["x-markdown", "x-log", "x-rst", "x-web-markdown"];
     const SOURCE: [&str; 27] = [

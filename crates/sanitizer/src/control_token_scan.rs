@@ -1,9 +1,9 @@
-//! The second pass: control tokens and tool-call markup get a backslash after their first
-//! character, so that they read the same and match nothing (`<\|im_start|>`, `[\INST]`).
+//! The second pass: inserts a backslash after the first character of control tokens and tool-call
+//! markup, so that they read the same but match no token (`<\|im_start|>`, `[\INST]`).
 //!
-//! No token contains a backslash, and every place is judged on its own; so one pass reaches the
-//! fixpoint. Letters are compared folded: full-width forms count as ASCII, hidden characters
-//! that were kept (a soft hyphen in a word) are skipped.
+//! No token contains a backslash, and every place is checked independently, so one pass reaches the
+//! fixpoint. Letters are compared folded: full-width forms count as ASCII, and preserved hidden
+//! characters (a soft hyphen in a word) are skipped.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -14,22 +14,22 @@ use super::control_tokens::{
 use super::invisible_chars::is_invisible;
 use super::prefix_filter::{ANGLE_PREFIXES, SQUARE_PREFIXES};
 
-/// Longest text between bars that is still taken for a token, in characters.
+/// Longest text between bars that counts as a token, in characters.
 const LONGEST_BARRED: usize = 64;
 
 /// Longest name of a tag that is looked up, in characters.
 const LONGEST_NAME: usize = 48;
 
-/// A place where a token begins.
+/// The start of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TokenMatch {
-    /// The byte before which the backslash goes.
+    /// The byte before which the backslash is inserted.
     pub(super) at: usize,
-    /// Whose token it is.
+    /// The provider that defines the token.
     pub(super) provider: &'static str,
 }
 
-/// Finds all tokens, in order. `escapes` says that the text is Markdown made by a converter, where
+/// Finds all tokens, in order. `escapes` means that the text is Markdown from a converter, in which
 /// a backslash before punctuation is not part of the text (`\<tool\_call>` reads as a tag).
 pub(super) fn find_control_tokens(text: &str, escapes: bool, found: &mut Vec<TokenMatch>) {
     for at in memchr::memchr2_iter(b'<', b'[', text.as_bytes()) {
@@ -51,7 +51,7 @@ pub(super) fn find_control_tokens(text: &str, escapes: bool, found: &mut Vec<Tok
     }
 }
 
-/// A glance at the next bytes, which passes over nearly all brackets of honest text.
+/// Checks the next bytes quickly; this excludes nearly all brackets of benign text.
 fn may_begin(bytes: &[u8], at: usize, escapes: bool) -> bool {
     let mut next = bytes.get(at + 1..).unwrap_or(&[]).iter().copied();
     let mut visible = || next.find(|b| !matches!(b, b' ' | b'\t'));
@@ -85,8 +85,8 @@ fn judge(text: &str, at: usize, len: usize, escapes: bool, found: &mut Vec<Token
     }
 }
 
-/// Finds lines that open a turn: `Human:` or `Assistant:` after a blank line. The backslash goes
-/// before the colon. The very beginning of the text is the beginning of a line, not of a turn.
+/// Finds lines that open a turn: `Human:` or `Assistant:` after a blank line. The backslash is
+/// inserted before the colon. The start of the text is the start of a line, not of a turn.
 pub(super) fn find_turn_markers(text: &str, found: &mut Vec<usize>) {
     for newline in memchr::memchr_iter(b'\n', text.as_bytes()) {
         let line = text.as_bytes().get(newline + 1..).unwrap_or(&[]);
@@ -132,7 +132,7 @@ impl<'a> Cursor<'a> {
         self.folded().map(|(c, _)| c)
     }
 
-    /// The next character that counts, and the text after it.
+    /// Returns the next relevant character, and the text after it.
     fn folded(&self) -> Option<(char, &'a str)> {
         let mut chars = self.rest.chars();
         let mut c = chars.find(|&c| !is_invisible(c))?;
@@ -165,7 +165,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Skips blanks; whether there were any.
+    /// Skips blanks; returns whether there were any.
     fn skip_blanks(&mut self) -> bool {
         let mut any = false;
         while matches!(self.peek(), Some(' ' | '\t')) {
@@ -175,7 +175,7 @@ impl<'a> Cursor<'a> {
         any
     }
 
-    /// Takes up to `most` characters that pass the test.
+    /// Consumes up to `most` characters that pass the test.
     fn take(&mut self, test: impl Fn(char) -> bool, most: usize) -> String {
         let mut taken = String::new();
         for _ in 0..most {
@@ -188,15 +188,15 @@ impl<'a> Cursor<'a> {
         taken
     }
 
-    /// The position of the cursor, counted from the beginning of `text`; hidden characters before
-    /// the next one that counts are passed over.
+    /// Returns the position of the cursor, counted from the beginning of `text`; skips hidden
+    /// characters before the next relevant one.
     fn position(&self, text: &str) -> usize {
         let ahead = self.rest.trim_start_matches(is_invisible);
         text.len() - ahead.len()
     }
 }
 
-/// What an opening `<` begins.
+/// Matches the token after an opening `<`.
 fn angle(mut cursor: Cursor<'_>, after_word: &dyn Fn() -> bool) -> Option<&'static str> {
     let blank = cursor.skip_blanks();
     match cursor.peek()? {
@@ -222,7 +222,7 @@ fn angle(mut cursor: Cursor<'_>, after_word: &dyn Fn() -> bool) -> Option<&'stat
     }
 }
 
-/// `<<SYS>>`, `<</SYS>>`: the cursor is after the second bracket.
+/// Matches `<<SYS>>` and `<</SYS>>`; the cursor is after the second bracket.
 fn llama_system(mut cursor: Cursor<'_>) -> Option<&'static str> {
     cursor.skip_blanks();
     cursor.eat('/');
@@ -236,10 +236,10 @@ fn llama_system(mut cursor: Cursor<'_>) -> Option<&'static str> {
     (closed && name.eq_ignore_ascii_case("sys")).then_some("llama")
 }
 
-/// `<|…|>` and the half-barred `<|…>`: the cursor is after the first bar.
+/// Matches `<|…|>` and the half-barred `<|…>`; the cursor is after the first bar.
 ///
-/// Any text without blanks at its ends is a token; with blanks only a known name is, because
-/// `<|` and `|>` are operators in several languages.
+/// Any text without surrounding blanks is a token; with blanks, only a known name is, because `<|`
+/// and `|>` are operators in several languages.
 fn barred(mut cursor: Cursor<'_>, blank: bool) -> Option<&'static str> {
     if cursor.rest.starts_with("\"|>") {
         return Some(HALF_BARRED_PROVIDER);
@@ -271,7 +271,7 @@ fn barred(mut cursor: Cursor<'_>, blank: bool) -> Option<&'static str> {
     known.or(if tight { Some("any") } else { None })
 }
 
-/// `</｜DSML｜name`: the cursor is after the first bar.
+/// Matches `</｜DSML｜name`; the cursor is after the first bar.
 fn barred_prefix(mut cursor: Cursor<'_>) -> Option<&'static str> {
     cursor.skip_blanks();
     let name = cursor.take(|c| c.is_ascii_alphabetic(), 8);
@@ -280,7 +280,7 @@ fn barred_prefix(mut cursor: Cursor<'_>) -> Option<&'static str> {
     found.then_some(BARRED_PREFIX.1)
 }
 
-/// `<name …>`: the cursor is at the name.
+/// Matches `<name …>`; the cursor is at the name.
 fn tag(
     mut cursor: Cursor<'_>,
     blank: bool,
@@ -305,14 +305,14 @@ fn tag(
     fits.then_some(token.provider)
 }
 
-/// `<name|>`: the cursor is at the bar.
+/// Matches `<name|>`; the cursor is at the bar.
 fn half_barred(mut cursor: Cursor<'_>, name: &str) -> Option<&'static str> {
     let closed = cursor.eat('|') && cursor.eat('>');
     let known = HALF_BARRED.contains(&table_name(name).as_str());
     (closed && known).then_some(HALF_BARRED_PROVIDER)
 }
 
-/// The index and the provider of a name space.
+/// Returns the index and the provider of a name space.
 fn known_prefix(prefix: &str) -> Option<(usize, &'static str)> {
     let position = TAG_PREFIXES.iter().position(|(known, _)| prefix.eq_ignore_ascii_case(known))?;
     TAG_PREFIXES.get(position).map(|(_, provider)| (position, *provider))
@@ -330,12 +330,13 @@ fn spelled(token: &Token, written: &str, after_word: &dyn Fn() -> bool) -> bool 
     }
 }
 
-/// A type name (`System`) or an index (`inst`); all capitals are neither.
+/// Returns whether it can be a type name (`System`) or an index (`inst`); a name in capitals is
+/// neither.
 fn could_be_identifier(written: &str) -> bool {
     written.chars().any(|c| c.is_ascii_lowercase())
 }
 
-/// Whether the text after the name makes it a tag.
+/// Returns whether the text after the name makes it a tag.
 fn follows(mut cursor: Cursor<'_>, token: &Token, blank: bool, closing: bool) -> bool {
     let next = cursor.peek();
     match token.form {
@@ -360,7 +361,7 @@ fn follows(mut cursor: Cursor<'_>, token: &Token, blank: bool, closing: bool) ->
     }
 }
 
-/// Attributes may stand on the next line.
+/// Attributes may be on the next line.
 fn skip_space(cursor: &mut Cursor<'_>) -> bool {
     let blank = cursor.skip_blanks();
     if matches!(cursor.peek(), Some('\n' | '\r')) {
@@ -387,7 +388,7 @@ fn is_attribute(mut cursor: Cursor<'_>) -> bool {
     matches!(cursor.peek(), Some('=' | '>' | '/'))
 }
 
-/// What an opening `[` begins.
+/// Matches the token after an opening `[`.
 fn square(mut cursor: Cursor<'_>, after_word: &dyn Fn() -> bool) -> Option<&'static str> {
     cursor.skip_blanks();
     let closing = cursor.eat('/');

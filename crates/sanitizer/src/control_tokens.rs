@@ -1,41 +1,41 @@
-//! The table of control tokens and tool-call markup, with the provider each belongs to.
+//! The table of control tokens and tool-call markup, with the provider of each.
 //!
 //! Sources: the chat templates and tokenizer configurations that the providers publish. Bars
-//! (`<|…|>`) need no table: any word in them is a token. The table adds what is in plain
-//! angle or square brackets, and the names that are still recognized when blanks are mixed in.
+//! (`<|…|>`) need no table: any word in them is a token. The table adds the tokens in plain angle
+//! or square brackets, and the names that are recognized even with blanks.
 
-/// How the letters of a name may be written.
+/// The permitted letter case of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Case {
-    /// Exactly as in the table: other spellings are honest code or prose.
+    /// Exactly as in the table: other spellings are benign code or prose.
     Exact,
-    /// Any: no honest text uses the name.
+    /// Any: no benign text uses the name.
     Any,
-    /// Any, but a spelling that could be a type or an index is honest right after an identifier
+    /// Any, but a spelling that could be a type or an index is benign directly after an identifier
     /// (`Vec<System>`, `code[inst]`).
     Word,
 }
 
-/// What follows the name of a tag.
+/// The text that must follow the name of a tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     /// `<name>`, `</name>` or `<name/>`, without blanks.
     Bare,
-    /// The same, blanks and attributes allowed.
+    /// The same, with blanks and attributes allowed.
     Tag,
     /// `<name name=` or `</name>`; also `<name=`.
     Named,
     /// `<name=` or `</name>`.
     Assigned,
-    /// Any beginning: `<name` and no further letter.
+    /// Any beginning: `<name` without a further letter.
     Open,
 }
 
 /// One name in brackets.
 pub(super) struct Token {
-    /// The name; in tags `-` and `_` are the same.
+    /// The name; in tags `-` and `_` are equivalent.
     pub(super) name: &'static str,
-    /// Whose format it is.
+    /// The provider that defines the format.
     pub(super) provider: &'static str,
     pub(super) case: Case,
     pub(super) form: Form,
@@ -116,7 +116,7 @@ pub(super) const TAGS: &[Token] = &[
     token("command_message", "anthropic", Case::Any, Form::Tag),
 ];
 
-/// The tags of [`TAGS`] that hold a call: every tag inside belongs to it. In lower case.
+/// The tags of [`TAGS`] that contain a call: every tag inside belongs to it. In lower case.
 pub(super) const CALL_CONTAINERS: &[&str] = &[
     "tool_call",
     "tool_calls",
@@ -137,7 +137,7 @@ pub(super) const CALL_CONTAINERS: &[&str] = &[
     "attempt_completion",
 ];
 
-/// Names of code fences that hold calls or results, and whose format they belong to.
+/// Names of code fences that contain calls or results, with the provider of each.
 pub(super) const CALL_FENCES: &[(&str, &str)] = &[
     ("tool_call", "toolcrib"),
     ("tool_calls", "toolcrib"),
@@ -153,11 +153,11 @@ pub(super) const CALL_FENCES: &[(&str, &str)] = &[
     ("function_calls", "any"),
 ];
 
-/// Name spaces that are put before the names of [`TAGS`]. In the first one every name counts.
+/// Namespaces that can precede the names of [`TAGS`]. In the first one every name matches.
 pub(super) const TAG_PREFIXES: &[(&str, &str)] =
     &[("antml", "anthropic"), ("minimax", "minimax"), ("seed", "seed"), ("tools", "hermes")];
 
-/// Names in square brackets; with a slash before them too.
+/// Names in square brackets, also with a leading slash.
 pub(super) const BRACKETS: &[Token] = &[
     token("INST", "llama, mistral", Case::Word, Form::Bare),
     token("TOOL_CALLS", "mistral", Case::Any, Form::Bare),
@@ -174,7 +174,7 @@ pub(super) const BRACKETS: &[Token] = &[
     token("TOOL", "toolcrib", Case::Exact, Form::Open),
 ];
 
-/// Names known to stand between bars (`<|im_start|>`), recognized with blanks around them too.
+/// Names known to occur between bars (`<|im_start|>`), recognized even with blanks around them.
 pub(super) const BARRED: &[(&str, &str)] = &[
     ("im_start", "openai, qwen"),
     ("im_end", "openai, qwen"),
@@ -244,11 +244,11 @@ pub(super) const BARRED: &[(&str, &str)] = &[
 pub(super) const HALF_BARRED: &[&str] =
     &["turn", "tool", "tool_call", "tool_response", "channel", "think", "image", "audio", "video"];
 
-/// Whose format the names of [`HALF_BARRED`] are.
+/// The provider of the names in [`HALF_BARRED`].
 pub(super) const HALF_BARRED_PROVIDER: &str = "gemma";
 
-/// The name DeepSeek puts between bars before the name of a tag: `<｜DSML｜invoke name=`.
+/// The name that DeepSeek writes between bars before the name of a tag: `<｜DSML｜invoke name=`.
 pub(super) const BARRED_PREFIX: (&str, &str) = ("dsml", "deepseek");
 
-/// Words that open a turn when a colon follows them at the start of a paragraph.
+/// Words that open a turn if a colon follows them at the start of a paragraph.
 pub(super) const TURNS: [&str; 2] = ["human", "assistant"];

@@ -1,15 +1,15 @@
-//! Bytes to text: the byte order mark goes, what is not UTF-8 is replaced and counted.
+//! Converts bytes to text: removes the byte order mark, and replaces and counts invalid UTF-8.
 #![deny(clippy::indexing_slicing)]
 
 use super::report::{ChangeKind, Report};
 use std::borrow::Cow;
 
-/// Longest run of replacement characters that is written out; a longer one is counted, so that
-/// binary data does not grow threefold.
+/// Longest run of replacement characters that is written out; a longer one is written as a count,
+/// so that binary data does not triple in size.
 const LONGEST_RUN: usize = 8;
 
-/// Decodes UTF-8; each maximal invalid sequence becomes one U+FFFD (Unicode §3.9, as the WHATWG
-/// decoder does), longer runs are shortened to `�…(57 invalid sequences)`.
+/// Decodes UTF-8; each maximal invalid sequence becomes one U+FFFD (Unicode §3.9, as in the WHATWG
+/// decoder); longer runs are shortened to `�…(57 invalid sequences)`.
 pub(super) fn decode<'a>(bytes: &'a [u8], report: &mut Report) -> Cow<'a, str> {
     if let Ok(text) = std::str::from_utf8(bytes) {
         return Cow::Borrowed(text);
@@ -40,7 +40,7 @@ fn write_run(out: &mut String, run: usize) {
     }
 }
 
-/// Removes one leading byte order mark (U+FEFF); anywhere else it is an invisible character.
+/// Removes one leading byte order mark (U+FEFF); elsewhere it is an invisible character.
 pub(super) fn strip_bom<'a>(text: Cow<'a, str>, report: &mut Report) -> Cow<'a, str> {
     if !text.starts_with('\u{FEFF}') {
         return text;

@@ -1,11 +1,11 @@
-//! Orders in a disguised spelling: letters apart (`i g n o r e`), or digits for letters
-//! (`1gn0re pr3vious 1nstructions`).
+//! Orders in a disguised spelling: spaced letters (`i g n o r e`), or digits for letters (`1gn0re
+//! pr3vious 1nstructions`).
 //!
-//! The table of phrases knows the disguised verbs, and only text around one is read again, so this
-//! costs nothing elsewhere.
+//! The phrase table contains the disguised verbs, and only text around one is read again, so other
+//! text costs nothing.
 #![deny(clippy::indexing_slicing)]
 
-/// The text with letters for the digits and signs that stand for them inside words.
+/// Returns the text with digits and signs inside words replaced by the letters that they represent.
 pub(super) fn with_letters(text: &str) -> String {
     text.chars()
         .map(|c| match c {
@@ -20,12 +20,13 @@ pub(super) fn with_letters(text: &str) -> String {
         .collect()
 }
 
-/// Whether the letters alone, without what stands between them, are an order to drop instructions.
+/// Returns whether the letters alone, without the characters between them, form an order to drop
+/// instructions.
 pub(super) fn is_spaced_order(text: &str) -> bool {
     const VERBS: [&str; 4] = ["ignore", "disregard", "forget", "override"];
     const OBJECTS: [&str; 7] =
         ["instruction", "prompt", "guideline", "directive", "rules", "orders", "youweretold"];
-    /// Most letters between the verb and the object.
+    /// Maximum number of letters between the verb and the object.
     const REACH: usize = 40;
     let letters: String = with_letters(text).chars().filter(|c| c.is_alphanumeric()).collect();
     VERBS.iter().any(|verb| {

@@ -1,14 +1,14 @@
-//! The first pass: invisible and terminal characters are written out so that anyone can see them.
+//! The first pass: writes out invisible and terminal characters in a visible form.
 //!
 //! - C0 controls and DEL in caret notation (`^[`), C1 controls as `\x9B`. Tab, line feed and
 //!   carriage return + line feed are ordinary text.
-//! - A lone carriage return is written `^M`: on a terminal it hides the text before it.
-//!   Progress bars lose their effect by this and keep all their text.
-//! - Hidden characters as `\u200B`, `\u{E0041}`; below U+0100 as `\xAD`. A run of more than
-//!   eight is shortened to the first of them and an exact count, so that smuggled text cannot
-//!   swell the output.
-//! - Characters for private use are icons of fonts, and stay. A longer run of them is smuggled
-//!   text, and is written out like hidden characters.
+//! - A lone carriage return is written `^M`: on a terminal it hides the text before it. Progress
+//!   bars lose their effect, but keep all their text.
+//! - Hidden characters as `\u200B`, `\u{E0041}`; below U+0100 as `\xAD`. A run of more than eight
+//!   is shortened to the first of them and an exact count, so that hidden text cannot inflate the
+//!   output.
+//! - Private-use characters are icons of fonts and stay. A longer run of them is hidden text and is
+//!   written out like hidden characters.
 #![deny(clippy::indexing_slicing)]
 
 use super::bidi_controls::Line;
@@ -23,10 +23,10 @@ use std::fmt::Write as _;
 /// Longest run of hidden characters that is written out one by one.
 const LONGEST_RUN: usize = 8;
 
-/// Longest run of icons of a font: a prompt of a terminal has three in a row.
+/// Longest run of font icons: a terminal prompt contains three in a row.
 const MOST_ICONS: usize = 4;
 
-/// Writes out what cannot be seen; text without such characters is returned as it came.
+/// Writes out invisible characters; text without them is returned unchanged.
 pub(super) fn escape_invisible<'a>(text: Cow<'a, str>, report: &mut Report) -> Cow<'a, str> {
     let mut pass = Pass { text: &text, line: Line::default(), out: String::new(), copied: 0 };
     pass.run(report);
@@ -42,7 +42,7 @@ struct Pass<'t> {
     text: &'t str,
     line: Line,
     out: String,
-    /// Everything before this byte is in `out`; 0 as long as nothing had to be changed.
+    /// Everything before this byte is in `out`; 0 until the first change.
     copied: usize,
 }
 

@@ -1,18 +1,18 @@
-//! Head and tail of a stream of any length, in bounded memory.
+//! Collects head and tail of a stream of any length in bounded memory.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::VecDeque;
 
-/// Most bytes that one character takes in UTF-8 (RFC 3629 §3).
+/// Maximum bytes of one character in UTF-8 (RFC 3629 §3).
 const BYTES_PER_CHAR: usize = 4;
 
-/// Bytes kept before the tail, so that its first character can be told from a torn one.
+/// Bytes stored before the tail, to distinguish its first character from an incomplete one.
 const MAX_SPLIT_BYTES: usize = 3;
 
-/// Collects a stream and keeps its beginning and its end, equally many characters of each.
+/// Collects a stream and stores its beginning and its end, with equally many characters each.
 ///
-/// Memory is bounded by about four bytes per character kept, whatever the length of the stream
-/// (10 GB and more). The result depends on the bytes only, not on how they were cut into chunks.
+/// Memory is bounded by about four bytes per stored character, for streams of any length (10 GB and
+/// more). The result depends only on the bytes, not on how they were split into chunks.
 ///
 /// ```
 /// use toolcrib_sanitizer::HeadTail;
@@ -33,28 +33,27 @@ pub struct HeadTail {
     total_bytes: u64,
 }
 
-/// What was collected.
+/// The collected parts of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Captured {
-    /// The beginning; the whole text when nothing was left out. Bytes that are not UTF-8 are
-    /// replaced by U+FFFD.
+    /// The beginning; the whole text if nothing was omitted. Invalid UTF-8 is replaced by U+FFFD.
     pub head: String,
-    /// The end; empty when nothing was left out.
+    /// The end; empty if nothing was omitted.
     pub tail: String,
-    /// Bytes that came in.
+    /// Number of bytes received.
     pub total_bytes: u64,
-    /// Bytes between head and tail that were left out.
+    /// Number of bytes omitted between head and tail.
     pub omitted_bytes: u64,
 }
 
 impl Captured {
-    /// Whether anything was left out.
+    /// Returns whether anything was omitted.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.omitted_bytes > 0
     }
 
-    /// Head and tail, with a marker between them that counts the bytes left out.
+    /// Returns head and tail, with a marker between them that counts the omitted bytes.
     #[must_use]
     pub fn into_text(self) -> String {
         if !self.is_cut() {
@@ -66,7 +65,7 @@ impl Captured {
 }
 
 impl HeadTail {
-    /// A collector that keeps `max_chars` characters, half from each end.
+    /// Creates a collector that stores `max_chars` characters, half from each end.
     #[must_use]
     pub fn new(max_chars: usize) -> Self {
         let head_chars = max_chars / 2;
@@ -79,13 +78,13 @@ impl HeadTail {
         }
     }
 
-    /// Bytes that came in so far.
+    /// Returns the number of bytes received so far.
     #[must_use]
     pub fn total_bytes(&self) -> u64 {
         self.total_bytes
     }
 
-    /// Takes the next bytes of the stream.
+    /// Adds the next bytes of the stream.
     pub fn push(&mut self, chunk: &[u8]) {
         self.total_bytes += chunk.len() as u64;
         let room = self.head_chars * BYTES_PER_CHAR - self.head.len();
@@ -108,8 +107,8 @@ impl HeadTail {
             whole.extend_from_slice(&tail);
             return from_whole(&whole, self.head_chars, self.tail_chars);
         }
-        // The head ends inside the stream: its last character may be torn, but there are four
-        // bytes for every character wanted, so it is not among those.
+        // The head ends inside the stream: its last character may be incomplete, but four bytes are
+        // stored for every requested character, so it is not among those.
         let (head, head_bytes) = first_chars(&self.head, self.head_chars);
         let torn = tail.iter().take(MAX_SPLIT_BYTES).take_while(|b| is_continuation(**b)).count();
         let (tail, tail_bytes) = last_chars(tail.get(torn..).unwrap_or(&[]), self.tail_chars);
@@ -139,8 +138,8 @@ fn is_continuation(byte: u8) -> bool {
     byte & 0xC0 == 0x80
 }
 
-/// The characters of a byte string and how many bytes each takes; every maximal invalid sequence
-/// is one U+FFFD, as in `String::from_utf8_lossy`.
+/// Returns the characters of a byte string and the number of bytes of each; every maximal invalid
+/// sequence is one U+FFFD, as in `String::from_utf8_lossy`.
 fn units(bytes: &[u8]) -> impl Iterator<Item = (char, usize)> {
     bytes.utf8_chunks().flat_map(|chunk| {
         let invalid = Some(chunk.invalid().len()).filter(|len| *len > 0);

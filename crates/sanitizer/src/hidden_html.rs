@@ -1,33 +1,33 @@
-//! Text that a page hides from its readers: left out before the page is converted.
+//! Removes text that a page hides from its readers, before the page is converted.
 //!
 //! An element counts as hidden by its own attributes (`hidden`, `aria-hidden`, `style`) or by a
 //! simple rule (`.name`, `#name`) of a style sheet in the page. Nothing is rendered: rules with
-//! combinators, media queries and sheets of other addresses are not evaluated.
+//! combinators, media queries and external style sheets are not evaluated.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
 use super::hiding_styles::{HidingRules, hides};
 use std::borrow::Cow;
 
-/// Most open elements inside a hidden one that are told apart; deeper ones count as text.
+/// Maximum number of distinguished open elements inside a hidden one; deeper ones count as text.
 const DEEPEST: usize = 128;
 
-/// Longest tag, in bytes. The limit keeps a tag that never ends from being read again and again.
+/// Longest tag, in bytes. The limit prevents a tag that never ends from being read repeatedly.
 const LONGEST_TAG: usize = 64 * 1024;
 
-/// A page without the text that it hides.
+/// A page without its hidden text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownHtml<'a> {
-    /// The page; borrowed when it hides nothing.
+    /// The page; borrowed if it hides nothing.
     pub html: Cow<'a, str>,
-    /// How many elements with text were left out.
+    /// Number of removed elements with text.
     pub left_out: usize,
-    /// Whether the page hides all its text. Then nothing is left out: such pages are made visible
-    /// by their scripts.
+    /// Whether the page hides all its text. Then nothing is removed: scripts make such pages
+    /// visible.
     pub hides_everything: bool,
 }
 
-/// Leaves out the elements that a page hides. Takes time linear in the page.
+/// Removes the elements that a page hides. Takes time linear in the page.
 ///
 /// ```
 /// use toolcrib_sanitizer::without_hidden;
@@ -73,8 +73,8 @@ impl Pass<'_> {
         }
     }
 
-    /// Leaves out the element of this tag, unless elements in it are shown again, as in mails with
-    /// `font-size:0` around every table. Returns where to go on.
+    /// Removes the element of this tag, unless elements in it are visible again, as in mails with
+    /// `font-size:0` around every table. Returns the position at which to continue.
     fn leave_out(&mut self, tag: &HtmlTag<'_>) -> usize {
         let end = element_end(self.html, tag);
         let inner = self.html.get(tag.end..end).unwrap_or("");
@@ -89,10 +89,12 @@ impl Pass<'_> {
     }
 }
 
-/// Most hidden elements with shown elements in them: each is read twice, and they nest.
+/// Maximum number of hidden elements that contain visible elements: each is read twice, and they
+/// nest.
 const MOST_SHOWN_AGAIN: usize = 64;
 
-/// Whether an element is hidden by an inherited property only, which elements in it set anew.
+/// Returns whether only an inherited property hides an element, and elements in it override the
+/// property.
 fn is_shown_again(tag: &HtmlTag<'_>, inner: &str) -> bool {
     let Some(style) = attribute(tag.attributes, "style") else { return false };
     let hiding = style.split(';').filter(|declaration| hides(declaration));
@@ -113,13 +115,13 @@ pub(super) struct HtmlTag<'t> {
     pub(super) name: &'t str,
     pub(super) attributes: &'t str,
     pub(super) is_end: bool,
-    /// Position of its `<`.
+    /// Position of the `<`.
     pub(super) start: usize,
     /// Byte after the tag.
     pub(super) end: usize,
 }
 
-/// The next tag at or after byte `at`. Comments and declarations are passed over.
+/// Returns the next tag at or after byte `at`. Skips comments and declarations.
 pub(super) fn next_tag(html: &str, mut at: usize) -> Option<HtmlTag<'_>> {
     loop {
         let start = at + memchr::memchr(b'<', byte_scan::text_from(html, at).as_bytes())?;
@@ -146,8 +148,8 @@ pub(super) fn next_tag(html: &str, mut at: usize) -> Option<HtmlTag<'_>> {
     }
 }
 
-/// The length of the attributes: up to the `>` outside quotes. A quote without its end does not
-/// count.
+/// Returns the length of the attributes: up to the `>` outside quotes. An unclosed quote is
+/// ignored.
 fn tag_length(rest: &str) -> usize {
     let bytes = rest.as_bytes();
     let near = bytes.get(..bytes.len().min(LONGEST_TAG)).unwrap_or(bytes);
@@ -163,7 +165,7 @@ fn tag_length(rest: &str) -> usize {
     memchr::memchr(b'>', near).unwrap_or(near.len())
 }
 
-/// The value of an attribute; an attribute without a value has an empty one.
+/// Returns the value of an attribute; an attribute without a value has an empty one.
 pub(super) fn attribute<'t>(attributes: &'t str, wanted: &str) -> Option<&'t str> {
     let is_blank = |c: char| c.is_ascii_whitespace() || c == '/';
     let mut rest = attributes.trim_start_matches(is_blank);
@@ -178,7 +180,7 @@ pub(super) fn attribute<'t>(attributes: &'t str, wanted: &str) -> Option<&'t str
             return Some(value);
         }
         let next = after.trim_start_matches(is_blank);
-        // A stray `=` would not be passed otherwise.
+        // Skips a stray `=`, which would otherwise block the loop.
         rest = if next.len() < rest.len() { next } else { byte_scan::text_from(rest, 1) };
     }
     None
@@ -195,8 +197,8 @@ fn split_value(value: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// Whether the tag begins an element that no reader sees. A page is not hidden by its own frame:
-/// scripts show it when it is loaded.
+/// Returns whether the tag begins an element that no reader sees. A page is not hidden by its root
+/// elements: scripts show it after loading.
 pub(super) fn is_hidden(tag: &HtmlTag<'_>, rules: &HidingRules) -> bool {
     if tag.attributes.is_empty()
         || ["html", "body"].iter().any(|n| tag.name.eq_ignore_ascii_case(n))
@@ -223,7 +225,7 @@ fn may_stay_open(name: &str) -> bool {
     OPEN.iter().any(|open| name.eq_ignore_ascii_case(open))
 }
 
-/// The byte after the element that this tag begins.
+/// Returns the byte after the element that begins with this tag.
 pub(super) fn element_end(html: &str, first: &HtmlTag<'_>) -> usize {
     if is_void(first.name) {
         return first.end;
@@ -256,7 +258,8 @@ pub(super) fn element_end(html: &str, first: &HtmlTag<'_>) -> usize {
     html.len()
 }
 
-/// The byte after an element whose content is no markup (`script`), or after the tag of any other.
+/// Returns the byte after an element whose content is not markup (`script`), or after the tag of
+/// any other element.
 fn raw_text_end(html: &str, tag: &HtmlTag<'_>) -> usize {
     const RAW: [&str; 8] =
         ["script", "style", "textarea", "title", "xmp", "iframe", "noembed", "noframes"];
@@ -274,11 +277,11 @@ fn raw_text_end(html: &str, tag: &HtmlTag<'_>) -> usize {
     html.len()
 }
 
-/// Whether there is a letter or a digit outside tags, scripts and styles.
+/// Returns whether there is a letter or a digit outside tags, scripts and styles.
 fn has_text(html: &str) -> bool {
     let mut at = 0;
     let shows = |text: &str| {
-        // A comment is no text.
+        // A comment is not text.
         let text = text.split_once("<!--").map_or(text, |(before, _)| before);
         text.contains(char::is_alphanumeric)
     };

@@ -1,14 +1,14 @@
-//! Style declarations that hide text, and the simple rules of a page's own style sheets.
+//! Style declarations that hide text, and the simple rules of a page's style sheets.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
 use super::hidden_html::attribute;
 use std::collections::HashSet;
 
-/// Distance in pixels beyond which an element is taken to be outside the screen.
+/// Distance in pixels beyond which an element counts as off-screen.
 const OFF_SCREEN: f64 = -500.0;
 
-/// Whether these declarations hide the text of an element.
+/// Returns whether these declarations hide the text of an element.
 pub(super) fn hides(declarations: &str) -> bool {
     if !declarations.contains(':') {
         return false;
@@ -73,7 +73,7 @@ fn same_color(color: &str, background: &str) -> bool {
     plain(color) == plain(background)
 }
 
-/// Classes and ids that a page's own style sheets hide.
+/// Classes and ids that a page's style sheets hide.
 #[derive(Debug, Default)]
 pub(super) struct HidingRules {
     classes: HashSet<String>,
@@ -81,7 +81,7 @@ pub(super) struct HidingRules {
 }
 
 impl HidingRules {
-    /// The rules of all `<style>` elements.
+    /// Returns the rules of all `<style>` elements.
     pub(super) fn of_page(html: &str) -> Self {
         let mut rules = Self::default();
         let bytes = html.as_bytes();
@@ -101,7 +101,7 @@ impl HidingRules {
         rules
     }
 
-    /// Rules at the top level; those inside `@media` and the like hold under a condition.
+    /// Reads rules at the top level; those inside `@media` and similar blocks are conditional.
     fn read(&mut self, sheet: &str) {
         let (mut depth, mut from) = (0_usize, 0);
         let mut selectors = "";
@@ -145,7 +145,7 @@ impl HidingRules {
         }
     }
 
-    /// Whether an element with these attributes is hidden.
+    /// Returns whether an element with these attributes is hidden.
     pub(super) fn match_tag(&self, attributes: &str) -> bool {
         let has = |names: &HashSet<String>, key: &str| {
             !names.is_empty()

@@ -1,10 +1,10 @@
 //! HTML to Markdown in linear time for any input.
 //!
 //! A small lexer rewrites the page into well-nested HTML of known elements, at most [`MAX_DEPTH`]
-//! deep, without runs of the same inline element, in pieces of about [`PIECE`] bytes. Only that
-//! reaches the parser and the Markdown writer: both recurse, their repair of broken nesting and
-//! their joining of runs are quadratic (40,000 times `<b>x</b>` took 1.9 s, 10,000 times 0.1 s),
-//! and their tree is many times as large as the page.
+//! deep, without runs of the same inline element, in pieces of about [`PIECE`] bytes. Only this
+//! HTML reaches the parser and the Markdown writer: both are recursive, their repair of broken
+//! nesting and their joining of runs are quadratic (40,000 times `<b>x</b>` took 1.9 s, 10,000
+//! times 0.1 s), and their tree is many times as large as the page.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt::Write as _;
@@ -15,31 +15,31 @@ use url::Url;
 use super::byte_scan;
 use super::hidden_html::{HtmlTag, attribute, element_end, next_tag};
 
-/// Size from which a page is converted in pieces, split between its blocks.
+/// Size above which a page is converted in pieces, split between its blocks.
 const PIECE: usize = 1024 * 1024;
 /// Largest piece of a page without blocks.
 const LARGEST_PIECE: usize = 4 * PIECE;
 /// Deepest nesting; deeper elements lose their tags, not their text.
 const MAX_DEPTH: usize = 24;
-/// Longest link address that is kept, in bytes.
+/// Longest link address that is preserved, in bytes.
 const MAX_HREF: usize = 2000;
 
-/// How an element is treated.
+/// The treatment of an element.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Ends an open paragraph.
     Block,
-    /// Closes at the latest with its block; not nested in itself.
+    /// Ends with its block at the latest; not nested in itself.
     Inline,
     /// Has no content.
     Void,
     /// Part of a table, or a list item: closes its predecessor of the same kind.
     Item,
-    /// Dropped with its content.
+    /// Removed with its content.
     Dropped,
 }
 
-/// The known elements, and the name in the output.
+/// Returns the known elements, and their names in the output.
 fn element(name: &str) -> Option<(&'static str, Kind)> {
     use Kind::{Block, Dropped, Inline, Item, Void};
     Some(match name {
@@ -76,17 +76,17 @@ fn element(name: &str) -> Option<(&'static str, Kind)> {
     })
 }
 
-/// What becomes of the addresses of links and images.
+/// The treatment of the addresses of links and images.
 #[derive(Debug, Clone, Copy)]
 pub enum Links<'u> {
-    /// They stay as they are, so that dangerous ones can be flagged.
+    /// They stay unchanged, so that dangerous ones can be flagged.
     AsWritten,
-    /// They are resolved against the address of the page; only those of HTTP(S) and mail stay.
+    /// They are resolved against the address of the page; only HTTP(S) and mail addresses stay.
     Web(Option<&'u Url>),
 }
 
-/// Converts a page to Markdown. Text that the page hides is converted too, unless
-/// [`without_hidden`](crate::without_hidden) left it out before.
+/// Converts a page to Markdown, including hidden text unless
+/// [`without_hidden`](crate::without_hidden) removed it first.
 ///
 /// ```
 /// use toolcrib_sanitizer::{Links, html_to_markdown};
@@ -100,7 +100,7 @@ pub fn html_to_markdown(html: &str, links: Links<'_>) -> String {
     pieces.into_iter().map(convert).filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n")
 }
 
-/// A piece that the converter fails on stays as plain HTML.
+/// Converts a piece; one that the converter cannot convert stays HTML.
 fn convert(piece: String) -> String {
     let converter = htmd::HtmlToMarkdown::builder().build();
     match catch_unwind(AssertUnwindSafe(|| converter.convert(&piece))) {
@@ -109,7 +109,7 @@ fn convert(piece: String) -> String {
     }
 }
 
-/// Rewrites the page to plain, well-nested HTML.
+/// Rewrites the page to simple, well-nested HTML.
 fn flatten(html: &str, links: Links<'_>) -> Vec<String> {
     let (out, stack, pieces) = (String::new(), Vec::new(), Vec::new());
     let mut page = HtmlFlattener { links, out, stack, pieces };
@@ -121,7 +121,7 @@ struct HtmlFlattener<'a> {
     links: Links<'a>,
     out: String,
     stack: Vec<(&'static str, Kind)>,
-    /// What was written before `out`.
+    /// Finished pieces before `out`.
     pieces: Vec<String>,
 }
 
@@ -142,7 +142,7 @@ impl HtmlFlattener<'_> {
         self.end_piece();
     }
 
-    /// Text between tags; comments and declarations in it are left out.
+    /// Handles text between tags; removes comments and declarations from it.
     fn text(&mut self, mut text: &str) {
         while let Some((before, rest)) = text.split_once('<') {
             self.out.push_str(before);
@@ -160,7 +160,7 @@ impl HtmlFlattener<'_> {
         self.out.push_str(text);
     }
 
-    /// Handles a tag; returns where to go on.
+    /// Handles a tag; returns the position at which to continue.
     fn tag(&mut self, html: &str, tag: &HtmlTag<'_>) -> usize {
         let lower = tag.name.to_ascii_lowercase();
         match element(&lower) {
@@ -175,14 +175,14 @@ impl HtmlFlattener<'_> {
         tag.end
     }
 
-    /// Ends a piece, with the open elements closed in it and opened in the next one.
+    /// Ends a piece: closes the open elements and reopens them in the next one.
     fn end_piece(&mut self) {
         let open = std::mem::take(&mut self.stack);
         for (name, _) in open.iter().rev() {
             self.close_tag(name);
         }
         self.pieces.push(std::mem::take(&mut self.out));
-        // A link goes on as its text.
+        // A link continues as its text.
         self.stack = open.into_iter().filter(|(name, _)| *name != "a").collect();
         for (name, _) in &self.stack {
             let _ = write!(self.out, "<{name}>");
@@ -199,7 +199,7 @@ impl HtmlFlattener<'_> {
                     // Writing to a `String` cannot fail.
                     let _ = write!(self.out, "<img src=\"{src}\" alt=\"{alt}\">");
                 } else if !alt.is_empty() {
-                    // Readers of the page do not see this text, so it is marked.
+                    // Readers of the page do not see this text, so it is labelled.
                     self.text(&format!("(image: {alt})"));
                 }
             }
@@ -240,13 +240,13 @@ impl HtmlFlattener<'_> {
         }
         self.stack.push((name, kind));
         if name == "pre" {
-            // The converter fences `<pre>` only around `<code>`.
+            // The converter fences a `<pre>` only if it contains `<code>`.
             self.out.push_str("<code>");
             self.stack.push(("code", Kind::Inline));
         }
     }
 
-    /// Takes back an end tag of the same inline element right before: neighbours are one element.
+    /// Removes an end tag of the same inline element directly before: adjacent elements are merged.
     fn reopen(&mut self, name: &str) -> bool {
         let rest = self.out.strip_suffix('>').and_then(|rest| rest.strip_suffix(name));
         let rest = rest.and_then(|rest| rest.strip_suffix("</")).map(str::len);
@@ -271,7 +271,7 @@ impl HtmlFlattener<'_> {
         }
     }
 
-    /// A block ends the paragraph around it.
+    /// Ends an open paragraph before a block.
     fn close_paragraph(&mut self) {
         let open = self
             .stack
@@ -285,7 +285,7 @@ impl HtmlFlattener<'_> {
         }
     }
 
-    /// A list item ends the previous item, a cell the previous cell, a row the previous row.
+    /// Ends the previous list item, cell or row before the next one.
     fn close_alike(&mut self, name: &str) {
         let like: &[&str] = match name {
             "li" => &["li"],
@@ -312,7 +312,7 @@ impl HtmlFlattener<'_> {
         let _ = write!(self.out, "</{name}>");
     }
 
-    /// The address of a link or image; `None` if there is none that stays.
+    /// Returns the address of a link or image; `None` if it has none that stays.
     fn address(&self, text: &str) -> Option<String> {
         let Links::Web(base) = self.links else { return Some(text.to_owned()) };
         let text = text.trim().replace("&amp;", "&");
@@ -330,7 +330,7 @@ impl HtmlFlattener<'_> {
     }
 }
 
-/// A value in double quotes.
+/// Returns a value in double quotes.
 fn quoted(value: &str) -> String {
     value.replace('"', "&quot;").replace('<', "&lt;").replace('>', "&gt;")
 }

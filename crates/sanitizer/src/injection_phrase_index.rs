@@ -1,8 +1,8 @@
-//! Finding the words of [`super::injection_phrase_table`] in text, fast and without a warm-up.
+//! Finds the words of [`super::injection_phrase_table`] in text, without a slow start.
 //!
-//! Most places of a text are passed over by one look at a bitmap: the first bytes of every word
-//! of the tables are hashed into it. Only where the bitmap says yes are words compared. Building
-//! it takes a fraction of a millisecond, once, at the first text.
+//! A bitmap rules out most places of a text with one lookup: it contains the hashed first bytes of
+//! every word in the tables. Words are compared only at the other places. Building it takes a
+//! fraction of a millisecond, once, at the first text.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -11,7 +11,7 @@ use super::injection_phrase_pairs::PAIRS;
 use super::injection_phrase_table::{Class, Step, WORDS};
 use std::sync::OnceLock;
 
-/// A word of the tables in a text.
+/// A table word found in a text.
 #[derive(Clone, Copy)]
 pub(super) struct Hit {
     pub(super) class: Class,
@@ -38,7 +38,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// The length of this word at byte `at`; a blank in it stands for any run of blanks.
+    /// Returns the length of this word at byte `at`; a blank in it matches any run of blanks.
     fn matches(&self, text: &str, at: usize) -> Option<usize> {
         let bytes = text.as_bytes();
         let mut end = at;
@@ -63,9 +63,9 @@ impl Entry {
     }
 }
 
-/// Which words begin with which bytes.
+/// Maps first bytes to words.
 struct Index {
-    /// The bytes of a key that count.
+    /// The significant bytes of a key.
     mask: u32,
     bits: [u64; 1 << (HASH_BITS - 6)],
     /// Key and entry, sorted.
@@ -89,20 +89,20 @@ impl Index {
         self.words.push((key, entry));
     }
 
-    /// Capitals and small letters have one key.
+    /// Returns the key; it is the same for upper and lower case.
     fn key(&self, first: [u8; 4]) -> u32 {
         (u32::from_le_bytes(first) | 0x2020_2020) & self.mask
     }
 
-    /// 1 when some word may have this key.
+    /// Returns 1 if a word may have this key.
     #[inline(always)]
     fn bit(&self, key: u32) -> u64 {
         let hash = hash(key);
         self.bits.get(hash >> 6).map_or(0, |bits| bits >> (hash & 63) & 1)
     }
 
-    /// Whether words may begin at the first [`STEP`] of eight bytes: at each of them, one bit,
-    /// and one branch for all. Only for keys of four bytes.
+    /// Returns, in one bit each, whether words may begin at the first [`STEP`] of eight bytes, with
+    /// one branch for all. Only for keys of four bytes.
     #[inline(always)]
     fn any_in(&self, eight: [u8; 8]) -> bool {
         let small = u64::from_le_bytes(eight) | 0x2020_2020_2020_2020;
@@ -110,7 +110,7 @@ impl Index {
         (bit(0) | bit(8) | bit(16) | bit(24) | bit(32)) != 0
     }
 
-    /// The entries that may begin with these bytes; usually none.
+    /// Returns the entries that may begin with these bytes; usually none.
     fn candidates(&self, first: [u8; 4]) -> &[(u32, usize)] {
         let key = self.key(first);
         if self.bit(key) == 0 {
@@ -122,16 +122,16 @@ impl Index {
     }
 }
 
-/// Places that are looked at together: a load of eight bytes holds five keys of four.
+/// Number of places checked together: a load of eight bytes contains five keys of four bytes.
 const STEP: usize = 5;
 
-/// Fibonacci hashing: the upper bits of a product.
+/// Hashes a key with Fibonacci hashing: uses the upper bits of a product.
 fn hash(key: u32) -> usize {
     (key.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize
 }
 
 impl PhraseIndex {
-    /// The one lexicon, built when it is first asked for.
+    /// Returns the only index, built at first use.
     pub(super) fn get() -> &'static Self {
         static LEXICON: OnceLock<PhraseIndex> = OnceLock::new();
         LEXICON.get_or_init(Self::build)
@@ -184,7 +184,7 @@ impl PhraseIndex {
         self.entries.push(Entry { class, folded, at_start, whole: stem.is_some() });
     }
 
-    /// Calls `each` with the places where an order may begin, ascending.
+    /// Calls `each` with the places at which an order may begin, ascending.
     pub(super) fn beginnings(&self, text: &str, mut each: impl FnMut(usize)) {
         let bytes = text.as_bytes();
         let mut judge = |at: usize| {
@@ -208,7 +208,7 @@ impl PhraseIndex {
         (at..bytes.len()).for_each(judge);
     }
 
-    /// All words in a squeezed text, ascending. Such a text ends in a blank.
+    /// Returns all words in a squeezed text, ascending. Such a text ends in a blank.
     pub(super) fn hits(&self, text: &str) -> Vec<Hit> {
         let mut hits = Vec::new();
         for (at, first) in text.as_bytes().array_windows::<4>().enumerate() {

@@ -1,24 +1,24 @@
-//! Orders made of two words or phrases in a fixed order, in English.
+//! Orders that consist of two words or phrases in a fixed order, in English.
 //!
 //! Entries are written and folded as in [`super::injection_phrase_table`].
 
 use super::injection_phrase_table::Step;
 use super::report::FlagKind;
 
-/// An order made of two words in this order.
+/// An order that consists of two words in this sequence.
 pub(super) struct Pair {
     pub(super) kind: FlagKind,
     pub(super) first: &'static [&'static str],
     pub(super) second: &'static [&'static str],
-    /// The rarer of the two, which is looked for first.
+    /// The rarer of the two words, which is searched first.
     pub(super) rarer: Step,
-    /// Most characters between the two.
+    /// Maximum number of characters between the two.
     pub(super) gap: usize,
     /// Whether an address (`http…`) must follow within [`Pair::gap`] characters.
     pub(super) to_address: bool,
 }
 
-/// Orders made of two words.
+/// Orders that consist of two words.
 pub(super) const PAIRS: &[Pair] = &[
     Pair {
         kind: FlagKind::HideFromUser,

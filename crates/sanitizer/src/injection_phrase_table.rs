@@ -1,24 +1,24 @@
 //! The words of injection phrases (plain-language orders) in fifteen languages.
 //!
-//! Every entry is the beginning of a word, or a whole word when it ends in `|`. Entries are
-//! folded before use ([`super::confusable_folding`]), so accents may be written or left out.
+//! Every entry is the beginning of a word, or a whole word if it ends in `|`. Entries are folded
+//! before use ([`super::confusable_folding`]), so accents are optional.
 
 use super::report::FlagKind;
 
-/// What a word can be in an order.
+/// The role of a word in an order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Class {
-    /// "ignore …": what is to be dropped follows.
+    /// "ignore …": followed by the thing to drop.
     Verb,
-    /// The same where the verb may come last.
+    /// The same, but the verb may come last.
     AnyVerb,
-    /// "override …": honest more often, so it needs a clear object.
+    /// "override …": more often benign, so it needs a clear object.
     WeakVerb,
-    /// "instructions": hardly means anything else beside such a verb.
+    /// "instructions": nearly unambiguous beside such a verb.
     Object,
-    /// "rules", "prompt": means many things.
+    /// "rules", "prompt": ambiguous.
     WeakObject,
-    /// "previous", "your": whose instructions.
+    /// "previous", "your": identifies the instructions.
     Near,
     /// "all", "any".
     Broad,
@@ -30,7 +30,7 @@ pub(super) enum Class {
     Disguised,
 }
 
-/// The place of a word in a pair.
+/// The position of a word in a pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
     First,
@@ -40,7 +40,7 @@ pub(super) enum Step {
 /// The words of one class in one group of languages.
 pub(super) struct PhraseWords {
     pub(super) class: Class,
-    /// Whether words are set apart by blanks, so that an entry must begin a word.
+    /// Whether blanks separate words, so that an entry must begin a word.
     pub(super) spaced: bool,
     pub(super) words: &'static [&'static str],
 }
@@ -53,9 +53,9 @@ const fn dense(class: Class, words: &'static [&'static str]) -> PhraseWords {
     PhraseWords { class, spaced: false, words }
 }
 
-/// Orders that take one verb, one object and one qualifier near each other.
+/// Orders that consist of one verb, one object and one qualifier close to each other.
 pub(super) const WORDS: &[PhraseWords] = &[
-    // English, and what it shares with the Romance languages.
+    // English, and words that it shares with the Romance languages.
     spaced(
         Class::Verb,
         &[
@@ -355,7 +355,7 @@ pub(super) const WORDS: &[PhraseWords] = &[
         Class::Broad,
         &["所有", "一切", "全部", "任何", "すべて", "全て", "모든", "جميع", "सभी", "सारे"],
     ),
-    // English verbs with letters apart, or with digits for letters.
+    // English verbs with spaced letters, or with digits for letters.
     dense(
         Class::Disguised,
         &[

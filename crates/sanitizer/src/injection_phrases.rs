@@ -1,14 +1,13 @@
-//! Injection phrases, orders to the model in plain language: flagged, never removed.
+//! Injection phrases, which are orders to the model in plain language: flagged, never removed.
 //!
-//! Text that a model reads can tell it what to do, and no rule can take that out without taking
-//! honest text with it. So orders are flagged. An order is a verb of dropping ("ignore"), an
-//! object ("instructions") and a qualifier ("previous") close together in one sentence, or a
-//! phrase that is an order by itself; the words of fifteen languages are in
-//! [`super::injection_phrase_table`].
+//! Text that a model reads can contain orders, and no rule can remove them without also removing
+//! benign text. They are therefore flagged. An order is a verb of dropping ("ignore"), an object
+//! ("instructions") and a qualifier ("previous") close together in one sentence, or a phrase that
+//! is an order by itself; the words of fifteen languages are in [`super::injection_phrase_table`].
 //!
-//! Text is searched for the words that begin an order; only the surroundings of one are read
-//! whole. ASCII is searched as it stands, other text is folded first. Time is linear: surroundings
-//! that overlap are read once, and every verb looks at a bounded number of words.
+//! The scan searches for the words that begin an order and reads only the surroundings of each in
+//! full. ASCII is searched unchanged, other text is folded first. Time is linear: overlapping
+//! surroundings are read once, and each verb is compared with a bounded number of words.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -20,22 +19,23 @@ use super::injection_phrase_table::{Class, Step};
 use super::report::{FlagKind, Report};
 use std::ops::Range;
 
-/// Bytes that are searched at a time.
+/// Number of bytes searched at a time.
 const CHUNK: usize = 16 * 1024;
 
-/// Bytes of the next chunk that are read together with one, so that no order is cut in two.
+/// Number of bytes of the next chunk that are read together with the current one, so that no order
+/// is split.
 const OVERLAP: usize = 512;
 
-/// Bytes read before and after the word that begins an order.
+/// Number of bytes read before and after the word that begins an order.
 const SURROUNDINGS: usize = 200;
 
-/// Most bytes of folded text between the verb and the object.
+/// Maximum bytes of folded text between the verb and the object.
 const REACH: usize = 64;
 
-/// Most bytes between the object and a qualifier that follows it ("instructions given above").
+/// Maximum bytes between the object and a following qualifier ("instructions given above").
 const QUALIFIER_REACH: usize = 24;
 
-/// Most words of interest that are looked at from one verb.
+/// Maximum number of table words checked for one verb.
 const MOST_WORDS: usize = 24;
 
 /// Flags the orders in a text.
@@ -72,7 +72,7 @@ pub(super) fn flag_injection_phrases(text: &str, report: &mut Report) {
     }
 }
 
-/// The surroundings of the words that begin orders, merged where they overlap.
+/// Returns the surroundings of the words that begin orders, merged where they overlap.
 fn windows(text: &str, lexicon: &PhraseIndex) -> Vec<Range<usize>> {
     let mut merged: Vec<Range<usize>> = Vec::new();
     lexicon.beginnings(text, |hit| {
@@ -86,7 +86,8 @@ fn windows(text: &str, lexicon: &PhraseIndex) -> Vec<Range<usize>> {
     merged
 }
 
-/// Blanks to one blank, sentence ends to [`SENTENCE_END`], emphasis marks and controls dropped.
+/// Replaces runs of blanks by one blank and sentence ends by [`SENTENCE_END`]; drops emphasis marks
+/// and controls.
 fn squeeze(folded: &str, out: &mut String) {
     out.clear();
     let mut newlines = 0;
@@ -120,7 +121,7 @@ fn squeeze(folded: &str, out: &mut String) {
     push_blank(out);
 }
 
-/// The bytes that [`squeeze`] copies as they are.
+/// Returns whether [`squeeze`] copies the byte unchanged.
 fn is_plain(byte: u8) -> bool {
     !matches!(byte, 0..=b' ' | b'*' | b'`' | b'"' | b'.' | b'!' | b'?' | 0x7F)
 }
@@ -131,7 +132,7 @@ fn push_blank(out: &mut String) {
     }
 }
 
-/// Flags the orders in a squeezed text; whether it has a verb in a disguised spelling.
+/// Flags the orders in a squeezed text; returns whether it contains a verb in a disguised spelling.
 fn judge(text: &str, lexicon: &PhraseIndex, report: &mut Report) -> bool {
     let hits = lexicon.hits(text);
     for (index, hit) in hits.iter().enumerate() {
@@ -151,7 +152,7 @@ fn judge(text: &str, lexicon: &PhraseIndex, report: &mut Report) -> bool {
     hits.iter().any(|hit| hit.class == Class::Disguised)
 }
 
-/// One hit among the others.
+/// One hit with the other hits around it.
 struct PhraseContext<'a> {
     text: &'a str,
     hits: &'a [Hit],
@@ -192,7 +193,7 @@ impl PhraseContext<'_> {
         }
     }
 
-    /// Whether the object is one, with a qualifier that says whose it is.
+    /// Returns whether the object is one, with a qualifier that identifies its owner.
     fn fits(&self, object: &Hit, from: usize, weak_verb: bool) -> bool {
         let (weak_object, broad_will_do) = match object.class {
             Class::Object => (false, !weak_verb),
@@ -241,14 +242,15 @@ impl PhraseContext<'_> {
             && self.text.get(start..end).is_some_and(|gap| !gap.contains(SENTENCE_END))
     }
 
-    /// "do not ignore …", "do not forget …", "forget to …" order the opposite.
+    /// Returns whether the order is negated: "do not ignore …", "do not forget …", "forget to …"
+    /// mean the opposite.
     fn is_denied(&self) -> bool {
         let before = byte_scan::text_before(self.text, self.hit.start);
         ["not ", "n't ", "never ", "without "].iter().any(|word| before.ends_with(word))
             || byte_scan::text_from(self.text, self.hit.end).starts_with(" to ")
     }
 
-    /// "you are now a member" tells a person what happened.
+    /// Returns whether the phrase is an order: "you are now a member" only informs a person.
     fn is_meant(&self) -> bool {
         const HONEST: [&str; 12] = [
             "member",

@@ -1,9 +1,10 @@
-//! Which characters no reader can see, and where a script or an emoji needs them all the same.
+//! Identifies the characters that no reader can see, and the places where a script or an emoji
+//! needs them.
 //!
-//! A character is judged by its visible neighbours only, and a neighbour that makes it
-//! legitimate is never changed itself; so what is kept once is kept again, and sanitizing is
-//! idempotent. One such character per base is legitimate: a second one in a row has an
-//! invisible neighbour and is written out.
+//! A character is checked only against its visible neighbours, and a neighbour that makes it
+//! legitimate is never changed itself; so a preserved character is preserved again, and sanitizing
+//! is idempotent. One such character per base is legitimate: a second one in a row has an invisible
+//! neighbour and is written out.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -11,9 +12,9 @@ use unicode_normalization::char::is_combining_mark;
 use unicode_properties::{GeneralCategory, UnicodeEmoji, UnicodeGeneralCategory};
 use unicode_script::{Script, UnicodeScript};
 
-/// Whether the character has no glyph of its own: default-ignorable code points, format
-/// characters and noncharacters (Unicode 16, DerivedCoreProperties and §23.7). Controls are not
-/// counted here, private use and unassigned characters are not hidden.
+/// Returns whether the character has no glyph: default-ignorable code points, format characters and
+/// noncharacters (Unicode 16, DerivedCoreProperties and §23.7). Controls do not count; private-use
+/// and unassigned characters are not hidden.
 pub(super) fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{AD}' | '\u{34F}' | '\u{61C}' | '\u{115F}'..='\u{1160}' | '\u{17B4}'..='\u{17B5}'
@@ -25,13 +26,14 @@ pub(super) fn is_invisible(c: char) -> bool {
         || (c as u32) & 0xFFFE == 0xFFFE
 }
 
-/// Whether the character is for private use. A font may show anything for it, and most fonts show
-/// nothing.
+/// Returns whether the character is for private use. A font may show any glyph for it, and most
+/// fonts show none.
 pub(super) fn is_private_use(c: char) -> bool {
     matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{F0000}'..='\u{FFFFD}' | '\u{100000}'..='\u{10FFFD}')
 }
 
-/// Whether it changes the direction of the text around it; [`super::bidi_controls`] judges those.
+/// Returns whether it changes the direction of the text around it; [`super::bidi_controls`] handles
+/// these characters.
 pub(super) fn is_bidi_control(c: char) -> bool {
     matches!(c, '\u{61C}' | '\u{200E}'..='\u{200F}' | '\u{202A}'..='\u{202E}'
         | '\u{2066}'..='\u{2069}')
@@ -44,7 +46,7 @@ pub(super) struct CharContext<'a> {
 }
 
 impl<'a> CharContext<'a> {
-    /// The place of the character of `len` bytes at byte `at`.
+    /// Creates the position of the character of `len` bytes at byte `at`.
     pub(super) fn new(text: &'a str, at: usize, len: usize) -> Self {
         Self {
             before: byte_scan::text_before(text, at),
@@ -60,8 +62,8 @@ impl<'a> CharContext<'a> {
         self.after.chars().next()
     }
 
-    /// The letter that the marks before this place belong to. A base with more marks than a
-    /// script ever stacks is not looked for, which keeps the time linear.
+    /// Returns the letter to which the marks before this place belong. The search stops after more
+    /// marks than a script ever stacks, which keeps the time linear.
     fn base(&self) -> Option<char> {
         const MOST_MARKS: usize = 8;
         let mut back = self.before.chars().rev().take(MOST_MARKS);
@@ -84,7 +86,7 @@ impl<'a> CharContext<'a> {
     }
 }
 
-/// Whether a hidden character other than a bidi control or a tag is needed at its position.
+/// Returns whether a hidden character other than a bidi control or a tag is needed at its position.
 pub(super) fn is_needed(c: char, place: &CharContext<'_>) -> bool {
     match c {
         '\u{AD}' => place.both_sides(is_letter),
@@ -112,8 +114,8 @@ pub(super) fn is_needed(c: char, place: &CharContext<'_>) -> bool {
     }
 }
 
-/// The length in bytes of the tags of a flag such as England's (U+1F3F4, 3 to 6 tag letters or
-/// digits, U+E007F; UTS #51 ED-14a), when `place` is right after the black flag.
+/// Returns the length in bytes of the tags of a flag such as England's (U+1F3F4, 3 to 6 tag letters
+/// or digits, U+E007F; UTS #51 ED-14a), if `place` is directly after the black flag.
 pub(super) fn flag_tags(text: &str, at: usize) -> Option<usize> {
     if !byte_scan::text_before(text, at).ends_with('\u{1F3F4}') {
         return None;
@@ -141,7 +143,7 @@ fn is_jamo(c: char) -> bool {
     matches!(c, '\u{1100}'..='\u{11FF}' | '\u{A960}'..='\u{A97F}' | '\u{D7B0}'..='\u{D7FF}')
 }
 
-/// Scripts written without spaces, where U+200B marks the places a line may break.
+/// Scripts written without spaces, in which U+200B marks the places for line breaks.
 fn breaks_without_spaces(c: char) -> bool {
     use Script::{
         Balinese, Cham, Javanese, Khmer, Lao, Myanmar, New_Tai_Lue, Tai_Le, Tai_Tham, Tai_Viet,
@@ -163,7 +165,7 @@ fn breaks_without_spaces(c: char) -> bool {
     )
 }
 
-/// Scripts whose letters change shape with their neighbours, so that joiners carry meaning
+/// Scripts whose letters change shape depending on their neighbours, so that joiners carry meaning
 /// (Unicode §23.2, and the joiner contexts of RFC 5892 appendix A).
 fn joins(c: char) -> bool {
     use Script::*;
@@ -233,7 +235,8 @@ fn joins(c: char) -> bool {
     )
 }
 
-/// An emoji sequence: emoji (with its selector or skin tone), joiner, emoji (UTS #51 ED-16).
+/// Returns whether the position is in an emoji sequence: emoji (with its selector or skin tone),
+/// joiner, emoji (UTS #51 ED-16).
 fn joins_emoji(place: &CharContext<'_>) -> bool {
     let mut back = place.before.chars().rev();
     let left = match back.next() {
@@ -247,7 +250,7 @@ fn is_pictograph(c: char) -> bool {
     !c.is_ascii() && c.is_emoji_char()
 }
 
-/// Whether the base has variants for this selector (StandardizedVariants, emoji-variation
+/// Returns whether the base has variants for this selector (StandardizedVariants, emoji-variation
 /// sequences and the ideographic variation database, by class rather than by list).
 fn takes_selector(base: char, selector: char) -> bool {
     match selector {

@@ -1,9 +1,9 @@
-//! JSON: only string literals whose decoded text carries something live are written anew.
+//! JSON: rewrites only string literals whose decoded text contains active content.
 //!
-//! Everything else stays byte for byte: numbers, order, duplicate keys, blanks, other escapes.
-//! The text is read as a sequence of JSON tokens, so that JSON lines and cut-off documents are
-//! read too; between tokens nothing live can stand. What is not made of JSON's tokens is refused
-//! and read as plain text by the caller.
+//! Everything else stays byte for byte: numbers, order, duplicate keys, blanks, other escapes. The
+//! text is read as a sequence of JSON tokens, so that JSON lines and truncated documents are
+//! supported; no active content is possible between tokens. Text that does not consist of JSON
+//! tokens is rejected, and the caller reads it as plain text.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -17,13 +17,13 @@ use std::fmt::Write as _;
 
 /// The result of a pass over JSON.
 pub(super) struct SanitizedJson<'a> {
-    /// The text, with the literals that were written anew.
+    /// The text, with the rewritten literals.
     pub(super) text: Cow<'a, str>,
-    /// The decoded text of literals with escapes: what the raw text does not show.
+    /// The decoded text of literals with escapes, which the raw text does not show.
     pub(super) decoded: String,
 }
 
-/// Makes a text of JSON tokens harmless; `None` when it is something else.
+/// Neutralizes a text of JSON tokens; `None` if it is not one.
 pub(super) fn neutralize_literals<'a>(
     text: &'a str,
     report: &mut Report,
@@ -54,8 +54,8 @@ struct Literals<'t> {
 }
 
 impl Literals<'_> {
-    /// A lone carriage return is white space in JSON, but it moves a terminal's cursor: a line feed
-    /// is the same without that.
+    /// Replaces a lone carriage return by a line feed: it is white space in JSON, but it moves a
+    /// terminal's cursor; a line feed is equivalent without that effect.
     fn line_break(&mut self, at: usize, report: &mut Report) -> usize {
         self.out.push_str(self.text.get(self.copied..at).unwrap_or_default());
         self.out.push('\n');
@@ -81,7 +81,7 @@ impl Literals<'_> {
         Some(())
     }
 
-    /// The literal that opens at byte `at`; returns the byte after it.
+    /// Handles the literal that opens at byte `at`; returns the byte after it.
     fn literal(&mut self, at: usize, report: &mut Report) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let start = at + 1;
@@ -114,8 +114,8 @@ impl Literals<'_> {
     }
 }
 
-/// Whether a string has any byte that could begin something live, or a line that opens a turn or a
-/// call.
+/// Returns whether a string contains a byte that could begin active content, or a line that opens a
+/// turn or a call.
 fn may_be_live(text: &str) -> bool {
     let marked = text
         .bytes()
@@ -129,7 +129,8 @@ fn may_be_live(text: &str) -> bool {
     }
 }
 
-/// A name of a member: a colon follows. Nothing renders those, so images in them stay.
+/// Returns whether it is the name of a member: a colon follows. Nothing renders names, so images in
+/// them stay.
 fn is_key(bytes: &[u8], at: usize) -> bool {
     let rest = bytes.get(at..).unwrap_or(&[]);
     rest.iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':')
@@ -177,7 +178,8 @@ fn decode(raw: &str) -> Option<String> {
     Some(out)
 }
 
-/// The character of the four digits after `\u`, with the second half of a pair.
+/// Returns the character of the four digits after `\u`, including the second half of a surrogate
+/// pair.
 fn unicode_escape(digits: &str) -> Option<(char, usize)> {
     let unit = |text: &str| {
         let four = text.get(..4).filter(|four| four.bytes().all(|b| b.is_ascii_hexdigit()))?;

@@ -3,21 +3,24 @@
 //!
 //! # Structure
 //!
-//! [`sanitize()`] chooses by the media type (`content_type`) how to read a text. HTML passes
+//! [`sanitize()`] selects how to read a text by its media type (`content_type`). HTML passes
 //! `hidden_html` and `html_to_markdown`, JSON `json_literals`. Then, in this order:
 //! `injection_phrases`, `markers` and `remote_images` flag, `escape_invisible` writes out hidden
 //! and terminal characters, `control_token_scan` escapes tokens and turn markers (with
 //! `nested_tags`, `call_fences` and `react_labels`), `remote_images` escapes images. The order
 //! matters: escaping an `ESC` to `^[` can complete a token, never the reverse.
 //!
+//! `html_card` is for people: it rewrites the HTML cards of tools from an allow-list.
+//!
 //! The tables are `control_tokens` (tokens of providers), `injection_phrase_table` (phrases in
 //! fifteen languages) and `injection_phrase_pairs` (English orders of two parts).
 //!
 //! # Invariants
 //!
-//! - Nothing is deleted silently: what is removed, replaced or escaped is counted in the report.
+//! - Nothing is deleted silently: the report counts every removal, replacement and escape.
 //! - One pass reaches the fixpoint, except for HTML. `property_tests` checks it.
-//! - Text is truncated after it is sanitized: a cut could split what the sanitizer looks for.
+//! - Text is truncated after it is sanitized: a cut could split a string that the sanitizer must
+//!   find.
 //! - Linear time, no I/O, no panic.
 
 mod bidi_controls;
@@ -33,6 +36,7 @@ mod escape_invisible;
 mod head_tail;
 mod hidden_html;
 mod hiding_styles;
+mod html_card;
 mod html_to_markdown;
 mod injection_phrase_index;
 mod injection_phrase_pairs;
@@ -60,6 +64,7 @@ mod property_tests;
 
 pub use head_tail::{Captured, HeadTail};
 pub use hidden_html::{ShownHtml, without_hidden};
+pub use html_card::{HtmlCard, MAX_HTML_CARD, html_card};
 pub use html_to_markdown::{Links, html_to_markdown};
 pub use report::{Change, ChangeKind, Flag, FlagKind};
 pub use sanitize::{Sanitized, sanitize, sanitize_bytes};

@@ -1,6 +1,6 @@
-//! One pass over a text for rare strings, each of which needs a second look: JSON that is a call or
-//! a turn of a model, and markup that hides text inside Markdown. What is found is flagged; the
-//! text stays.
+//! One pass over a text for rare strings, each of which needs a closer check: JSON in the form of a
+//! model's call or turn, and markup that hides text inside Markdown. Matches are flagged; the text
+//! stays unchanged.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -11,13 +11,13 @@ use super::script_links;
 use aho_corasick::AhoCorasick;
 use std::sync::OnceLock;
 
-/// Bytes around a marker that are read.
+/// Number of bytes read around a marker.
 const SURROUNDINGS: usize = 400;
 
-/// Most bytes of hidden text that are read.
+/// Maximum number of bytes of hidden text that are read.
 const HIDDEN_TEXT: usize = 2_000;
 
-/// The strings, and what they may belong to.
+/// The strings, and the constructs to which they may belong.
 const MARKERS: &[(&str, Marker)] = &[
     ("\"tool_calls\"", Marker::ToolCalls),
     ("\"tool_use\"", Marker::ToolUse),
@@ -43,15 +43,15 @@ const MARKERS: &[(&str, Marker)] = &[
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marker {
-    /// A list of calls in an assistant's message of OpenAI.
+    /// A list of calls in an assistant message of OpenAI.
     ToolCalls,
     /// A content block of Anthropic.
     ToolUse,
-    /// A part of Gemini, or an item of OpenAI.
+    /// A part of a Gemini message, or an OpenAI item.
     FunctionCall,
     /// A request of MCP.
     RpcCall,
-    /// A bare call: a name and its arguments.
+    /// A bare call: a name with its arguments.
     Arguments,
     /// A turn of the assistant.
     AssistantTurn,
@@ -63,18 +63,18 @@ enum Marker {
     Link,
 }
 
-/// What kind of text is looked at.
+/// The kind of text being checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reading {
     /// Text for people, in which Markdown and HTML are rendered.
     Prose,
-    /// Source code, or JSON: no markup is rendered.
+    /// Source code or JSON: no markup is rendered.
     Plain,
 }
 
-/// Flags what the strings belong to.
+/// Flags the constructs to which the strings belong.
 pub(super) fn flag_markers(text: &str, reading: Reading, report: &mut Report) {
-    // Markup in a text that is HTML as a whole is its source.
+    // Markup in a text that is HTML as a whole is its source code.
     let is_source = text.trim_start().starts_with('<');
     let mut hidden_end = 0;
     for found in finder().into_iter().flat_map(|finder| finder.find_iter(text)) {
@@ -116,7 +116,8 @@ pub(super) fn flag_markers(text: &str, reading: Reading, report: &mut Report) {
     }
 }
 
-/// Fails for no list of this length; without it nothing is found.
+/// Returns the finder. Building never fails for a list of this length; without the finder nothing
+/// is flagged.
 fn finder() -> Option<&'static AhoCorasick> {
     static FINDER: OnceLock<Option<AhoCorasick>> = OnceLock::new();
     let build = || AhoCorasick::new(MARKERS.iter().map(|(text, _)| text)).ok();
@@ -133,7 +134,7 @@ fn near_before(text: &str, at: usize) -> &str {
     text.get(start..at).unwrap_or("")
 }
 
-/// Whether the JSON around a marker has the form of a call or a turn.
+/// Returns whether the JSON around a marker has the form of a call or a turn.
 fn is_call(marker: Marker, text: &str, start: usize, end: usize) -> bool {
     let (before, after) = (near_before(text, start), near_after(text, end, SURROUNDINGS));
     let either = |key: &str| before.contains(key) || after.contains(key);
@@ -161,13 +162,13 @@ fn is_call(marker: Marker, text: &str, start: usize, end: usize) -> bool {
     }
 }
 
-/// Whether the text ends in `key :`.
+/// Returns whether the text ends in `key :`.
 fn is_value_of(before: &str, key: &str) -> bool {
     before.trim_end().strip_suffix(':').is_some_and(|rest| rest.trim_end().ends_with(key))
 }
 
-/// `{"name": "…", ` before the arguments, which are an object and no schema: declarations of tools
-/// have a description between the two.
+/// Returns whether the marker is a bare call: `{"name": "…", ` before the arguments, which are an
+/// object and not a schema. Tool definitions have a description between the two.
 fn is_bare_call(before: &str, value: &str) -> bool {
     let Some(object) = value.strip_prefix('{') else { return false };
     let is_schema = object.trim_start().starts_with("\"type\"")
@@ -181,8 +182,8 @@ fn is_bare_call(before: &str, value: &str) -> bool {
     !is_schema && keys.iter().any(|name| key.trim_end().ends_with(name))
 }
 
-/// A response of a provider, or a message alone on its line; lists of messages are examples of
-/// requests.
+/// Returns whether the marker is in a response of a provider, or in a message alone on its line;
+/// lists of messages are examples of requests.
 fn is_turn(before: &str, after: &str) -> bool {
     let is_response = before.contains("\"choices\"")
         || (before.contains("\"type\"") && before.contains("\"message\""));
@@ -194,7 +195,7 @@ fn is_turn(before: &str, after: &str) -> bool {
     (is_response || is_alone) && (after.contains("\"content\"") || after.contains("\"parts\""))
 }
 
-/// The text of the hidden element whose tag has an attribute at byte `at`, and where it ends.
+/// Returns the text of the hidden element whose tag has an attribute at byte `at`, and its end.
 fn hidden_element(text: &str, at: usize) -> Option<(&str, usize)> {
     let before = near_before(text, at);
     let open = at - before.len() + before.rfind('<')?;
@@ -206,13 +207,13 @@ fn hidden_element(text: &str, at: usize) -> Option<(&str, usize)> {
         return None;
     }
     let inner = near_after(text, open + tag.end, HIDDEN_TEXT);
-    // The end of a nested element of the same name ends it too early, which does no harm.
+    // A nested element of the same name ends it too early, which is harmless.
     let close = format!("</{}", tag.name);
     let length = inner.find(&close).unwrap_or(inner.len());
     Some((byte_scan::text_before(inner, length), open + tag.end + length))
 }
 
-/// Whether hidden text speaks to the model that reads it, or wants something done: notes for
+/// Returns whether hidden text addresses the model that reads it, or requests an action: notes for
 /// editors and generators do neither.
 fn addresses_reader(text: &str) -> bool {
     let lower = text.to_lowercase();
@@ -227,10 +228,10 @@ fn addresses_reader(text: &str) -> bool {
             || (has(TRANSFERS) && PRIVATE.iter().any(|thing| lower.contains(thing))))
 }
 
-/// Fewest words of an order.
+/// Minimum number of words in an order.
 const MIN_ORDER_WORDS: usize = 4;
 
-/// Names of the reader.
+/// Terms that address the reader.
 const READERS: &[&str] = &[
     "ai",
     "llm",
@@ -250,7 +251,7 @@ const READERS: &[&str] = &[
     "cursor",
 ];
 
-/// Phrases of orders and of their occasions.
+/// Typical phrases of orders and of their pretexts.
 const ORDERS: &[&str] = &[
     "language model",
     "system:",
@@ -297,7 +298,7 @@ const ORDERS: &[&str] = &[
 const TRANSFERS: &[&str] =
     &["send", "email", "e-mail", "forward", "post", "upload", "transfer", "copy", "append", "leak"];
 
-/// Data that is not to be moved.
+/// Data that must not be moved.
 const PRIVATE: &[&str] = &[
     "password",
     "token",

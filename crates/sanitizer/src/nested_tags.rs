@@ -1,19 +1,19 @@
-//! Tags inside a tool call: whatever their names, they are parts of the call (`<name>`, `<path>`)
-//! or calls of their own, so they are escaped with the call around them.
+//! Tags inside a tool call: with any name, they are parts of the call (`<name>`, `<path>`) or
+//! separate calls, so they are escaped with the call around them.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
 use super::control_token_scan::TokenMatch;
 use super::control_tokens::{CALL_CONTAINERS, TAG_PREFIXES};
 
-/// Bytes after the opening tag of a call without an end that count as its inside: such a tag is
-/// cut off, or only mentioned.
+/// Number of bytes after the opening tag of an unclosed call that count as its inside: such a tag
+/// is truncated, or only mentioned.
 const UNCLOSED: usize = 4_096;
 
 /// Longest tag, in bytes.
 const LONGEST_TAG: usize = 256;
 
-/// Adds the tags inside calls to the tokens that were found, which are in order.
+/// Adds the tags inside calls to the tokens found, which are in order.
 pub(super) fn find_nested_tags(text: &str, found: &mut Vec<TokenMatch>) {
     let regions = call_regions(text, found);
     if regions.is_empty() {
@@ -29,12 +29,12 @@ pub(super) fn find_nested_tags(text: &str, found: &mut Vec<TokenMatch>) {
         }
     }
     found.extend(nested);
-    // The provider of a known token is kept.
+    // Keeps the provider of a known token.
     found.sort_by_key(|token| (token.at, token.provider == "any"));
     found.dedup_by_key(|token| token.at);
 }
 
-/// The insides of the outermost calls, as byte ranges in order.
+/// Returns the insides of the outermost calls, as byte ranges in order.
 fn call_regions(text: &str, found: &[TokenMatch]) -> Vec<(usize, usize)> {
     let mut regions = Vec::new();
     let (mut depth, mut start, mut last_end) = (0_usize, 0, 0);
@@ -68,7 +68,7 @@ enum Edge {
     Close,
 }
 
-/// Whether the tag whose inside this is opens or closes a call.
+/// Returns whether the tag with this content opens or closes a call.
 fn container(inside: &str) -> Option<Edge> {
     let (edge, rest) = match inside.trim_start().strip_prefix('/') {
         Some(rest) => (Edge::Close, rest.trim_start()),
@@ -94,9 +94,9 @@ fn container(inside: &str) -> Option<Edge> {
     CALL_CONTAINERS.iter().any(same).then_some(edge)
 }
 
-/// Whether a tag goes on like this after its `<`.
+/// Returns whether this text after a `<` forms a tag.
 fn is_tag(rest: &str) -> bool {
-    // With a blank before the name, only a tag without attributes is one: `a < b && c > d`.
+    // With a blank before the name, only text without attributes is a tag: `a < b && c > d`.
     let is_apart = rest.starts_with([' ', '\t']);
     let rest = rest.trim_start_matches([' ', '\t']);
     let rest = rest.strip_prefix('/').unwrap_or(rest).trim_start_matches([' ', '\t']);

@@ -1,9 +1,10 @@
-//! The first two letters of every name of the token tables, to pass over honest brackets quickly.
+//! The first two letters of every name in the token tables: a filter that skips benign brackets
+//! quickly.
 #![deny(clippy::indexing_slicing)]
 
 use super::control_tokens::{BRACKETS, HALF_BARRED, TAG_PREFIXES, TAGS, Token};
 
-/// The first two letters of names, without regard to case.
+/// The first two letters of names, ignoring case.
 pub(super) struct PrefixFilter([u32; 32]);
 
 impl PrefixFilter {
@@ -25,14 +26,14 @@ impl PrefixFilter {
         self
     }
 
-    /// Whether a name may begin with these two letters.
+    /// Returns whether a name may begin with these two letters.
     pub(super) fn has(&self, first: u8, second: u8) -> bool {
         let row = self.0.get(usize::from(first & 31)).copied().unwrap_or(0);
         first.is_ascii_alphabetic() && row >> (second & 31) & 1 == 1
     }
 }
 
-/// How the names in angle brackets begin.
+/// The prefixes of the names in angle brackets.
 #[expect(clippy::indexing_slicing, reason = "runs at compile time, where it fails the build")]
 pub(super) static ANGLE_PREFIXES: PrefixFilter = {
     let mut starts = PrefixFilter([0; 32]).with_tokens(TAGS).with(b"s>").with(b"s/");
@@ -49,5 +50,5 @@ pub(super) static ANGLE_PREFIXES: PrefixFilter = {
     starts
 };
 
-/// How the names in square brackets begin.
+/// The prefixes of the names in square brackets.
 pub(super) static SQUARE_PREFIXES: PrefixFilter = PrefixFilter([0; 32]).with_tokens(BRACKETS);

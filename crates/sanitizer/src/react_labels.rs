@@ -1,9 +1,9 @@
-//! Lines of the ReAct format (`Action:`, `Action Input:`, `Observation:`), which some models write
-//! calls in and read results from: the colon gets a backslash.
+//! Lines of the ReAct format (`Action:`, `Action Input:`, `Observation:`), in which some models
+//! write calls and read results: a backslash is inserted before the colon.
 //!
-//! The single words begin honest lines too (of reports and test plans), so a text counts only if it
-//! has the label that nothing else uses, `Action Input:`, or `Thought:` together with one of the
-//! others. Then all labels are escaped, which leaves nothing for a second pass.
+//! The single words also begin benign lines (of reports and test plans), so a text matches only if
+//! it contains `Action Input:`, a label that no other format uses, or `Thought:` together with one
+//! of the others. Then all labels are escaped, so a second pass finds nothing.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -25,7 +25,7 @@ const LABELS: [(&str, Label); 5] = [
     ("final answer", Label::FinalAnswer),
 ];
 
-/// Adds the colons of the labels, as bytes before which the backslashes go.
+/// Adds the positions of the labels' colons, before which the backslashes are inserted.
 pub(super) fn find_react_labels(text: &str, found: &mut Vec<usize>) {
     let mut labels = Vec::new();
     labels.extend(label(text));
@@ -42,8 +42,8 @@ pub(super) fn find_react_labels(text: &str, found: &mut Vec<usize>) {
     }
 }
 
-/// The label that begins a line, and the byte of its colon. Emphasis and quote marks before it
-/// count as blanks.
+/// Returns the label that begins a line, and the byte of its colon. Emphasis and quote marks before
+/// it count as blanks.
 fn label(line: &str) -> Option<(Label, usize)> {
     let is_mark = |c: char| matches!(c, ' ' | '\t' | '*' | '>' | '_' | '#' | '-');
     let bytes = line.as_bytes();
@@ -58,7 +58,7 @@ fn label(line: &str) -> Option<(Label, usize)> {
         begin.as_bytes().get(..name.len()).is_some_and(|n| n.eq_ignore_ascii_case(name.as_bytes()))
     })?;
     let rest = byte_scan::text_from(begin, name.len());
-    // `Action 1:` counts its steps.
+    // `Action 1:` numbers its steps.
     let colon = rest.find(|c: char| !(matches!(c, ' ' | '*' | '_') || c.is_ascii_digit()))?;
     rest.as_bytes().get(colon).filter(|byte| **byte == b':')?;
     Some((*label, start + name.len() + colon))

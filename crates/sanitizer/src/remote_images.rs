@@ -1,9 +1,9 @@
-//! Images that a renderer would fetch from a remote host, and links made to carry data out.
+//! Images that a renderer would fetch from a remote host, and links that can exfiltrate data.
 //!
-//! An image is fetched as soon as it is shown, and its address can hold whatever the model was
-//! told to put there; so a remote image becomes plain text (`!\[alt](…)`, `<\img …`). A link is
-//! followed only by a person: it stays, and is flagged when its query has a gap to be filled
-//! with private data. Local paths and `data:` images stay. Only prose is treated like this.
+//! A renderer fetches an image as soon as it shows it, and an injected order can make the model
+//! write any data into its address; so a remote image becomes plain text (`!\[alt](…)`, `<\img …`).
+//! Only a person follows a link: it stays, and is flagged if its query has a placeholder for
+//! private data. Local paths and `data:` images stay. This applies only to prose.
 //!
 //! Markdown is read with one stack of brackets in one pass, HTML attributes as the HTML
 //! tokenizer reads them; where the two readings of a broken text differ, the image is escaped.
@@ -14,24 +14,24 @@ use super::report::{FlagKind, Report};
 use super::script_links;
 use std::collections::HashSet;
 
-/// Most attributes of one `<img` that are read; a tag with more is taken for remote.
+/// Maximum number of attributes read from one `<img`; a tag with more counts as remote.
 const MOST_ATTRIBUTES: usize = 32;
 
-/// Characters of a destination that are read to see where it leads.
+/// Number of characters of a destination that are read to determine its host.
 const DESTINATION_PREFIX: usize = 128;
 
-/// Bytes of a link that are searched for a query.
+/// Number of bytes of a link that are searched for a query.
 const LINK_PREFIX: usize = 256;
 
-/// Rounds of escaping after which every image is escaped: more are needed only by texts made to
-/// confuse, with images in the descriptions of images.
+/// Number of rounds of escaping after which every image is escaped: only adversarial texts, with
+/// images in the descriptions of images, need more.
 const MOST_ROUNDS: usize = 3;
 
-/// Longest label of a reference, in bytes (`CommonMark` §4.7 says 999 characters).
+/// Longest label of a reference, in bytes (`CommonMark` §4.7 allows 999 characters).
 const LONGEST_LABEL: usize = 999;
 
-/// Finds the images to escape so that a text with the backslashes of `round` rounds in it has no
-/// remote image: the bytes before which the next backslashes go, in no order.
+/// Finds the images to escape so that a text with the backslashes of `round` rounds contains no
+/// remote image: returns the bytes before which the next backslashes are inserted, unordered.
 pub(super) fn remote_image_offsets(text: &str, round: usize) -> Vec<usize> {
     let mut found = Vec::new();
     remote(text, &mut found);
@@ -51,7 +51,7 @@ fn remote(text: &str, found: &mut Vec<usize>) {
     found.extend(image_tags(text).filter(|(_, rest)| has_remote_source(rest)).map(|(at, _)| at));
 }
 
-/// The `<img` tags: the byte after each `<`, and the text after the name.
+/// Returns the `<img` tags: the byte after each `<`, and the text after the name.
 fn image_tags(text: &str) -> impl Iterator<Item = (usize, &str)> {
     memchr::memchr_iter(b'<', text.as_bytes()).filter_map(move |at| {
         let rest = byte_scan::text_from(text, at + 1);
@@ -69,14 +69,14 @@ struct Open {
     is_image: bool,
 }
 
-/// What one pass over a Markdown text collects.
+/// The data that one pass over a Markdown text collects.
 #[derive(Default)]
 struct Markdown<'t> {
     open: Vec<Open>,
-    /// An image bracket that was closed without a destination: a bracket in its text may have
-    /// been closed in its place.
+    /// An image bracket that was closed without a destination: a bracket in its text may have been
+    /// closed instead.
     failed: Option<usize>,
-    /// Images that name a reference: where, and the label.
+    /// Images that name a reference: position and label.
     references: Vec<(usize, &'t str)>,
     /// Labels that are defined as remote.
     remote: HashSet<String>,
@@ -120,7 +120,7 @@ impl<'t> Markdown<'t> {
         }
     }
 
-    /// The `]` at byte `at`.
+    /// Handles the `]` at byte `at`.
     fn close(&mut self, text: &'t str, at: usize, found: &mut Vec<usize>) {
         let rest = byte_scan::text_from(text, at + 1);
         let opened = self.open.pop();
@@ -134,7 +134,7 @@ impl<'t> Markdown<'t> {
         if !opened.is_image {
             return;
         }
-        // The backslash goes between `!` and `[`.
+        // The backslash is inserted between `!` and `[`.
         let place = opened.inner - 1;
         if remote {
             found.push(place);
@@ -153,7 +153,7 @@ impl<'t> Markdown<'t> {
         self.failed = Some(place);
     }
 
-    /// `[label]: destination` at the start of a line; returns where the label ends.
+    /// Parses `[label]: destination` at the start of a line; returns the end of the label.
     fn definition(&mut self, text: &str, at: usize) -> Option<usize> {
         let line_start = byte_scan::text_before(text, at).trim_end_matches([' ', '\t', '>']);
         if !(line_start.is_empty() || line_start.ends_with('\n')) {
@@ -171,7 +171,7 @@ impl<'t> Markdown<'t> {
     }
 }
 
-/// Labels match without regard to case and blanks (`CommonMark` §4.7).
+/// Labels match regardless of case and blanks (`CommonMark` §4.7).
 fn label_key(label: &str) -> String {
     let mut key = String::with_capacity(label.len().min(LONGEST_LABEL));
     for word in label.split_whitespace().take(LONGEST_LABEL) {
@@ -181,13 +181,13 @@ fn label_key(label: &str) -> String {
     key
 }
 
-/// Whether an odd number of backslashes stands before this byte.
+/// Returns whether an odd number of backslashes precedes this byte.
 fn is_escaped(bytes: &[u8], at: usize) -> bool {
     let before = bytes.get(..at).unwrap_or(&[]);
     before.iter().rev().take_while(|&&b| b == b'\\').count() % 2 == 1
 }
 
-/// Whether a destination (in Markdown or in an attribute) names another host.
+/// Returns whether a destination (in Markdown or in an attribute) names another host.
 fn leads_away(destination: &str) -> bool {
     let plain = decoded_prefix(destination);
     let address =
@@ -204,8 +204,8 @@ fn leads_away(destination: &str) -> bool {
         && !["data", "cid", "attachment", "sandbox", "blob", "artifact", "file"].contains(&scheme)
 }
 
-/// The first characters as a renderer reads them: character references and backslash escapes
-/// decoded, line breaks and tabs inside dropped, lower case.
+/// Returns the first characters as a renderer reads them: character references and backslash
+/// escapes decoded, line breaks and tabs inside dropped, lower case.
 pub(super) fn decoded_prefix(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text.trim_start();
@@ -239,7 +239,7 @@ pub(super) fn decoded_prefix(text: &str) -> String {
     out
 }
 
-/// A character reference after its `&`: the character and how many bytes it takes.
+/// Returns a character reference after its `&`: the character and its length in bytes.
 fn character_reference(text: &str) -> Option<(char, usize)> {
     let near =
         text.get(..text.len().min(12)).or_else(|| text.get(..text.floor_char_boundary(12)))?;
@@ -266,8 +266,8 @@ fn character_reference(text: &str) -> Option<(char, usize)> {
     Some((decoded, name.len() + 1))
 }
 
-/// Reads the attributes of an `<img` (HTML §13.2.5.32 to .39): quotes open a value only after
-/// an equals sign.
+/// Reads the attributes of an `<img` (HTML §13.2.5.32 to .39): quotes start a value only after an
+/// equals sign.
 fn has_remote_source(mut rest: &str) -> bool {
     let is_space = |c: char| c.is_ascii_whitespace() || c == '/';
     for _ in 0..MOST_ATTRIBUTES {
@@ -298,7 +298,8 @@ fn is_source(name: &str) -> bool {
     ["src", "srcset", "lowsrc", "data-src"].iter().any(|source| name.eq_ignore_ascii_case(source))
 }
 
-/// A later candidate of a `srcset` may be remote when the first is not.
+/// Returns whether a `srcset` lists a remote candidate; a later one may be remote although the
+/// first is not.
 fn lists_remote(name: &str, value: &str) -> bool {
     name.eq_ignore_ascii_case("srcset") && {
         let len = value.len() - after_value(value).len();
@@ -319,15 +320,16 @@ fn after_value(value: &str) -> &str {
     }
 }
 
-/// Whether the bracket that closes at byte `at` is that of an image, which may carry its data.
+/// Returns whether the bracket that closes at byte `at` belongs to an image, which may contain its
+/// data.
 fn is_image(text: &str, at: usize) -> bool {
     let before = byte_scan::text_before(text, at);
     let near = byte_scan::text_from(before, before.floor_char_boundary(at.saturating_sub(200)));
     near.rfind('[').is_some_and(|open| byte_scan::text_before(near, open).ends_with('!'))
 }
 
-/// Flags links whose query waits for private data: `](https://x/?data={conversation})`, and links
-/// that run a script.
+/// Flags links whose query has a placeholder for private data: `](https://x/?data={conversation})`,
+/// and links that run a script.
 pub(super) fn flag_links(text: &str, report: &mut Report) {
     const CARRIERS: [&str; 10] = [
         "data=",

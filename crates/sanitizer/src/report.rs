@@ -4,50 +4,51 @@ use serde::Serialize;
 use std::borrow::Cow;
 use std::fmt;
 
-/// Longest example kept in a report, in characters; enough to recognize the place.
+/// Longest example stored in a report, in characters; enough to recognize the place.
 const EXAMPLE_CHARS: usize = 80;
 
-/// Most flags kept for one text; more of them would tell nothing new.
+/// Maximum number of flags stored for one text; more would add no information.
 const MAX_FLAGS: usize = 16;
 
 /// The kinds of changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
-    /// Bytes that are not UTF-8, each replaced by U+FFFD.
+    /// Invalid UTF-8, each sequence replaced by U+FFFD.
     InvalidUtf8,
-    /// A byte order mark at the very beginning, removed.
+    /// A byte order mark at the start, removed.
     ByteOrderMark,
-    /// A control token or tool-call markup of some provider, escaped.
+    /// A control token or tool-call markup of a provider, escaped.
     ControlToken,
     /// A line that opens a conversation turn (`Human:`), escaped.
     TurnMarker,
-    /// Characters that no reader can see and no script needs here, written out as `\u200B`.
+    /// Characters that no reader can see and no script needs at that place, written out as
+    /// `\u200B`.
     Invisible,
-    /// Characters that steer a terminal, written in caret notation.
+    /// Characters that control a terminal, written in caret notation.
     Terminal,
     /// An image that would be fetched from a remote host, escaped to plain text.
     RemoteImage,
-    /// Text that a page hides from its readers, left out.
+    /// Text that a page hides from its readers, removed.
     HiddenText,
 }
 
-/// One kind of change: how often, and the first occurrence.
+/// One kind of change: number of occurrences, and the first one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Change {
-    /// What was changed.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// How many places (for [`ChangeKind::Invisible`]: how many characters).
+    /// Number of places (for [`ChangeKind::Invisible`]: number of characters).
     pub count: usize,
-    /// The first occurrence as it is in the output, at most 80 characters.
+    /// The first occurrence as shown in the output, at most 80 characters.
     pub example: String,
-    /// Whose format the first control token belongs to, where it is known.
+    /// The provider of the first control token, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<&'static str>,
 }
 
 impl fmt::Display for Change {
-    /// One line for models, traces and people.
+    /// Writes one line, for models, traces and people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.kind {
             ChangeKind::InvalidUtf8 => "bytes that are not UTF-8, replaced",
@@ -65,15 +66,15 @@ impl fmt::Display for Change {
     }
 }
 
-/// What a plain-language order tries to achieve.
+/// The goal of a plain-language order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FlagKind {
-    /// Tells the reader to drop the instructions it has.
+    /// Tells the reader to drop its instructions.
     OverrideInstructions,
     /// Gives the reader another role or announces new instructions.
     NewRole,
-    /// Asks for silence towards the user.
+    /// Asks the reader to hide something from the user.
     HideFromUser,
     /// Asks for the system prompt or the instructions.
     RevealPrompt,
@@ -83,28 +84,28 @@ pub enum FlagKind {
     ForceTool,
     /// Addresses the model behind the reader.
     AddressModel,
-    /// A link whose query is made to carry data out (`?data={conversation}`).
+    /// A link with a query that can exfiltrate data (`?data={conversation}`).
     DataLink,
-    /// A link that runs a script or carries a page of its own (`javascript:`).
+    /// A link that runs a script or contains a page (`javascript:`).
     ScriptLink,
     /// Claims to come from the system, its developer or an administrator, and gives an order.
     ClaimAuthority,
-    /// Orders to decode something and to follow what it says.
+    /// Orders the reader to decode text and to follow it.
     EncodedOrder,
-    /// JSON in the form of a model's tool call, or of a request that makes one.
+    /// JSON in the form of a model's tool call, or of a request that causes one.
     ForgedCall,
     /// JSON in the form of a model's answer.
     ForgedTurn,
-    /// Text that is hidden where the text is rendered.
+    /// Text that is invisible after rendering.
     HiddenText,
 }
 
-/// A suspicion about the text. The text itself stays as it is.
+/// A suspicion about the text, which stays unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Flag {
-    /// What it looks like.
+    /// The kind of suspicion.
     pub kind: FlagKind,
-    /// The words that raised it, folded (lower case, invisible characters removed).
+    /// The words that caused the flag, folded (lower case, invisible characters removed).
     pub example: String,
 }
 
@@ -130,7 +131,7 @@ impl fmt::Display for Flag {
     }
 }
 
-/// Collects changes and flags while the text goes through the steps.
+/// Collects changes and flags while the text passes through the steps.
 #[derive(Debug, Default)]
 pub(super) struct Report {
     pub(super) changes: Vec<Change>,
@@ -138,7 +139,7 @@ pub(super) struct Report {
 }
 
 impl Report {
-    /// Counts `count` changes of a kind; `example` is asked for only the first time.
+    /// Counts `count` changes of a kind; calls `example` only the first time.
     pub(super) fn change<'a>(
         &mut self,
         kind: ChangeKind,
@@ -154,14 +155,14 @@ impl Report {
         }
     }
 
-    /// Counts elements of a page that were left out.
+    /// Counts removed elements of a page.
     pub(super) fn left_out(&mut self, elements: usize) {
         if elements > 0 {
             self.change(ChangeKind::HiddenText, elements, None, || Cow::Borrowed(""));
         }
     }
 
-    /// Adds a flag unless the same words raised it before.
+    /// Adds a flag unless the same words caused it before.
     pub(super) fn flag(&mut self, kind: FlagKind, words: &str) {
         let example: String =
             words.chars().filter(|c| !c.is_control()).take(EXAMPLE_CHARS).collect();

@@ -1,4 +1,4 @@
-//! The entry: bytes or text of a media type in, sanitized text and a report out.
+//! The entry point: takes bytes or text of a media type, returns sanitized text and a report.
 
 use super::content_type::{ContentKind, content_kind};
 use super::html_to_markdown::{Links, html_to_markdown};
@@ -10,25 +10,25 @@ use super::{
 };
 use std::borrow::Cow;
 
-/// A text that carries nothing live, and what was done to make it so.
+/// A neutralized text, and the changes that were made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sanitized<'a> {
-    /// What a model may see. Borrowed when nothing had to be changed.
+    /// The text for the model. Borrowed if nothing had to be changed.
     pub text: Cow<'a, str>,
-    /// What was neutralized, one entry per kind.
+    /// The changes, one entry per kind.
     pub changes: Vec<Change>,
-    /// Plain-language orders and the like that were noticed; they are still in the text.
+    /// Plain-language orders and similar suspicions; they are still in the text.
     pub flags: Vec<Flag>,
 }
 
 impl Sanitized<'_> {
-    /// Whether the text looks like it gives orders to the model.
+    /// Returns whether the text appears to give orders to the model.
     #[must_use]
     pub fn flagged(&self) -> bool {
         !self.flags.is_empty()
     }
 
-    /// The same with a text of its own.
+    /// Returns the same with an owned text.
     #[must_use]
     pub fn into_owned(self) -> Sanitized<'static> {
         Sanitized {
@@ -39,11 +39,11 @@ impl Sanitized<'_> {
     }
 }
 
-/// Neutralizes a text (see the [crate page](crate#guarantees) for what that means).
+/// Neutralizes a text (see the [crate page](crate#guarantees) for the definition).
 ///
 /// `content_type` is a media type (`text/plain; charset=utf-8`) or a bare subtype (`json`); it
-/// decides how the text is read: HTML is converted to Markdown, of JSON only string literals are
-/// looked into, in source code images stay. An unknown type is read as text. Never fails; takes
+/// selects how the text is read: HTML is converted to Markdown, in JSON only string literals are
+/// checked, and in source code images stay. An unknown type is read as text. Never fails; takes
 /// time linear in the text; for a type other than HTML, sanitizing a second time changes nothing.
 ///
 /// ```
@@ -59,7 +59,7 @@ pub fn sanitize<'a>(text: &'a str, content_type: &str) -> Sanitized<'a> {
     run(Cow::Borrowed(text), content_type, Report::default())
 }
 
-/// [`sanitize`] for bytes: what is not UTF-8 is replaced by U+FFFD and reported.
+/// Like [`sanitize`], for bytes: invalid UTF-8 is replaced by U+FFFD and reported.
 ///
 /// ```
 /// use toolcrib_sanitizer::{ChangeKind, sanitize_bytes};
@@ -76,11 +76,11 @@ pub fn sanitize_bytes<'a>(bytes: &'a [u8], content_type: &str) -> Sanitized<'a> 
     run(text, content_type, report)
 }
 
-/// Longest text that is looked at for being inert.
+/// Longest text that is checked by [`is_inert`], in bytes.
 const INERT_BYTES: usize = 256;
 
-/// A number, a time, a name: one word of plain ASCII can hold no token, no order and nothing
-/// hidden. Most small results are such.
+/// Returns whether the text is a number, a time or a name: one word of plain ASCII can contain no
+/// token, no order and nothing hidden. Most small results are of this kind.
 fn is_inert(text: &str) -> bool {
     let plain = |b: u8| b.is_ascii_alphanumeric() || b"._-+:/,%".contains(&b);
     text.len() <= INERT_BYTES && text.bytes().all(plain)
@@ -103,8 +103,8 @@ fn run<'a>(text: Cow<'a, str>, content_type: &str, mut report: Report) -> Saniti
         }
         ContentKind::Json => as_json(text, |_| true, &mut report),
         ContentKind::Text { may_be_json: true, .. } => {
-            // A text that is JSON as a whole may be a forged call; data that is declared as JSON
-            // is read as data.
+            // A text that is JSON as a whole may be a forged call; data that is declared as JSON is
+            // read as data.
             if looks_like_json(&text) {
                 markers::flag_markers(&text, Reading::Plain, &mut report);
             }
@@ -119,7 +119,8 @@ fn run<'a>(text: Cow<'a, str>, content_type: &str, mut report: Report) -> Saniti
 }
 
 fn as_text<'a>(text: Cow<'a, str>, profile: Profile, report: &mut Report) -> Cow<'a, str> {
-    // Orders are looked for before invisible characters are written out: they may be hidden so.
+    // Search for orders before invisible characters are written out: such characters may hide an
+    // order.
     injection_phrases::flag_injection_phrases(&text, report);
     let reading = if profile.renders_images() { Reading::Prose } else { Reading::Plain };
     markers::flag_markers(&text, reading, report);
@@ -129,8 +130,8 @@ fn as_text<'a>(text: Cow<'a, str>, profile: Profile, report: &mut Report) -> Cow
     neutralize_cow(text, profile, report)
 }
 
-/// Escaping can turn a text that was not JSON into one that is (a raw control character in a
-/// string). It is then read as JSON, as a second pass over the result would read it.
+/// Reads a text as JSON. Escaping can turn a text that was not JSON into JSON (a raw control
+/// character in a string); the result is then read as JSON, as a second pass would do.
 fn as_json<'a>(
     text: Cow<'a, str>,
     claims: impl Fn(&str) -> bool,
@@ -160,17 +161,17 @@ fn try_json<'t>(text: &'t str, report: &mut Report) -> Option<Cow<'t, str>> {
     Some(pass.text)
 }
 
-/// Text that claims to be JSON: it begins with an object or an array.
+/// Returns whether a text looks like JSON: it begins with an object or an array.
 fn looks_like_json(text: &str) -> bool {
     text.trim_start().starts_with(['{', '['])
 }
 
-/// What kind of text it is, as far as escaping depends on it.
+/// The kind of text, as far as escaping depends on it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Profile {
     /// Remote images are escaped.
     Prose,
-    /// Markdown made from HTML: the same, and the converter's backslashes are looked through.
+    /// Markdown converted from HTML: the same, and the converter's backslashes are ignored.
     Converted,
     /// Source code: images stay.
     Source,
@@ -184,13 +185,13 @@ impl Profile {
     }
 }
 
-/// Escapes everything live in a text; borrowed when there is nothing.
+/// Escapes all active content in a text; borrowed if there is none.
 pub(super) fn neutralize<'a>(text: &'a str, profile: Profile, report: &mut Report) -> Cow<'a, str> {
     neutralize_cow(Cow::Borrowed(text), profile, report)
 }
 
 fn neutralize_cow<'a>(text: Cow<'a, str>, profile: Profile, report: &mut Report) -> Cow<'a, str> {
-    // First the invisible: escaping `ESC` to `^[` can complete a token, never the reverse.
+    // Invisible characters first: escaping `ESC` to `^[` can complete a token, never the reverse.
     let text = escape_invisible::escape_invisible(text, report);
     let text = escape_tokens(text, profile == Profile::Converted, report);
     if profile.renders_images() { escape_images(text, report) } else { text }
@@ -228,7 +229,8 @@ fn escape_images<'a>(mut text: Cow<'a, str>, report: &mut Report) -> Cow<'a, str
     text
 }
 
-/// The text around a place as it will stand: one character before the backslash, some after.
+/// Returns the text around a place as it will appear: one character before the backslash, some
+/// after it.
 fn example_at(text: &str, at: usize) -> Cow<'_, str> {
     let start = text.get(..at).unwrap_or("").char_indices().next_back().map_or(0, |(i, _)| i);
     let end = text.ceil_char_boundary((at + 32).min(text.len()));

@@ -1,5 +1,5 @@
-//! Links that run a script or carry a page of their own (`javascript:`, `data:text/html`): flagged,
-//! not changed, because only a person follows a link.
+//! Links that run a script or contain a page (`javascript:`, `data:text/html`): flagged, not
+//! changed, because only a person follows a link.
 #![deny(clippy::indexing_slicing)]
 
 use super::remote_images::decoded_prefix;
@@ -23,7 +23,8 @@ pub(super) fn flag_script(address: &str, report: &mut Report) {
     }
 }
 
-/// A glance: the schemes begin with these letters, or with an escape.
+/// Quickly checks whether the address can be a script: the schemes begin with these letters, or
+/// with an escape.
 fn may_be_script(address: &str) -> bool {
     let first = address.trim_start_matches([' ', '\t', '\n', '\r', '<', '"', '\'']);
     matches!(
@@ -32,7 +33,8 @@ fn may_be_script(address: &str) -> bool {
     )
 }
 
-/// `javascript:void(0)` and the like, which converted pages have where buttons were.
+/// Returns whether the link does nothing: converted pages contain `javascript:void(0)` and similar
+/// links in place of buttons.
 fn does_nothing(address: &str) -> bool {
     const IDLE: [&str; 7] = [
         "void(0)",

@@ -1,47 +1,47 @@
-//! Shortening a JSON value so that it stays JSON.
+//! Truncates a JSON value so that it stays valid JSON.
 //!
-//! Long strings, arrays and objects lose their middle; a marker with exact counts takes its
-//! place: in a string as text, in an array as an element, in an object as a member named `…`.
-//! What fits stays whole: the room is shared so that small siblings are never cut for the sake
-//! of a large one. Where an equal share would leave little of each, items are left out instead.
-//! Deterministic; time is linear in the value but for one sort per container that is cut.
+//! Long strings, arrays and objects lose their middle; a marker with exact counts takes its place:
+//! in a string as text, in an array as an element, in an object as a member named `…`. Parts that
+//! fit stay complete: the space is divided so that small siblings are never truncated in favour of
+//! a large one. If an equal share would leave little of each, items are omitted instead.
+//! Deterministic; time is linear in the value except for one sort per truncated container.
 
 use serde_json::{Map, Value};
 
-/// Smallest share, in characters, that a cut item is given before whole items are left out.
+/// Smallest share, in characters, for a truncated item; below it, whole items are omitted.
 const SMALLEST_SHARE: usize = 160;
 
-/// Deepest level that is shown; what is below is replaced by a marker, so that the recursion
-/// here is bounded for values that no parser made (a parsed one has at most 128 levels).
+/// Deepest level that is shown; a marker replaces deeper ones. This bounds the recursion for values
+/// that no parser created (a parsed one has at most 128 levels).
 const DEEPEST: usize = 128;
 
 /// A marker longer than this is never written.
 const LONGEST_MARKER: usize = 64;
 
-/// What was left out of a value.
+/// The omitted parts of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JsonCut {
-    /// Characters of the whole value, serialized without blanks.
+    /// Number of characters of the whole value, serialized without blanks.
     pub total_chars: usize,
-    /// Elements of arrays that were left out, not counting what is inside them.
+    /// Number of omitted array elements, without their content.
     pub omitted_items: usize,
-    /// Members of objects that were left out, not counting what is inside them.
+    /// Number of omitted object members, without their content.
     pub omitted_members: usize,
-    /// Characters of strings that were left out.
+    /// Number of omitted characters of strings.
     pub omitted_chars: usize,
 }
 
-/// A value that fits.
+/// A value that fits the limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TruncatedJson {
-    /// The value; the same when it was short enough.
+    /// The value; unchanged if it was short enough.
     pub value: Value,
-    /// What was left out, if anything.
+    /// The omitted parts, if any.
     pub cut: Option<JsonCut>,
 }
 
-/// Shortens a value to at most `max_chars` characters, serialized without blanks. Fewer than
-/// three characters cannot hold a marker; the value is then `0`.
+/// Truncates a value to at most `max_chars` characters, serialized without blanks. Fewer than three
+/// characters cannot contain a marker; the value is then `0`.
 ///
 /// ```
 /// use serde_json::json;
@@ -64,7 +64,7 @@ pub fn truncate_json(value: &Value, max_chars: usize) -> TruncatedJson {
     TruncatedJson { value, cut: Some(cut) }
 }
 
-/// The serialized sizes of a value and of everything in it.
+/// The serialized sizes of a value and of all its parts.
 struct Size {
     chars: usize,
     parts: Vec<Self>,
@@ -73,7 +73,7 @@ struct Size {
 impl Size {
     fn of(value: &Value, depth: usize) -> Self {
         if depth >= DEEPEST && matches!(value, Value::Array(_) | Value::Object(_)) {
-            // Larger than any room, so that it is cut.
+            // Larger than any limit, so that it is truncated.
             return Self { chars: usize::MAX / 4, parts: Vec::new() };
         }
         match value {
@@ -108,7 +108,7 @@ fn string_chars(text: &str) -> usize {
     2 + text.chars().map(escaped_chars).sum::<usize>()
 }
 
-/// How many characters `serde_json` writes for one.
+/// Returns the number of characters that `serde_json` writes for one character.
 fn escaped_chars(c: char) -> usize {
     match c {
         '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{C}' => 2,
@@ -133,7 +133,7 @@ fn shorten(value: &Value, size: &Size, room: usize, cut: &mut JsonCut) -> Value 
     }
 }
 
-/// The shortest thing that still says that something was here.
+/// Returns the shortest value that still shows that something was omitted.
 fn smallest(room: usize) -> Value {
     if room >= 3 { Value::from("…") } else { Value::from(0) }
 }
@@ -153,7 +153,7 @@ fn shorten_string(text: &str, room: usize, cut: &mut JsonCut) -> Value {
     Value::String(format!("{head}{}{tail}", marker(omitted)))
 }
 
-/// The first characters that fit, counted as they are written.
+/// Returns the first characters that fit, counted in their written form.
 fn within(chars: impl Iterator<Item = char>, room: usize) -> impl Iterator<Item = char> {
     chars.scan(room, |left, c| {
         *left = left.checked_sub(escaped_chars(c))?;
@@ -208,7 +208,7 @@ fn shorten_object(
     Value::Object(kept)
 }
 
-/// `…`, lengthened until no member has the name.
+/// Returns `…`, lengthened until no member has the name.
 fn marker_name(members: &Map<String, Value>) -> String {
     let mut name = "…".to_owned();
     while members.contains_key(&name) {
@@ -221,13 +221,13 @@ fn marker(omitted: usize, total: usize, what: &str) -> String {
     format!("… {} of {} {what} omitted …", omitted, total)
 }
 
-/// A container of which nothing is left but the marker.
+/// Returns a container that contains only the marker.
 fn marked_alone(total: usize, what: &str, room: usize, wrap: impl FnOnce(Value) -> Value) -> Value {
     let marked = wrap(Value::from(marker(total, total, what)));
     if Size::of(&marked, 0).chars <= room { marked } else { smallest(room) }
 }
 
-/// Which parts of a container stay, and how large each may be.
+/// The parts of a container that stay, and the maximum size of each.
 struct Plan {
     head: usize,
     tail: usize,
@@ -236,8 +236,8 @@ struct Plan {
 }
 
 impl Plan {
-    /// Shares `room` among parts that want `wanted` characters each, beside the `fixed` ones for
-    /// their names. `None` when not even one part fits.
+    /// Divides `room` among parts that need `wanted` characters each, besides the `fixed` ones for
+    /// their names. `None` if not even one part fits.
     fn new(wanted: &[usize], fixed: &[usize], room: usize) -> Option<Self> {
         let all = wanted.len();
         let names = container(fixed.iter().copied());
@@ -247,8 +247,8 @@ impl Plan {
         {
             return Some(Self { head: all, tail: 0, omitted: 0, share });
         }
-        // Whole items from both ends in turn, each up to the smallest share or its part of the
-        // room when the room is small.
+        // Whole items from both ends in turn, each up to the smallest share, or up to its part of
+        // the space if that is small.
         let room = room.checked_sub(2 + LONGEST_MARKER)?;
         let share = SMALLEST_SHARE.min(room / 2).max(room / 4);
         let cost = |index: usize| Some(wanted.get(index)?.min(&share) + fixed.get(index)? + 1);
@@ -268,7 +268,7 @@ impl Plan {
     }
 }
 
-/// The largest share such that all parts, each cut down to it, fit into `room`.
+/// Returns the largest share such that all parts, each truncated to it, fit into `room`.
 fn fair_share(wanted: &[usize], room: usize) -> Option<usize> {
     let mut sorted = wanted.to_vec();
     sorted.sort_unstable();

@@ -1,64 +1,63 @@
-//! Shortening a text in the middle, with exact counts.
+//! Truncates a text in the middle, with exact counts.
 //!
-//! The first line has the counts, a marker is at the cut, and the whole, both included, has at
-//! most the given number of characters: half of the rest from each end.
-//! Neither line adds a blank line, so that nothing at the edge of the cut becomes the start of a
-//! paragraph.
+//! The first line contains the counts, a marker replaces the omitted part, and the result,
+//! including both, contains at most the given number of characters: half of the rest from each end.
+//! Neither line adds a blank line, so that no text at the cut becomes the start of a paragraph.
 
 use std::borrow::Cow;
 use unicode_normalization::char::is_combining_mark;
 
-/// Most characters by which a cut moves to stay out of a character that is made of several.
+/// Maximum number of characters by which the cut moves to avoid splitting a combined character.
 const MOST_SHIFT: usize = 16;
 
-/// With [`Keep::Tail`], the head gets this part of what is kept: enough for the command's name
-/// and its first words, while the failures of a test run are at its end.
+/// With [`Keep::Tail`], the head receives this part of the remaining text: enough for the command's
+/// name and its first words, while the failures of a test run are at its end.
 const HEAD_OF_TAIL_MODE: usize = 10;
 
-/// Which end of a long text matters.
+/// The end of a long text that is more important.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Keep {
     /// Head and tail equally.
     #[default]
     Both,
-    /// Mostly the tail, as for the output of tests.
+    /// Mostly the tail, as for test output.
     Tail,
 }
 
-/// What was left out, in characters (Unicode scalar values).
+/// The omitted part, in characters (Unicode scalar values).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// Characters of the text before it was cut.
+    /// Number of characters of the text before truncation.
     pub total_chars: usize,
-    /// Characters kept from the beginning.
+    /// Number of characters preserved from the beginning.
     pub kept_head: usize,
-    /// Characters kept from the end.
+    /// Number of characters preserved from the end.
     pub kept_tail: usize,
-    /// Characters left out between them.
+    /// Number of characters omitted between them.
     pub omitted: usize,
 }
 
-/// A text that fits.
+/// A text that fits the limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TruncatedText<'a> {
-    /// The text, borrowed when it was short enough.
+    /// The text; borrowed if it was short enough.
     pub text: Cow<'a, str>,
-    /// What was left out, if anything.
+    /// The omitted part, if any.
     pub cut: Option<Cut>,
 }
 
-/// How to shorten a text.
+/// The limits for truncating a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TruncationLimits<'r> {
-    /// Most characters of the result, count line and marker included.
+    /// Maximum number of characters of the result, including count line and marker.
     pub max_chars: usize,
-    /// Which end to keep.
+    /// The end to preserve.
     pub keep: Keep,
-    /// The artifact that holds the whole text; the marker then says how to read on.
+    /// The artifact that contains the whole text; the marker then explains how to continue reading.
     pub artifact_ref: Option<&'r str>,
 }
 
-/// Shortens a text to `max_chars` characters, head and tail equally, without an artifact.
+/// Truncates a text to `max_chars` characters, head and tail equally, without an artifact.
 ///
 /// ```
 /// use toolcrib_sanitizer::truncate;
@@ -75,13 +74,13 @@ pub fn truncate(text: &str, max_chars: usize) -> TruncatedText<'_> {
 }
 
 impl TruncationLimits<'_> {
-    /// Whether a text would be cut. Looks at no more than `max_chars` characters.
+    /// Returns whether a text would be truncated. Reads no more than `max_chars` characters.
     #[must_use]
     pub fn exceeds(&self, text: &str) -> bool {
         text.len() > self.max_chars && text.chars().nth(self.max_chars).is_some()
     }
 
-    /// Shortens a text. Where not even the two lines fit, the beginning of the text is kept
+    /// Truncates a text. If not even the two lines fit, the result is the beginning of the text
     /// without them.
     #[must_use]
     pub fn apply<'a>(&self, text: &'a str) -> TruncatedText<'a> {
@@ -89,7 +88,7 @@ impl TruncationLimits<'_> {
             return TruncatedText { text: Cow::Borrowed(text), cut: None };
         }
         let total = text.chars().count();
-        // The lines are longest when every number has as many digits as the total.
+        // The lines are longest if every number has as many digits as the total.
         let longest =
             Cut { total_chars: total, kept_head: total, kept_tail: total, omitted: total };
         let lines = chars(&self.count_line(&longest)) + chars(&self.marker(&longest, text.len()));
@@ -126,8 +125,8 @@ impl TruncationLimits<'_> {
         )
     }
 
-    /// `head_bytes` is where `read_artifact`, which counts bytes, goes on; exact where nothing
-    /// before it was escaped.
+    /// Renders the marker. `head_bytes` is the offset at which `read_artifact`, which counts bytes,
+    /// continues; exact unless characters before it were escaped.
     fn marker(&self, cut: &Cut, head_bytes: usize) -> String {
         let omitted = cut.omitted;
         match self.artifact_ref {
@@ -144,7 +143,7 @@ fn chars(text: &str) -> usize {
     text.chars().count()
 }
 
-/// At most `most` characters from the beginning, and how many they are.
+/// Returns at most `most` characters from the beginning, and their number.
 fn head(text: &str, most: usize) -> (&str, usize) {
     let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
     let (kept, rest) = text.split_at_checked(end).unwrap_or((text, ""));
@@ -160,7 +159,7 @@ fn head(text: &str, most: usize) -> (&str, usize) {
     (kept, most)
 }
 
-/// At most `most` characters from the end, and how many they are.
+/// Returns at most `most` characters from the end, and their number.
 fn tail(text: &str, most: usize) -> (&str, usize) {
     if most == 0 {
         return ("", 0);
@@ -178,8 +177,8 @@ fn tail(text: &str, most: usize) -> (&str, usize) {
     (kept, most)
 }
 
-/// Whether a cut between two characters would break one that a reader sees as a whole (the rules
-/// GB3 and GB9 to GB13 of UAX #29, without the conjoining of Hangul and Indic letters).
+/// Returns whether a cut between two characters would split one that a reader sees as a whole (the
+/// rules GB3 and GB9 to GB13 of UAX #29, without the conjoining of Hangul and Indic letters).
 fn belongs_together(earlier: &str, before: char, after: char) -> bool {
     let is_region = |c: char| matches!(c, '\u{1F1E6}'..='\u{1F1FF}');
     let extends = is_combining_mark(after)

@@ -22,7 +22,7 @@ use crate::run_supervisor::{self, RunSupervisor, SupervisorSettings};
 use crate::settings::DaemonSettings;
 use crate::start_error::StartError;
 use crate::state::{DaemonState, StateParts};
-use crate::{notification_feed, pursuit, routes, scheduler, telemetry};
+use crate::{draft_feed, notification_feed, pursuit, routes, scheduler, telemetry};
 
 /// Requests of one webhook in a minute.
 const HOOK_CALLS_PER_MINUTE: u32 = 30;
@@ -127,12 +127,14 @@ impl Daemon {
         let runs = run_supervisor::run_recovery_loop(supervisor);
         let scheduler = scheduler::run_scheduler(supervisor);
         let changes = scheduler::run_change_watcher(supervisor);
+        let mail = scheduler::run_mail_watcher(supervisor);
         let notifications = notification_feed::run_feed(supervisor);
+        let drafts = draft_feed::run_feed(supervisor);
         // Documents whose reading another process left; an error of the store shows in /health.
         let documents = state.toolcrib().documents().clone();
         tokio::spawn(async move { documents.finish().await });
         let pursuits = pursuit::run_pursuits(supervisor);
-        tokio::join!(runs, scheduler, changes, notifications, pursuits, async {
+        tokio::join!(runs, scheduler, changes, mail, notifications, drafts, pursuits, async {
             state.shutdown_token().cancelled().await;
             state.calls().drain(state.settings().drain).await;
         });

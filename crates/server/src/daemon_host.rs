@@ -55,7 +55,80 @@ pub enum HostError {
     Failed(String),
 }
 
-/// The program around the daemon.
+/// The program around the daemon: `toolcrib serve`, or a program that embeds
+/// [`Daemon`](crate::Daemon). The methods with a default are for hosts that have more to offer.
+///
+/// The text of a [`HostError`] reaches the client, so it says what to do and contains no secret.
+///
+/// ```
+/// use std::path::PathBuf;
+///
+/// use toolcrib_agent::library::Agent;
+/// use toolcrib_app::runner::StartRequest;
+/// use toolcrib_core::{BoxFuture, StoredRun};
+/// use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
+///
+/// /// Serves tools only: it has no models, and its configuration is fixed.
+/// struct ToolsOnly {
+///     folder: PathBuf,
+/// }
+///
+/// fn no_models() -> HostError {
+///     HostError::Invalid("this daemon has no models; it only runs calls".to_owned())
+/// }
+///
+/// impl DaemonHost for ToolsOnly {
+///     fn prepare_run(&self, _: RunRequest) -> BoxFuture<'_, Result<StartRequest, HostError>> {
+///         Box::pin(std::future::ready(Err(no_models())))
+///     }
+///
+///     fn prepare_resume<'a>(
+///         &'a self,
+///         _: &'a StoredRun,
+///     ) -> BoxFuture<'a, Result<StartRequest, HostError>> {
+///         Box::pin(std::future::ready(Err(no_models())))
+///     }
+///
+///     fn worker_of(&self, _: &StoredRun) -> Option<u64> {
+///         None
+///     }
+///
+///     fn models(&self) -> Vec<String> {
+///         Vec::new()
+///     }
+///
+///     fn test_model<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
+///         Box::pin(std::future::ready(Err(no_models())))
+///     }
+///
+///     fn default_agent(&self) -> Result<Agent, HostError> {
+///         Err(no_models())
+///     }
+///
+///     fn settings(&self) -> Result<Vec<SettingRow>, HostError> {
+///         Ok(Vec::new())
+///     }
+///
+///     fn set_setting(&self, key: &str, _: Option<&str>) -> Result<(), HostError> {
+///         Err(HostError::Invalid(format!("{key} cannot be set: this daemon has no settings")))
+///     }
+///
+///     fn reload(&self) -> BoxFuture<'_, Result<Reloaded, HostError>> {
+///         Box::pin(std::future::ready(Ok(Reloaded::default())))
+///     }
+///
+///     fn rules_file(&self) -> PathBuf {
+///         self.folder.join("rules.toml")
+///     }
+///
+///     fn agents_folder(&self) -> PathBuf {
+///         self.folder.join("agents")
+///     }
+/// }
+///
+/// let host = ToolsOnly { folder: PathBuf::from("/etc/toolcrib") };
+/// assert!(host.models().is_empty() && host.default_agent().is_err());
+/// ```
 pub trait DaemonHost: Send + Sync {
     /// Prepares a new run.
     fn prepare_run(&self, request: RunRequest) -> BoxFuture<'_, Result<StartRequest, HostError>>;
@@ -96,6 +169,12 @@ pub trait DaemonHost: Send + Sync {
     /// Writes a key into the user's file; `None` removes it. If the whole configuration would not
     /// be valid, the file stays unchanged.
     fn set_setting(&self, key: &str, value: Option<&str>) -> Result<(), HostError>;
+
+    /// Takes a backup without keys, and returns its file, which has no name any more. Blocks while
+    /// the disk works.
+    fn backup(&self) -> Result<std::fs::File, HostError> {
+        Err(HostError::Failed("this program takes no backups".to_owned()))
+    }
 
     /// Reloads the configuration and applies it. An invalid one changes nothing; the error says
     /// where.

@@ -21,6 +21,7 @@ mod api;
 mod daemon;
 mod daemon_host;
 mod detach_on_drop;
+mod draft_feed;
 mod end_notice;
 mod listen;
 mod middleware;

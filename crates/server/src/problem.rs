@@ -266,7 +266,45 @@ fn missing_detail(what: Resource, name: String, near: Vec<String>) -> String {
             let name: String = name.chars().take(ARTIFACT_CHARS).collect();
             format!("there is no {what} {name}; it may have expired")
         }
-        what => format!("there is no {what} {name}"),
+        Resource::Call => {
+            let name: String = name.chars().take(NAME_CHARS).collect();
+            format!(
+                "there is no call {name}; GET /calls lists them, and an id is sent whole, such as call_ with 32 hexadecimal digits"
+            )
+        }
+        what => {
+            let name: String = name.chars().take(NAME_CHARS).collect();
+            format!("there is no {what} {name}; GET {} lists what there is", list_route(what))
+        }
+    }
+}
+
+/// The route that lists things of this kind.
+fn list_route(what: Resource) -> &'static str {
+    match what {
+        Resource::Tool => "/tools",
+        Resource::Agent => "/agents",
+        Resource::Skill => "/skills",
+        Resource::Kit => "/kits",
+        Resource::Call => "/calls",
+        Resource::Run => "/runs",
+        Resource::Conversation => "/conversations",
+        Resource::Grant => "/grants",
+        Resource::Approval => "/approvals?state=all",
+        Resource::Artifact => "/artifacts",
+        Resource::Task => "/tasks",
+        Resource::Notification => "/notifications",
+        Resource::Memory => "/memories",
+        Resource::Goal => "/goals",
+        Resource::Draft => "/drafts",
+        Resource::Document => "/documents",
+        Resource::List => "/lists",
+        Resource::Switch => "/switches",
+        Resource::McpServer => "/mcp/servers",
+        Resource::Secret => "/secrets",
+        Resource::Rule => "/rules/own",
+        Resource::Chain => "/chains",
+        Resource::Token => "/tokens",
     }
 }
 

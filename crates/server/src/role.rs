@@ -27,12 +27,6 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// Whether the person behind it is the one behind this name in records.
-    #[must_use]
-    pub fn is_same_person(&self, by: &str) -> bool {
-        Person::of_record(&self.name) == Person::of_record(by)
-    }
-
     /// Whether it has this role.
     #[must_use]
     pub fn has_role(&self, role: Role) -> bool {
@@ -111,34 +105,5 @@ impl<S: Send + Sync> FromRequestParts<S> for Principal {
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
         let found = parts.extensions.get::<Self>().cloned();
         found.ok_or_else(|| Problem::new(Code::Unauthorized, "the request has no token"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use toolcrib_core::TokenId;
-
-    use super::*;
-
-    #[test]
-    fn one_owner_on_two_surfaces_is_one_person_and_each_token_is_another() {
-        let (first, second) = (TokenId::fresh(), TokenId::fresh());
-        let [first, second] = [first, second].map(|id| Person::token_name("ci", id));
-        let person = |name: &str| {
-            let name = name.to_owned();
-            Principal {
-                client: name.clone(),
-                name,
-                owner: String::new(),
-                roles: Roles::default(),
-                tools: None,
-                expires_at: None,
-            }
-        };
-        for surface in ["owner", "owner@socket", "", "mcp client"] {
-            assert!(person("owner@socket").is_same_person(surface), "{surface}");
-            assert!(!person(&first).is_same_person(surface), "{surface}");
-        }
-        assert!(person(&first).is_same_person(&first) && !person(&first).is_same_person(&second));
     }
 }

@@ -1,8 +1,8 @@
 //! ANSI-C quoting (`$'…'`): decodes the escapes of bash.
 #![deny(clippy::indexing_slicing)]
 
-/// The text between the quotes with its escapes decoded; `None` if versions or locales of bash
-/// differ (NUL, control letters, `\x{`, bytes that are not UTF-8).
+/// Returns the text between the quotes with its escapes decoded; `None` if versions or locales of
+/// bash differ (NUL, control letters, `\x{`, bytes that are not UTF-8).
 pub(crate) fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 16;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooMany;
 
-/// The words that a word expands to; one if it has no brace expansion.
+/// Returns the words that a word expands to; one if it has no brace expansion.
 pub(crate) fn expand(atoms: &[Atom]) -> Result<Vec<Vec<Atom>>, TooMany> {
     let open = atoms.iter().filter(|atom| **atom == Atom::Bare('{')).count();
     if open == 0 {
@@ -57,7 +57,7 @@ fn words(atoms: &[Atom], depth: usize) -> Result<Vec<Vec<Atom>>, TooMany> {
     Ok(vec![atoms.to_vec()])
 }
 
-/// The position of the closing brace, and of the commas at this level.
+/// Returns the position of the closing brace, and of the commas at this level.
 fn closing(inside: &[Atom]) -> Option<(usize, Vec<usize>)> {
     let (mut depth, mut commas) = (0_usize, Vec::new());
     for (i, atom) in inside.iter().enumerate() {
@@ -105,7 +105,7 @@ fn product(
     Ok(found)
 }
 
-/// `1..3`, `03..1..2`, `a..e`; `None` if it is not a sequence.
+/// Expands `1..3`, `03..1..2` or `a..e`; `None` if it is not a sequence.
 fn sequence(body: &[Atom]) -> Result<Option<Vec<Vec<Atom>>>, TooMany> {
     let bare = |atom: &Atom| match atom {
         Atom::Bare(c) => Some(*c),

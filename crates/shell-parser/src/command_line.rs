@@ -29,7 +29,7 @@ pub enum Kind {
     },
 }
 
-/// Why no allow rule can cover a segment.
+/// The reason why no allow rule can cover a segment.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum AllowBlocker {
     /// Variables are set for the program or for later commands.
@@ -38,7 +38,7 @@ pub enum AllowBlocker {
     Expansion(String),
     /// The name of the program is not known before the command runs.
     ComputedName(String),
-    /// The program that this interpreter runs comes from its input, and is not known before the
+    /// The program that this interpreter runs comes from its input and is not known before the
     /// command runs.
     UnknownInput(String),
     /// A file is written.
@@ -48,11 +48,11 @@ pub enum AllowBlocker {
 }
 
 impl AllowBlocker {
-    /// Characters of an abridged text: more than is shown to people.
+    /// Number of characters of an abridged text: more than people see.
     const ABRIDGED_CHARS: usize = 240;
 
-    /// The same reason with the beginning of its text, for a reason that many segments share: whole
-    /// copies would cost the length of the text times the number of segments.
+    /// Returns the same reason with the beginning of its text, for a reason that many segments
+    /// share: full copies would cost the length of the text times the number of segments.
     pub(crate) fn abridged(&self) -> Self {
         let short = |text: &String| text.chars().take(Self::ABRIDGED_CHARS).collect();
         match self {
@@ -66,24 +66,24 @@ impl AllowBlocker {
     }
 }
 
-/// What an own action does.
+/// The effect of an own action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OwnActionKind {
-    /// It runs another program, or code.
+    /// Runs another program, or code.
     Runs,
-    /// It writes a file.
+    /// Writes a file.
     Writes,
-    /// It deletes something, or overwrites what it cannot restore.
+    /// Deletes data, or overwrites data that it cannot restore.
     Deletes,
 }
 
-/// What a program does by an option, an operand or a language of its own: `find -delete`.
+/// An action of a program by an option, an operand or a language of the program: `find -delete`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct OwnAction {
-    /// Index of the word that says so, where the program is 0; the number of words if no word shows
-    /// it because it comes from the program's input.
+    /// Index of the word that shows the action (the program has index 0); the number of words if no
+    /// word shows it because it comes from the program's input.
     pub word: usize,
-    /// What it does.
+    /// The effect.
     pub kind: OwnActionKind,
 }
 
@@ -98,20 +98,20 @@ pub struct Interpretation {
     args: usize,
     /// Names of the wrapper programs that were skipped, outermost first.
     pub unwrapped: Arc<[String]>,
-    /// Whether allow rules see it: as written, or after timeout, time, nice, nohup, stdbuf, command
-    /// or xargs without options. Other interpretations are for deny and ask rules only.
+    /// Whether allow rules see it: true as written, or after timeout, time, nice, nohup, stdbuf,
+    /// command or xargs without options. Other interpretations are for deny and ask rules only.
     pub for_allow: bool,
 }
 
 impl Interpretation {
-    /// An interpretation of a program with its arguments; `None` without words.
+    /// Creates the interpretation of a program with its arguments; `None` without words.
     #[must_use]
     pub fn new(words: &[Word], past: &[&str], for_allow: bool) -> Option<Self> {
         let past = past.iter().map(|name| (*name).to_owned()).collect();
         Self::from_word(&words.into(), 0, past, for_allow)
     }
 
-    /// The words from `start` on; `None` if there are none.
+    /// Returns the words from `start` on; `None` if there are none.
     pub(crate) fn from_word(
         whole: &Arc<[Word]>,
         start: usize,
@@ -128,26 +128,26 @@ impl Interpretation {
         })
     }
 
-    /// The same arguments without the first `skipped`, for another program.
+    /// Returns the same arguments without the first `skipped`, for another program.
     pub(crate) fn with_program(&self, program: Word, skipped: usize) -> Self {
         let args = self.args.saturating_add(skipped);
         Self { program, args, for_allow: false, ..self.clone() }
     }
 
-    /// The program.
+    /// Returns the program.
     #[must_use]
     pub fn program(&self) -> &Word {
         &self.program
     }
 
-    /// Its arguments.
+    /// Returns its arguments.
     #[must_use]
     pub fn args(&self) -> &[Word] {
         self.whole.get(self.args..).unwrap_or_default()
     }
 
-    /// What the program does by options, operands or a language of its own. Takes time linear in
-    /// the words.
+    /// Returns the actions of the program by options, operands or a language of the program. Takes
+    /// time linear in the words.
     #[must_use]
     pub fn own_actions(&self) -> Vec<OwnAction> {
         match &self.program {
@@ -159,7 +159,7 @@ impl Interpretation {
         }
     }
 
-    /// The program and its arguments.
+    /// Returns the program and its arguments.
     pub fn words(&self) -> impl DoubleEndedIterator<Item = &Word> + Clone {
         std::iter::once(&self.program).chain(self.args())
     }
@@ -174,11 +174,11 @@ pub struct Segment {
     pub kind: Kind,
     /// The interpretations; empty unless it is a command.
     pub readings: Vec<Interpretation>,
-    /// Why no allow rule can cover it; empty if one can.
+    /// The reasons why no allow rule can cover it; empty if one can.
     pub blocks: Vec<AllowBlocker>,
 }
 
-/// Why a line was not parsed completely.
+/// The reason why a line was not parsed completely.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ParseFault {
     /// Byte offset in the line.
@@ -192,6 +192,6 @@ pub struct ParseFault {
 pub struct CommandLine {
     /// Its parts, in the order in which they are written.
     pub segments: Vec<Segment>,
-    /// Why it was not parsed completely; `None` if it was.
+    /// The reason why it was not parsed completely; `None` if it was.
     pub fault: Option<ParseFault>,
 }

@@ -1,5 +1,5 @@
-//! Bash command-line parser: the programs that a line would run, their words, and the parts that
-//! are not known before it runs.
+//! Bash command-line parser: finds the programs that a line would run, their words, and the parts
+//! that are not known before it runs.
 //!
 //! The rules and the risk assessment of the shell tool share this parser. It makes no decisions.
 //!
@@ -10,7 +10,8 @@
 //! - Anything that is not parsed is a [`ParseFault`], and then every position where a command could
 //!   begin has its own interpretation: unusual, long or deep input hides nothing.
 //!
-//! The crate has no rules and no verdicts, and it reads no files or environment and runs nothing.
+//! The crate contains no rules and makes no decisions; it reads no files and no environment, and
+//! runs nothing.
 
 mod ansi_c_quoting;
 mod brace_expansion;

@@ -20,7 +20,7 @@ pub fn parse(line: &str) -> CommandLine {
     interpret::interpret_line(line)
 }
 
-/// A line of which nothing is known.
+/// Returns a line whose content is unknown.
 fn too_long(line: &str) -> CommandLine {
     let what = format!("it has more than {MAX_LINE_BYTES} bytes");
     let segment = Segment {

@@ -40,7 +40,7 @@ impl Value {
         Self { word: Word::Known(text), literal: Vec::new(), expands: false }
     }
 
-    /// The text, if it is known.
+    /// Returns the text, if it is known.
     pub(crate) fn text(&self) -> Option<&str> {
         match &self.word {
             Word::Known(text) => Some(text),
@@ -54,8 +54,8 @@ impl Token {
         src.get(self.at..self.end).unwrap_or_default()
     }
 
-    /// The word if nothing in it is quoted or expanded, because only such a word can be a reserved
-    /// word. Continued lines are joined.
+    /// Returns the word if nothing in it is quoted or expanded, because only such a word can be a
+    /// reserved word. Continued lines are joined.
     pub(crate) fn bare(&self, src: &str) -> Option<String> {
         let Some(atoms) = &self.atoms else { return Some(self.written(src).to_owned()) };
         let bare = |atom: &Atom| match atom {
@@ -79,7 +79,7 @@ impl Token {
         }
     }
 
-    /// Whether a part of it is quoted.
+    /// Returns whether a part of it is quoted.
     pub(crate) fn is_quoted(&self) -> bool {
         let quoted = |atom: &Atom| match atom {
             Atom::Bare(_) => false,
@@ -89,7 +89,7 @@ impl Token {
         self.atoms.as_deref().unwrap_or_default().iter().any(quoted)
     }
 
-    /// Whether it contains an expansion.
+    /// Returns whether it contains an expansion.
     pub(crate) fn expands(&self) -> bool {
         let atoms = self.atoms.as_deref().unwrap_or_default();
         atoms.iter().any(|atom| matches!(atom, Atom::Expansion { .. }))
@@ -132,14 +132,14 @@ pub(crate) fn value(atoms: &[Atom], src: &str) -> Value {
     Value { word: Word::Unknown(written), literal, expands }
 }
 
-/// The value of `${NAME:-TEXT}` if the variable is not set.
+/// Returns the value of `${NAME:-TEXT}` if the variable is not set.
 fn default(text: &str) -> Option<&str> {
     let body = text.strip_prefix("${")?.strip_suffix('}')?;
     let after = body.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
     after.strip_prefix(':').unwrap_or(after).strip_prefix(['-', '='])
 }
 
-/// Whether pathname expansion may change it.
+/// Returns whether pathname expansion may change it.
 fn is_pattern(atoms: &[Atom]) -> bool {
     let mut open = false;
     atoms.iter().any(|atom| match atom {

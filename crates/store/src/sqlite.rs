@@ -36,6 +36,33 @@ const CHECK_AFTER: Duration = Duration::from_secs(60);
 /// Writes are queued in call order when a method is called, whether or not its future is awaited;
 /// the future waits for the commit. Queueing never blocks, however long the disk or another process
 /// takes. Reads see committed data and need a tokio runtime.
+///
+/// It implements every trait of `toolcrib_core::store`.
+///
+/// ```
+/// use toolcrib_core::store::{Switch, SwitchState, SwitchStore as _};
+/// use toolcrib_store::SqliteStore;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let file = folder.path().join("toolcrib.db");
+/// let store = SqliteStore::open(&file)?;
+/// let switch = Switch {
+///     owner: String::new(),
+///     name: "tool:fetch_url".to_owned(),
+///     state: SwitchState::Off,
+///     by: "an embedder".to_owned(),
+///     at: 1_767_225_600_000,
+/// };
+/// store.set_switch(switch.clone()).await?;
+/// drop(store);
+///
+/// // The write was committed before its future ended: another process finds it.
+/// assert_eq!(SqliteStore::open(&file)?.switches("").await?, [switch]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct SqliteStore {
     inner: Arc<Inner>,

@@ -27,7 +27,7 @@ pub struct LabelledQuery {
     /// Kind; results of kind `paraphrase` are reported separately from the rest of their source.
     #[serde(default)]
     pub kind: String,
-    /// The split of the data it belongs to.
+    /// The data split to which it belongs.
     #[serde(default)]
     pub split: String,
     /// Ids of the relevant tools.
@@ -116,7 +116,7 @@ impl RankingMetrics {
         }
     }
 
-    /// The unweighted mean of several metrics.
+    /// Returns the unweighted mean of several metrics.
     #[must_use]
     pub fn mean(all: &[Self]) -> Self {
         let count = all.len().max(1) as f64;

@@ -12,7 +12,7 @@ use crate::tool_profile::ToolProfile;
 /// Maximum bytes of a line, so that a file without line ends does not exhaust memory.
 const LONGEST_LINE: u64 = 16 * 1024 * 1024;
 
-/// Why a batch search failed.
+/// The reasons why a batch search fails.
 #[derive(Debug, thiserror::Error)]
 pub enum JsonlError {
     /// The model cannot be loaded.
@@ -23,7 +23,7 @@ pub enum JsonlError {
     Io {
         /// Name of the stream.
         what: &'static str,
-        /// Error of the system.
+        /// The system's error.
         error: std::io::Error,
     },
     /// A line is invalid.

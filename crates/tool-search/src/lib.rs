@@ -1,6 +1,6 @@
 //! Tool search: ranks thousands of tools for a need in natural language.
 //!
-//! An [`Index`] holds a [`ToolProfile`] of every tool and ranks them by shared words and by
+//! An [`Index`] contains a [`ToolProfile`] of every tool and ranks them by shared words and by
 //! meaning; the embedding [`Model`] is part of the binary. [`find_tools`] is the tool that models
 //! call, [`search_jsonl`] runs batches over files.
 //!
@@ -33,6 +33,6 @@ pub use tool_profile::{Parameter, ToolProfile};
 /// Measured on the evaluation data: 97 % of the correct answers score higher, and half of the best
 /// hits for queries of another collection score lower. An extra tool costs a few tokens; a missing
 /// one costs the answer. On 202 short needs for the built-in tools (`short_needs` in `crates/app`)
-/// it finds 154 of 167 and offers nothing for 28 of the 35 that no tool meets; 0.20 finds 148 and
-/// offers nothing for 29.
+/// this threshold finds 154 of 167 and offers nothing for 28 of the 35 that no tool meets; 0.20
+/// finds 148 and offers nothing for 29.
 pub const MIN_SCORE: f32 = 0.18;

@@ -6,17 +6,18 @@ use crate::model::{Model, normalise};
 use crate::quantize;
 use crate::text::{fold_into, is_stop_word, words};
 
-/// Words of a query that count; a longer query is no question.
+/// Maximum number of query words that count; a longer query is not a question.
 const MOST_WORDS: usize = 32;
-/// Characters of a word that count.
+/// Maximum number of characters of a word that count.
 const LONGEST_WORD: usize = 64;
-/// Dimensions of the first pass (see `index/embeddings.rs`), over a quarter of the memory.
+/// Dimensions of the first pass (see `index/embeddings.rs`), which reads a quarter of the memory.
 const HEAD_DIMENSIONS: usize = 64;
-/// Passages of the second pass for each one that is wanted. Among 100,000 passages of random
-/// sentences it then finds 97 % of the nearest sixty and 99 % of the nearest five.
+/// Passages of the second pass for each requested one. Among 100,000 passages of random sentences
+/// the search then finds 97 % of the nearest sixty and 99 % of the nearest five.
 const OVERSAMPLING: usize = 40;
 
-/// The vector of a text for storing: the scale as four bytes, then one byte for each dimension.
+/// Encodes the vector of a text for storage: the scale as four bytes, then one byte for each
+/// dimension.
 #[must_use]
 pub fn encode_passage(model: &Model, text: &str) -> Vec<u8> {
     let vector = model.embed(text);
@@ -27,7 +28,7 @@ pub fn encode_passage(model: &Model, text: &str) -> Vec<u8> {
     bytes
 }
 
-/// The words of a query that say what is looked for, folded, without stop words.
+/// Returns the words of a query that carry its meaning, folded, without stop words.
 #[must_use]
 pub fn content_words(query: &str) -> Vec<String> {
     let mut folded = String::new();
@@ -44,12 +45,12 @@ pub fn content_words(query: &str) -> Vec<String> {
     found
 }
 
-/// The vectors of passages, by number. 100,000 take about 33 MB.
+/// The vectors of passages, by number. 100,000 passages take about 33 MB.
 #[derive(Debug)]
 pub struct PassageIndex {
     model: Arc<Model>,
     ids: Vec<i64>,
-    /// Whose passage it is: a number that the caller assigns.
+    /// The owner of each passage: a number that the caller assigns.
     groups: Vec<u32>,
     rows: Vec<i8>,
     /// The first cells of every row, copied together for locality.
@@ -58,26 +59,26 @@ pub struct PassageIndex {
 }
 
 impl PassageIndex {
-    /// An empty index.
+    /// Creates an empty index.
     #[must_use]
     pub fn new(model: Arc<Model>) -> Self {
         let (ids, groups, scales) = (Vec::new(), Vec::new(), Vec::new());
         Self { model, ids, groups, rows: Vec::new(), heads: Vec::new(), scales }
     }
 
-    /// Number of passages.
+    /// Returns the number of passages.
     #[must_use]
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether the index is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// Adds a passage with its stored vector; `false` = the vector is of another model.
+    /// Adds a passage with its stored vector; returns `false` if the vector is from another model.
     pub fn push(&mut self, id: i64, group: u32, vector: &[u8]) -> bool {
         let Some((scale, cells)) = vector.split_first_chunk::<4>() else { return false };
         if cells.len() != self.model.dimensions() {
@@ -92,13 +93,13 @@ impl PassageIndex {
         true
     }
 
-    /// Cells of a row that the first pass uses.
+    /// Returns the number of cells of a row that the first pass uses.
     fn head(&self) -> usize {
         self.model.dimensions().min(HEAD_DIMENSIONS)
     }
 
-    /// The passages whose meaning is nearest to a query, best first, with the cosine. Only groups
-    /// that pass `may_see`.
+    /// Returns the passages whose meaning is nearest to a query, best first, with the cosine.
+    /// Includes only groups that pass `may_see`.
     #[must_use]
     pub fn nearest(
         &self,
@@ -124,7 +125,7 @@ impl PassageIndex {
         all
     }
 
-    /// The slots that the first cells of their rows put nearest to a query, in any order.
+    /// Returns the slots that the first cells of their rows rank nearest to a query, in any order.
     fn candidates(&self, query: &[i16], count: usize, may_see: impl Fn(u32) -> bool) -> Vec<u32> {
         let head = query.get(..self.head()).unwrap_or_default();
         let rows = self.heads.chunks_exact(head.len().max(1)).zip(&self.scales);

@@ -16,8 +16,8 @@ pub(crate) fn row(values: &[f32], mut write: impl FnMut(i8)) -> f32 {
 /// instructions.
 const LANES: usize = 32;
 
-/// Dot product of two quantized vectors. The second one is already widened to `i16`, so only one
-/// conversion is needed. 4,096 dimensions of 127 * 127 fit easily in an `i32`.
+/// Returns the dot product of two quantized vectors. The second one is already widened to `i16`, so
+/// only one conversion is needed. 4,096 dimensions of 127 * 127 fit easily in an `i32`.
 #[inline]
 pub(crate) fn dot(narrow: &[i8], wide: &[i16]) -> i32 {
     let ((a, a_rest), (b, b_rest)) = (narrow.as_chunks::<LANES>(), wide.as_chunks::<LANES>());

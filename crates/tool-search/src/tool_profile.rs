@@ -7,7 +7,7 @@ use toolcrib_core::ToolSpec;
 /// Maximum number of parameters: as many as in the model's training.
 pub(crate) const MAX_PARAMETERS: usize = 15;
 
-/// The indexed texts of a tool. Every text is cut to a maximum length, so that the cost of an
+/// The indexed texts of a tool. Every text is truncated to a maximum length, so that the cost of an
 /// untrusted profile is bounded.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(default)]
@@ -55,7 +55,7 @@ fn or_default<'de, D: Deserializer<'de>, T: Default + Deserialize<'de>>(
 }
 
 impl From<&ToolSpec> for ToolProfile {
-    /// A name `server__tool` is split into server and tool; other tools use their group as server.
+    /// Splits a name `server__tool` into server and tool; other tools use their group as server.
     fn from(spec: &ToolSpec) -> Self {
         let name = spec.name.as_str();
         let (server, name) = match name.split_once("__") {
@@ -80,7 +80,7 @@ impl From<&ToolSpec> for ToolProfile {
     }
 }
 
-/// The properties of an object schema.
+/// Returns the properties of an object schema.
 fn parameters(schema: &Value) -> Vec<Parameter> {
     let properties = schema.get("properties").and_then(Value::as_object);
     let described = properties.into_iter().flatten().take(MAX_PARAMETERS).map(|(name, about)| {

@@ -3,7 +3,9 @@
 use std::time::Instant;
 
 use toolcrib_assistant::task::claim_due;
-use toolcrib_core::{Author, Task, TaskId, TaskKind, TaskStatus, TaskStore, TaskTrigger};
+use toolcrib_core::{
+    Author, Surroundings, Task, TaskId, TaskKind, TaskStatus, TaskStore, TaskTrigger,
+};
 use toolcrib_store::SqliteStore;
 
 use crate::results::Results;
@@ -64,6 +66,7 @@ fn task(due_at: i64) -> Task {
         trigger: TaskTrigger::Cron { cron: "0 9 * * MON-FRI".to_owned() },
         zone: "Europe/Berlin".to_owned(),
         agent: String::new(),
+        surroundings: Surroundings::default(),
         status: TaskStatus::Pending,
         due_at: Some(due_at),
         lease: None,

@@ -9,6 +9,8 @@ pub mod conformance;
 mod event_recorder;
 mod fake_clock;
 #[cfg(unix)]
+pub mod mail_servers;
+#[cfg(unix)]
 pub mod postgres_server;
 pub mod provider_recordings;
 mod scripted_approver;

@@ -12,7 +12,6 @@ mod links;
 mod mod_files;
 mod modules;
 mod named_tests;
-mod ratchet;
 mod sources;
 mod sources_table;
 
@@ -50,20 +49,20 @@ const CHECKS: &[Check] = &[
     Check {
         name: "circles of files",
         quick: true,
-        run: || circles::check(&tree::files()?, &ratchet::read()?),
-        hint: "move what both sides need into a file of its own; the table is tools/xtask/ratchet.toml",
+        run: || circles::check(&tree::files()?),
+        hint: "move what both sides need into a file of its own",
     },
     Check {
         name: "mod.rs files",
         quick: true,
-        run: || mod_files::check(&tree::files()?, &ratchet::read()?),
-        hint: "move the code into a file with a name; the table is tools/xtask/ratchet.toml",
+        run: || mod_files::check(&tree::files()?),
+        hint: "move the code into a file with a name",
     },
     Check {
-        name: "comment width",
+        name: "width of comments and pages",
         quick: true,
-        run: || Ok(comment_width::check(&tree::files()?, &ratchet::read()?)),
-        hint: "wrap comments at 100 columns; the table is tools/xtask/ratchet.toml",
+        run: || Ok(comment_width::check(&tree::files()?)),
+        hint: "wrap comments and prose at 100 columns",
     },
     Check {
         name: "links",
@@ -136,15 +135,9 @@ const CHECKS: &[Check] = &[
 
 const METADATA: [&str; 4] = ["metadata", "--no-deps", "--format-version", "1"];
 
-/// Runs the checks, or only the quick ones; `--update` writes the table of exceptions anew.
+/// Runs the checks, or only the quick ones.
 pub(crate) fn run(args: &[String]) -> Result<()> {
-    let [quick, update, grow] = flags(args, ["--quick", "--update", "--grow"])?;
-    if update {
-        return ratchet::update(&tree::files()?, grow);
-    }
-    if grow {
-        bail!("--grow goes with --update");
-    }
+    let [quick] = flags(args, ["--quick"])?;
     let skipped = checks(quick)?;
     if !skipped.is_empty() {
         println!("\nNOT CHECKED on this machine: {}", skipped.join(", "));

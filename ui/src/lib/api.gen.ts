@@ -2788,6 +2788,46 @@ export interface components {
             /** @description The others, with the reason. */
             excluded: components["schemas"]["ExcludedTool"][];
         };
+        /** @description The text with what it says and what is wrong with it. */
+        CheckedAgent: {
+            /** @description The text with the wanted keys. */
+            text: string;
+            /** @description Its keys as they are written, also those with a wrong value; `null` = the text cannot be parsed. */
+            fields?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Its prompt. */
+            prompt: string;
+            /** @description What is wrong; nothing = it can be saved. */
+            faults: components["schemas"]["AgentFault"][];
+            /** @description The entries of its list of tools with the tools that each names. */
+            entries: components["schemas"]["AgentToolEntry"][];
+            /** @description What its list of tools comes to; `null` = no agent can be read from the text. */
+            tools?: components["schemas"]["AgentTools"] | null;
+        };
+        /** @description What the list of tools of an agent comes to. */
+        AgentTools: {
+            /** @description The tools that its list comes to. */
+            resolved: string[];
+            /** @description Of these, those that it is offered now. */
+            offered: string[];
+            /** @description The others, with the reason. */
+            excluded: components["schemas"]["ExcludedTool"][];
+        };
+        /** @description An entry of a list of tools. */
+        AgentToolEntry: {
+            /** @description A name, `group:G`, `server:S` or a glob. */
+            entry: string;
+            /** @description The tools that it names. */
+            tools: string[];
+        };
+        /** @description What is wrong with an agent. */
+        AgentFault: {
+            /** @description The key, `prompt`, or a limit such as `limits.rounds`; `null` = the text as a whole. */
+            field?: string | null;
+            /** @description What is wrong. */
+            message: string;
+        };
         /** @description A tool that an agent is not offered. */
         ExcludedTool: {
             /** @description The tool. */
@@ -2985,6 +3025,8 @@ export interface components {
              *     `nobody` (its run is over).
              */
             goes_on: string;
+            /** @description The sandbox level of the programs that the call starts. */
+            sandbox?: string | null;
             /** @description What was decided about calls of this operation before, the newest first. */
             earlier: components["schemas"]["EarlierDecision"][];
         };
@@ -3377,6 +3419,8 @@ export interface components {
             workspace?: string | null;
             /** @description Run. */
             run?: string | null;
+            /** @description The call that made it, such as a script. */
+            parent?: string | null;
             /**
              * Format: int64
              * @description Milliseconds since 1970.
@@ -3453,6 +3497,8 @@ export interface components {
             grants: unknown[];
             /** @description Records of the audit about it. */
             audit: unknown[];
+            /** @description The calls that it made, such as those of a script, oldest first, at most 200. */
+            calls: components["schemas"]["CallSummary"][];
         };
         /** @description A call that a page asks for. */
         PageCall: {
@@ -3673,6 +3719,29 @@ export interface components {
             items: components["schemas"]["MessageRow"][];
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
+        };
+        FoundMessageRow: {
+            conversation: string;
+            title: string;
+            run?: string | null;
+            seq?: number | null;
+            typed: boolean;
+            excerpt: string;
+            updated_at: number;
+        };
+        FoundMessageRowPage: {
+            items: components["schemas"]["FoundMessageRow"][];
+            next?: string | null;
+        };
+        GrantPreviewDocument: {
+            operation: string;
+            risk: string;
+            reasons: unknown;
+            leaves_taint: boolean;
+            matched: number;
+            compared: number;
+            truncated: boolean;
+            calls: components["schemas"]["CallSummary"][];
         };
         /** @description One message. */
         MessageRow: {
@@ -4378,6 +4447,8 @@ export interface components {
             zone: string;
             /** @description Its next times, RFC 3339 with offset. */
             next: string[];
+            /** @description The webhook that starts it. */
+            hook?: string | null;
             /** @description The agent of its runs; absent = the configured one. */
             agent?: string | null;
             /** @description The conversation of its runs, once there was one. */
@@ -5061,6 +5132,42 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
+        /** @description What an import would add. */
+        RulesImport: {
+            /** @description The rules that would be added; one that the file has already is not among them. */
+            rules: components["schemas"]["ImportedRule"][];
+            /** @description Rules that cannot be taken. */
+            left_out: components["schemas"]["RefusedRule"][];
+            /** @description Entries that are no rules. */
+            not_rules: components["schemas"]["SkippedEntry"][];
+            /** @description The text of the file now. */
+            before: string;
+            /** @description The text that it would have. */
+            after: string;
+        };
+        /** @description A rule that would be added. */
+        ImportedRule: {
+            /** @description The rule as it is sent to be added. */
+            body: unknown;
+            /** @description Where it is written: `NAME:LINE`. */
+            from: string;
+        };
+        /** @description A rule that cannot be taken. */
+        RefusedRule: {
+            /** @description Where it is written: `NAME:LINE`. */
+            from: string;
+            /** @description The rule. */
+            rule: string;
+            /** @description Why. */
+            why: string;
+        };
+        /** @description An entry that is no rule. */
+        SkippedEntry: {
+            /** @description The entry. */
+            what: string;
+            /** @description Why, and which setting has the same purpose. */
+            why: string;
+        };
         /** @description What is to be said of a rule. */
         FindingRow: {
             /** @description `error` (the rule would not be taken) or `warning`. */
@@ -5564,8 +5671,18 @@ export interface components {
             key: string;
             /** @description Its current value; secrets are `***`. */
             value: unknown;
-            /** @description The layer that sets it, with file and line if there are any. */
+            /**
+             * @description The layer that sets it, such as `user` or `default`.
+             * @default
+             */
+            layer: string;
+            /** @description Where the layer sets it: a file with its line, or a variable; empty for a default. */
             origin: string;
+            /**
+             * @description Whether it is a secret, whose value is never shown.
+             * @default false
+             */
+            secret: boolean;
             /** @description Whether a change takes effect without a restart. */
             live: boolean;
         };
@@ -5612,6 +5729,10 @@ export interface components {
             allowed_tools: string[];
             /** @description Tools that it cannot do without. */
             tools_required: string[];
+            /** @description Whether models may have it: the switch `skill:NAME`. */
+            enabled: boolean;
+            /** @description Agents whose runs begin with it. */
+            agents: string[];
             /** @description Where it comes from: `built in`, or its file. */
             place: string;
         };
@@ -5629,6 +5750,10 @@ export interface components {
             allowed_tools: string[];
             /** @description Tools that it cannot do without. */
             tools_required: string[];
+            /** @description Whether models may have it: the switch `skill:NAME`. */
+            enabled: boolean;
+            /** @description Agents whose runs begin with it. */
+            agents: string[];
             /** @description Where it comes from: `built in`, or its file. */
             place: string;
             /** @description Its licence. */

@@ -31,6 +31,9 @@ export function cardOf(value: unknown): CardData | null {
   return { blocks: card.blocks as CardBlock[], ...(typeof card.untrusted === "string" ? { untrusted: card.untrusted } : {}) };
 }
 
+/** Whether a card of a call is HTML: the daemon serves it for a frame. */
+export const isHtmlCard = (value: unknown): boolean => typeof (value as { html?: unknown } | null)?.html === "string";
+
 /** What a form sends as a message of the person. */
 export function formText(fields: Field[], values: Record<string, string>): string {
   return fields.map((field) => `${field.label ?? field.name}: ${values[field.name] ?? ""}`).join("\n");

@@ -6,11 +6,17 @@ import { openStream } from "./stream";
 
 export type Approval = Schemas["Approval"];
 export type Tool = Schemas["ToolRow"];
+type Draft = Schemas["Draft"];
 type Notice = Schemas["Notification"];
 type OpenRun = { run: string; conversation: string; agent: string; state: string; status: string | null };
 
 const ENDED_KEPT = 50;
+const SEEN = "toolcrib-drafts-seen";
+const SEEN_KEPT = 500;
 const BANNER_AFTER_MS = 1_200;
+
+/** Whether a person has to do something about it. */
+export const isOpenDraft = (draft: Draft): boolean => ["draft", "failed", "unknown"].includes(draft.status);
 
 class Live {
   state = $state<"connecting" | "live" | "away">("connecting");
@@ -34,6 +40,10 @@ class Live {
   moreConversations = $state<string | null>(null);
   /** Notifications that were not dismissed, newest first. */
   notifications = $state<Notice[]>([]);
+  /** Drafts, newest first. */
+  drafts = $state.raw<Draft[]>([]);
+  /** Drafts that were looked at in this browser, as `ID@VERSION`. */
+  private seen = $state.raw<string[]>(JSON.parse(localStorage.getItem(SEEN) ?? "[]") as string[]);
   /** Counts what happened, for views that read again. */
   decisions = $state(0);
   switches = $state(0);
@@ -43,6 +53,18 @@ class Live {
 
   get waiting(): number {
     return this.approvals.length;
+  }
+
+  /** Drafts that wait for a person and were not looked at yet. */
+  get unreadDrafts(): number {
+    return this.drafts.filter((draft) => isOpenDraft(draft) && !this.seen.includes(`${draft.draft}@${draft.version}`)).length;
+  }
+
+  sawDraft(draft: Draft): void {
+    const mark = `${draft.draft}@${draft.version}`;
+    if (this.seen.includes(mark)) return;
+    this.seen = [...this.seen.slice(-SEEN_KEPT), mark];
+    localStorage.setItem(SEEN, JSON.stringify(this.seen));
   }
 
   get away(): boolean {
@@ -88,6 +110,7 @@ class Live {
           const fresh = data as { notification: string; dismissed_at: number | null };
           this.soon("notifications", () => this.readNotifications(fresh.dismissed_at ? undefined : fresh.notification));
         }
+        if (name === "drafts.changed") this.soon("drafts", () => this.readDrafts());
         if (name === "switch") {
           this.switches++;
           this.soon("switches", () => this.readSwitches());
@@ -109,6 +132,11 @@ class Live {
     this.soon("switches", () => this.readSwitches());
     this.soon("conversations", () => this.readConversations());
     this.soon("notifications", () => this.readNotifications());
+    this.soon("drafts", () => this.readDrafts());
+  }
+
+  async readDrafts(): Promise<void> {
+    this.drafts = (await api.get<Schemas["DraftPage"]>("/drafts")).items;
   }
 
   private snapshot(data: { runs: OpenRun[] }): void {

@@ -6,23 +6,31 @@ interface Stored {
   theme: Theme;
   compact: boolean;
   keys: boolean;
+  folded: string[];
 }
 
 class Prefs {
-  private stored: Stored = { theme: "system", compact: false, keys: true, ...(JSON.parse(localStorage.getItem(STORED) ?? "{}") as Partial<Stored>) };
+  private stored: Stored = { theme: "system", compact: false, keys: true, folded: [], ...(JSON.parse(localStorage.getItem(STORED) ?? "{}") as Partial<Stored>) };
   theme = $state<Theme>(this.stored.theme);
   /** Calls as one line instead of cards that open by themselves. */
   compact = $state(this.stored.compact);
   /** Whether single letters act. */
   keys = $state(this.stored.keys);
+  /** Sections that are folded, by view and name. */
+  folded = $state(this.stored.folded);
 
   constructor() {
     this.apply();
   }
 
   save(): void {
-    localStorage.setItem(STORED, JSON.stringify({ theme: this.theme, compact: this.compact, keys: this.keys }));
+    localStorage.setItem(STORED, JSON.stringify({ theme: this.theme, compact: this.compact, keys: this.keys, folded: this.folded }));
     this.apply();
+  }
+
+  fold(section: string, folded: boolean): void {
+    this.folded = folded ? [...this.folded, section] : this.folded.filter((one) => one !== section);
+    this.save();
   }
 
   private apply(): void {

@@ -23,6 +23,7 @@ export const views: View[] = [
   { name: "servers", word: "nav.servers", icon: "server", daily: false, load: () => import("../views/Servers.svelte") },
   { name: "sandbox", word: "nav.sandbox", icon: "terminal", key: "b", daily: false, load: () => import("../views/Sandbox.svelte") },
   { name: "automation", word: "nav.automation", icon: "clock", key: "o", daily: false, load: () => import("../views/Automation.svelte") },
+  { name: "drafts", word: "nav.drafts", icon: "send", daily: false, load: () => import("../views/Drafts.svelte") },
   { name: "memory", word: "nav.memory", icon: "memory", key: "m", daily: false, load: () => import("../views/Memory.svelte") },
   { name: "lists", word: "nav.lists", icon: "list", key: "l", daily: false, load: () => import("../views/Lists.svelte") },
   { name: "documents", word: "nav.documents", icon: "file", key: "d", daily: false, load: () => import("../views/Documents.svelte") },

@@ -1,8 +1,8 @@
 //! Compaction: a cumulative summary, from a separate request to the model, replaces older messages
 //! in requests.
 //!
-//! If no summary can be made, everything is sent while it fits, else the oldest whole exchanges are
-//! left out.
+//! If no summary can be created, everything is sent while it fits; otherwise the oldest whole
+//! exchanges are omitted.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// The message that is sent in place of the covered ones.
+    /// Returns the message that is sent in place of the covered ones.
     #[must_use]
     pub fn message(&self) -> UserMessage {
         let text = format!("[Conversation summary: {}]", self.text);
@@ -31,7 +31,7 @@ impl Summary {
     }
 }
 
-/// When and how a conversation is compacted.
+/// The conditions and limits of compaction.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CompactionRules {
@@ -40,7 +40,7 @@ pub struct CompactionRules {
     pub share: f64,
     /// Newest exchanges that stay verbatim; at least one.
     pub keep: usize,
-    /// Limit of the summary, in tokens.
+    /// Maximum size of the summary, in tokens.
     pub summary_tokens: u64,
 }
 
@@ -51,7 +51,7 @@ impl Default for CompactionRules {
 }
 
 impl CompactionRules {
-    /// Tokens of a window above which a conversation is compacted.
+    /// Returns the number of tokens of a window above which a conversation is compacted.
     fn threshold(&self, window: u64) -> u64 {
         let share = if self.share > 0.0 && self.share <= 1.0 { self.share } else { 0.70 };
         // Whole permille, so that the result does not depend on float rounding.
@@ -60,20 +60,20 @@ impl CompactionRules {
     }
 }
 
-/// Whether a conversation is compacted before the next request.
+/// The decision on compaction before the next request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionPlan {
-    /// No: it is short enough, or all of it must stay verbatim.
+    /// No compaction: the conversation is short enough, or all of it must stay verbatim.
     Fits,
-    /// Yes: request a summary of the messages before this index.
+    /// Request a summary of the messages before this index.
     Compact {
         /// The index; an exchange begins here.
         upto: usize,
     },
 }
 
-/// Decides on compaction. `overhead` are the tokens of a request beside its messages: system prompt
-/// and declared tools.
+/// Decides on compaction. `overhead` is the number of tokens of a request besides its messages:
+/// system prompt and declared tools.
 #[must_use]
 pub fn plan_compaction(
     history: &[Arc<Message>],
@@ -119,9 +119,9 @@ Write at most {words} words of plain text in the language of the conversation, a
 const BEFORE: &str = "The record of the conversation, one JSON object per line:\n\n";
 const AFTER: &str = "\n\nThe record ends here. Write the summary.";
 
-/// The request for a summary of the messages before `upto`, including the old summary: its system
-/// prompt, and its only message, without tools. Both together are at most an estimated `max_input`
-/// tokens, as far as the fixed texts leave space.
+/// Creates the request for a summary of the messages before `upto`, including the old summary: its
+/// system prompt, and its only message, without tools. Both together are at most an estimated
+/// `max_input` tokens, as far as the fixed texts leave space.
 #[must_use]
 pub fn summary_request(
     history: &[Arc<Message>],
@@ -141,7 +141,7 @@ pub fn summary_request(
     (system, UserMessage { text, images: Vec::new(), kind: UserKind::Guard })
 }
 
-/// The summary in the model's answer, truncated; `None` if there is none.
+/// Returns the summary in the model's answer, truncated; `None` if there is none.
 #[must_use]
 pub fn accept_summary(answer: &str, rules: &CompactionRules) -> Option<String> {
     let text = answer.trim();
@@ -154,9 +154,9 @@ pub fn accept_summary(answer: &str, rules: &CompactionRules) -> Option<String> {
     (!bounded.is_empty()).then(|| bounded.to_owned())
 }
 
-/// The plan if no summary could be made: `None` if everything fits into `budget` tokens; else a
-/// summary that only reports the omission of as many oldest whole exchanges as necessary. The
-/// newest exchange always stays.
+/// Returns the plan if no summary could be created: `None` if everything fits into `budget` tokens;
+/// otherwise a summary that only reports the omission of as many oldest whole exchanges as
+/// necessary. The newest exchange always stays.
 #[must_use]
 pub fn plan_without_summary(
     history: &[Arc<Message>],

@@ -17,7 +17,7 @@ pub struct ContextWindow {
     pub tokens: u64,
     /// Limit of output tokens, if a source gives it.
     pub max_output: Option<u64>,
-    /// Whether a source or the user gives it; else it is an estimate.
+    /// Whether the figure is from a source or the user; otherwise it is an estimate.
     pub known: bool,
 }
 
@@ -67,7 +67,7 @@ pub struct ContextWindows {
 const ON_DEVICE: [&str; 4] = ["ollama", "llama.cpp", "llamacpp", "lmstudio"];
 
 impl ContextWindows {
-    /// The shipped figures.
+    /// Returns the shipped figures.
     ///
     /// # Errors
     /// [`TableError`] if the compiled-in file is invalid, which a test prevents.
@@ -83,7 +83,7 @@ impl ContextWindows {
         Ok(Self { overrides: Vec::new(), table })
     }
 
-    /// With an override. The pattern is matched against the model's name, against the part after
+    /// Adds an override. The pattern is matched against the model's name, against the part after
     /// its last slash, and against `provider/model`; of two that match, the last one wins.
     ///
     /// # Errors
@@ -98,8 +98,8 @@ impl ContextWindows {
         Ok(self)
     }
 
-    /// The window of a model, by the names of its provider entry and of the model. Servers for
-    /// local use (`ollama` and similar) count as on-device; [`ContextWindows::for_model`] knows
+    /// Returns the window of a model, by the names of its provider entry and of the model. Servers
+    /// for local use (`ollama` and similar) count as on-device; [`ContextWindows::for_model`] knows
     /// exactly.
     #[must_use]
     pub fn for_name(&self, provider: &str, model: &str) -> ContextWindow {
@@ -107,9 +107,9 @@ impl ContextWindows {
         self.find(provider, model, on_device)
     }
 
-    /// The window of a model. If requests set the window ([`ModelInfo::requested_window`]), it is
-    /// that one, whatever the tables say. Otherwise a model on this device has the window that its
-    /// server was started with, not its own maximum: an estimate.
+    /// Returns the window of a model. If requests set the window ([`ModelInfo::requested_window`]),
+    /// that value overrides the tables. Otherwise a model on this device has the window with which
+    /// its server was started, not its own maximum: an estimate.
     #[must_use]
     pub fn for_model(&self, info: &ModelInfo) -> ContextWindow {
         let window = if info.on_device {
@@ -122,7 +122,7 @@ impl ContextWindows {
         ContextWindow { tokens, max_output, known: true }
     }
 
-    /// The window that the user configured for a model, in tokens.
+    /// Returns the window that the user configured for a model, in tokens.
     #[must_use]
     pub fn configured(&self, provider: &str, model: &str) -> Option<u64> {
         self.find_override(&ModelNames::new(provider, model))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use toolcrib_providers::conversation::{Message, UserKind};
 
-/// Whether the message is from a person: typed, queued, or an answer to a question.
+/// Returns whether the message is from a person: typed, queued, or an answer to a question.
 pub(super) fn begins(message: &Message) -> bool {
     matches!(
         message,

@@ -23,12 +23,12 @@ impl TryFrom<String> for ModelPattern {
 }
 
 impl ModelPattern {
-    /// Whether it matches this name, which is in lower case.
+    /// Returns whether it matches this name, which is in lower case.
     pub(crate) fn matches(&self, name: &str) -> bool {
         glob_matches(&self.0, name)
     }
 
-    /// The pattern, in lower case.
+    /// Returns the pattern, in lower case.
     #[cfg(test)]
     pub(crate) fn as_str(&self) -> &str {
         &self.0
@@ -49,12 +49,13 @@ impl ModelNames {
         Self { full: format!("{provider}/{}", model.to_lowercase()), model_at }
     }
 
-    /// The model's name.
+    /// Returns the model's name.
     pub(crate) fn model(&self) -> &str {
         self.full.get(self.model_at..).unwrap_or_default()
     }
 
-    /// Whether a pattern matches the model, the part after its last slash, or `provider/model`.
+    /// Returns whether a pattern matches the model, the part after its last slash, or
+    /// `provider/model`.
     pub(crate) fn any_match(&self, pattern: &ModelPattern) -> bool {
         let model = self.model();
         pattern.matches(model)

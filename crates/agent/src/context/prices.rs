@@ -14,7 +14,7 @@ use super::model_pattern::{ModelNames, ModelPattern};
 
 const BUILTIN: &str = include_str!("prices.toml");
 
-/// Tokens that a price is for.
+/// Number of tokens to which a price applies.
 const PER: u128 = 1_000_000;
 
 /// Micro-dollars (millionths of a US dollar). Always an estimate, and displayed as one.
@@ -25,8 +25,8 @@ const PER: u128 = 1_000_000;
 pub struct Money(pub u64);
 
 impl Money {
-    /// The amount without its label: `$0.0123`; six digits below a hundredth of a cent, so that a
-    /// small amount is not shown as zero.
+    /// Renders the amount without its label: `$0.0123`; six digits below a hundredth of a cent, so
+    /// that a small amount is not shown as zero.
     #[must_use]
     pub fn amount(self) -> String {
         let Self(micros) = self;
@@ -47,7 +47,7 @@ impl fmt::Display for Money {
 impl Add for Money {
     type Output = Self;
 
-    /// The sum, saturated.
+    /// Returns the saturated sum.
     fn add(self, other: Self) -> Self {
         Self(self.0.saturating_add(other.0))
     }
@@ -69,20 +69,20 @@ pub struct Rates {
 /// The prices of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Price {
-    /// For a request of any length, or of one that is not long.
+    /// For a request of any length, or for one that is not long.
     pub rates: Rates,
     /// For a whole request with more input tokens than this.
     pub long: Option<(u64, Rates)>,
 }
 
 impl Price {
-    /// The same price for any length.
+    /// Creates a price that is the same for any length.
     #[must_use]
     pub fn flat(rates: Rates) -> Self {
         Self { rates, long: None }
     }
 
-    /// Cost of a request; `None` if the provider reports no usage.
+    /// Returns the cost of a request; `None` if the provider reports no usage.
     fn cost(&self, usage: &Usage) -> Option<Money> {
         let (input, output) = (usage.input?, usage.output?);
         let rates = match self.long {
@@ -140,7 +140,7 @@ pub struct Prices {
 }
 
 impl Prices {
-    /// The shipped prices: only those with a source.
+    /// Returns the shipped prices: only those with a source.
     ///
     /// # Errors
     /// [`TableError`] if the compiled-in file is invalid, which a test prevents.
@@ -165,7 +165,7 @@ impl Prices {
         Ok(Self { overrides: Vec::new(), table })
     }
 
-    /// With a price of the user. The pattern is matched against the model's name, against the part
+    /// Adds a price of the user. The pattern is matched against the model's name, against the part
     /// after its last slash, and against `provider/model`; of two that match, the last one wins.
     ///
     /// # Errors
@@ -177,9 +177,9 @@ impl Prices {
         Ok(self)
     }
 
-    /// The price of a model; `None` if it is unknown. The shipped prices are those of the models'
-    /// makers. They match the model's whole name only, so that a model with a similar name on a
-    /// router or a local server has none.
+    /// Returns the price of a model; `None` if it is unknown. The shipped prices are those of the
+    /// models' makers. They match the model's whole name only, so that a model with a similar name
+    /// on a router or a local server has none.
     #[must_use]
     pub fn find(&self, provider: &str, model: &str) -> Option<Price> {
         let names = ModelNames::new(provider, model);
@@ -190,7 +190,7 @@ impl Prices {
         own.map(|(_, price)| *price).or_else(|| shipped().map(|(_, price)| *price))
     }
 
-    /// Estimated cost of a request; `None` if the price or the usage is unknown.
+    /// Returns the estimated cost of a request; `None` if the price or the usage is unknown.
     #[must_use]
     pub fn cost(&self, provider: &str, model: &str, usage: &Usage) -> Option<Money> {
         self.find(provider, model)?.cost(usage)

@@ -19,13 +19,13 @@ const CHARS: u64 = 4;
 /// (platform.claude.com/docs/en/build-with-claude/vision).
 pub const IMAGE_TOKENS: u64 = 3_000;
 
-/// Tokens of a message beside its content: role and separators.
+/// Tokens of a message besides its content: role and separators.
 const PER_MESSAGE: u64 = 4;
 
-/// Tokens of a result beside its text: id, name, separators.
+/// Tokens of a result besides its text: id, name, separators.
 const PER_RESULT: u64 = 12;
 
-/// Characters of a declared tool beside its name, its description and its schema.
+/// Characters of a declared tool besides its name, its description and its schema.
 const PER_TOOL: u64 = 80;
 
 /// Tokens of the text in place of a missing result.
@@ -35,13 +35,13 @@ const NOT_RUN: u64 = 20;
 /// encrypted: providers do not count its characters.
 const OPAQUE_CHARS: usize = 4_000;
 
-/// Estimated tokens of a text.
+/// Returns the estimated tokens of a text.
 #[must_use]
 pub fn estimate_text(text: &str) -> u64 {
     tokens_of(count(text))
 }
 
-/// Estimated tokens of a message as it is sent, with the results of its calls.
+/// Returns the estimated tokens of a message as it is sent, with the results of its calls.
 #[must_use]
 pub fn estimate_message(message: &Message) -> u64 {
     match message {
@@ -50,7 +50,7 @@ pub fn estimate_message(message: &Message) -> u64 {
     }
 }
 
-/// Estimated tokens of the declared tools.
+/// Returns the estimated tokens of the declared tools.
 #[must_use]
 pub fn estimate_declarations(declarations: &Declarations) -> u64 {
     match &declarations.value {
@@ -60,7 +60,7 @@ pub fn estimate_declarations(declarations: &Declarations) -> u64 {
     }
 }
 
-/// Estimated tokens of one tool in a request to this provider.
+/// Returns the estimated tokens of one tool in a request to this provider.
 #[must_use]
 pub fn estimate_tool(entry: &Entry, provider: &str) -> u64 {
     match entry.providers() {
@@ -72,8 +72,8 @@ pub fn estimate_tool(entry: &Entry, provider: &str) -> u64 {
     }
 }
 
-/// Estimated tokens of a tool with this definition, declared to a provider without special
-/// knowledge of it.
+/// Returns the estimated tokens of a tool with this definition, declared to a provider without
+/// special knowledge of it.
 #[must_use]
 pub fn estimate_spec(spec: &ToolSpec) -> u64 {
     let words = count(spec.name.as_str()) + count(&spec.description);
@@ -90,14 +90,14 @@ pub(super) fn model(message: &ModelMessage) -> u64 {
     PER_MESSAGE + tokens_of(said(message)) + answers
 }
 
-/// Tokens of one result.
+/// Returns the estimated tokens of one result.
 pub(super) fn answer(answer: &CallAnswer) -> u64 {
     let shown = answer.media.iter().filter(|b| matches!(b, Block::Image(_) | Block::Audio(_)));
     PER_RESULT + tokens_of(json(&answer.wire)) + IMAGE_TOKENS * as_u64(shown.count())
 }
 
-/// Characters of a message from the model, calls included: of the replayed turn if it is stored,
-/// else of its parts.
+/// Returns the number of characters of a message from the model, including calls: of the replayed
+/// turn if it is stored, otherwise of its parts.
 fn said(message: &ModelMessage) -> u64 {
     let turn = &message.turn;
     if !turn.assistant.is_null() {
@@ -113,12 +113,12 @@ fn said(message: &ModelMessage) -> u64 {
     count(&turn.text) + calls.sum::<u64>()
 }
 
-/// Characters of a JSON value's compact text.
+/// Returns the number of characters of a JSON value's compact text.
 pub(super) fn json(value: &Value) -> u64 {
     walk(value, &quoted)
 }
 
-/// The same, but texts that no tokenizer sees count as an image.
+/// Returns the same, except that texts that no tokenizer reads count as an image.
 fn repeated(value: &Value) -> u64 {
     walk(value, &|text| if is_opaque(text) { IMAGE_TOKENS * CHARS } else { quoted(text) })
 }
@@ -146,7 +146,7 @@ fn walk(value: &Value, string: &impl Fn(&str) -> u64) -> u64 {
     }
 }
 
-/// Characters of a text as a JSON string.
+/// Returns the number of characters of a text as a JSON string.
 fn quoted(text: &str) -> u64 {
     let escaped = text.bytes().filter(|b| matches!(b, b'"' | b'\\' | 0..0x20)).count();
     2 + count(text) + as_u64(escaped)
@@ -179,14 +179,13 @@ fn as_u64(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }
 
-/// Characters for this number of tokens.
+/// Returns the number of characters for this number of tokens.
 pub(super) fn chars(tokens: u64) -> usize {
     usize::try_from(tokens.saturating_mul(CHARS)).unwrap_or(usize::MAX)
 }
 
 /// The estimates of a history, updated as it grows. A history only grows, and only its newest
-/// message may still change (its calls get results): that one is measured each time, all others
-/// once.
+/// message may still change (its calls receive results): it is measured each time, all others once.
 #[derive(Debug, Clone, Default)]
 pub struct MessageSizes {
     /// Address of each message, to detect a different history, and its tokens.
@@ -194,7 +193,7 @@ pub struct MessageSizes {
 }
 
 impl MessageSizes {
-    /// The estimates of a whole history.
+    /// Creates the estimates of a whole history.
     #[must_use]
     pub fn new(history: &[Arc<Message>]) -> Self {
         let mut sizes = Self::default();
@@ -216,13 +215,13 @@ impl MessageSizes {
         self.measured.extend(new.map(|message| (address_of(message), estimate_message(message))));
     }
 
-    /// Tokens of the message at this index; 0 beyond the end.
+    /// Returns the tokens of the message at this index; 0 beyond the end.
     #[must_use]
     pub fn size(&self, place: usize) -> u64 {
         self.measured.get(place).map_or(0, |(_, tokens)| *tokens)
     }
 
-    /// Tokens of all messages from this index on.
+    /// Returns the tokens of all messages from this index on.
     #[must_use]
     pub fn size_from(&self, place: usize) -> u64 {
         self.measured.iter().skip(place).map(|(_, tokens)| tokens).sum()

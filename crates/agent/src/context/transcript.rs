@@ -24,8 +24,8 @@ const LIMITS: [Limits; 3] = [
     Limits { said: 600, arguments: 120, result: 160 },
 ];
 
-/// The transcript in at most `most` characters, the old summary first. If even the terse form does
-/// not fit, the oldest lines are left out and counted.
+/// Renders the transcript in at most `most` characters, the old summary first. If even the terse
+/// form does not fit, the oldest lines are left out and counted.
 pub(super) fn render(old: Option<&str>, messages: &[Arc<Message>], most: usize) -> String {
     let head = old.map(|text| json!({"summary_so_far": text}).to_string());
     let mut lines = Vec::new();

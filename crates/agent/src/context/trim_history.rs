@@ -13,7 +13,7 @@ use super::compaction::Summary;
 use super::token_estimate::{self, MessageSizes};
 use super::{exchanges, truncate};
 
-/// Most tokens of the note about omitted messages.
+/// Maximum tokens of the note about omitted messages.
 const NOTE: u64 = 24;
 
 /// The part of a conversation that a request contains.
@@ -30,8 +30,8 @@ pub struct OutgoingHistory {
     pub estimate: u64,
 }
 
-/// The outgoing copy of a history in at most `budget` tokens: the summary, then the messages after
-/// it. `sizes` are the current estimates of this history.
+/// Returns the outgoing copy of a history in at most `budget` tokens: the summary, then the
+/// messages after it. `sizes` are the current estimates of this history.
 #[must_use]
 pub fn trim_history(
     history: &[Arc<Message>],
@@ -102,7 +102,7 @@ fn choose(history: &[Arc<Message>], covered: usize, room: u64, sizes: &MessageSi
     }
 }
 
-/// The first index from which all messages fit together, not before `least`.
+/// Returns the first index from which all messages fit together, not before `least`.
 fn first_that_fits(end: usize, least: usize, room: u64, sizes: &MessageSizes) -> usize {
     let mut total = 0;
     let fits = |place: &usize| {

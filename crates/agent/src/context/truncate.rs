@@ -1,5 +1,5 @@
-//! Truncation of outgoing copies: cuts texts in the middle and large results, with a note of the
-//! removed amount.
+//! Truncation of outgoing copies: truncates texts in the middle and large results, with a note of
+//! the removed amount.
 
 use std::borrow::Cow;
 
@@ -11,11 +11,11 @@ use super::token_estimate;
 /// Characters of a result that always stay: enough to recognize it.
 const LEAST: usize = 400;
 
-/// Attempts to cut just enough before a result is cut to [`LEAST`].
+/// Attempts to truncate just enough before a result is truncated to [`LEAST`].
 const ATTEMPTS: usize = 4;
 
-/// A text of at most `most` characters: its beginning and end, with the count of removed characters
-/// between them. If the count does not fit, only the beginning.
+/// Returns a text of at most `most` characters: its beginning and end, with the count of removed
+/// characters between them. If the count does not fit, only the beginning.
 pub(super) fn cut_middle(text: &str, most: usize) -> Cow<'_, str> {
     let total = text.chars().count();
     if total <= most {
@@ -33,14 +33,15 @@ pub(super) fn cut_middle(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned([head(text, from_start), &marker(total - room), tail].concat())
 }
 
-/// The first characters of a text.
+/// Returns the first characters of a text.
 pub(super) fn head(text: &str, most: usize) -> &str {
     let end = text.char_indices().nth(most).map_or(text.len(), |(at, _)| at);
     text.get(..end).unwrap_or(text)
 }
 
-/// The message with its results truncated, oldest first, until `excess` tokens are saved or nothing
-/// is left to cut; and the number of truncated results. Texts are cut before images are dropped.
+/// Returns the message with its results truncated, oldest first, until `excess` tokens are saved or
+/// nothing is left to truncate; and the number of truncated results. Texts are truncated before
+/// images are dropped.
 pub(super) fn truncate_results(message: &ModelMessage, mut excess: u64) -> (ModelMessage, usize) {
     let mut answers: Vec<Option<CallAnswer>> = message.answers().to_vec();
     let mut shortened = vec![false; answers.len()];
@@ -66,8 +67,8 @@ pub(super) fn truncate_results(message: &ModelMessage, mut excess: u64) -> (Mode
     (copy, shortened.iter().filter(|shortened| **shortened).count())
 }
 
-/// The result with less text, by at least `excess` tokens if it has as much; `None` if there is
-/// nothing to cut.
+/// Returns the result with less text, by at least `excess` tokens if it has that many; `None` if
+/// there is nothing to truncate.
 fn cut_text(answer: &CallAnswer, excess: u64) -> Option<CallAnswer> {
     let members = answer.wire.as_object()?;
     let (key, largest) = members.iter().max_by_key(|(_, value)| token_estimate::json(value))?;
@@ -97,7 +98,7 @@ fn cut_text(answer: &CallAnswer, excess: u64) -> Option<CallAnswer> {
     None
 }
 
-/// The result without its images and audio; `None` if it has none.
+/// Returns the result without its images and audio; `None` if it has none.
 fn leave_out_media(answer: &CallAnswer, _excess: u64) -> Option<CallAnswer> {
     let count = answer.media.len();
     let mut wire = answer.wire.as_object().filter(|_| count > 0)?.clone();

@@ -1,4 +1,5 @@
-//! Checks whether a conversation fits a model's context window, and the error if it fits none.
+//! Checks whether a conversation fits into a model's context window, and reports the error if it
+//! fits into none.
 
 use std::fmt;
 
@@ -15,8 +16,8 @@ const MOST_OF_WINDOW: u64 = 4;
 /// languages other than English have fewer characters per token.
 const MARGIN: u64 = 20;
 
-/// Tokens to reserve for the answer: the requested number up to the model's limit, else a default;
-/// at most a quarter of the window.
+/// Returns the tokens to reserve for the answer: the requested number up to the model's limit,
+/// otherwise a default; at most a quarter of the window.
 #[must_use]
 pub fn output_reserve(window: &ContextWindow, max_output: Option<u64>) -> u64 {
     let wanted = max_output.unwrap_or(ANSWER);
@@ -24,16 +25,16 @@ pub fn output_reserve(window: &ContextWindow, max_output: Option<u64>) -> u64 {
     possible.min(window.tokens / MOST_OF_WINDOW)
 }
 
-/// Tokens left for messages beside `overhead` (system prompt and declared tools), an answer, and a
-/// margin of a twentieth.
+/// Returns the tokens left for messages besides `overhead` (system prompt and declared tools), an
+/// answer, and a margin of a twentieth.
 #[must_use]
 pub fn input_budget(window: &ContextWindow, overhead: u64, max_output: Option<u64>) -> u64 {
     let free = output_reserve(window, max_output) + window.tokens / MARGIN;
     window.tokens.saturating_sub(free).saturating_sub(overhead)
 }
 
-/// Whether a request of `estimate` tokens fits with its answer. A fallback model that it does not
-/// fit is skipped.
+/// Returns whether a request of `estimate` tokens fits with its answer. A fallback model whose
+/// window is too small is skipped.
 #[must_use]
 pub fn fits(window: &ContextWindow, estimate: u64, max_output: Option<u64>) -> bool {
     estimate.saturating_add(output_reserve(window, max_output)) <= window.tokens
@@ -77,7 +78,7 @@ impl fmt::Display for NoneFits {
     }
 }
 
-/// A number with a comma before each three digits.
+/// Returns a number with a comma before each three digits.
 fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);

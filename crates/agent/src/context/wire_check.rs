@@ -17,8 +17,8 @@ use super::property_tests::history;
 use super::token_estimate::MessageSizes;
 use super::trim_history::trim_history;
 
-/// The ids of the calls and of the results of each message, in order. Gemini matches by order, so
-/// its names serve as ids.
+/// Returns the ids of the calls and of the results of each message, in order. Gemini matches by
+/// order, so its names serve as ids.
 fn calls_and_results(format: Format, body: &Value) -> Vec<(Vec<String>, Vec<String>)> {
     let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
     let texts = |items: &[Value], path: &str| -> Vec<String> {

@@ -2,8 +2,8 @@
 //! elsewhere.
 //!
 //! Every question is stored before it is shown, and decided in the store exactly once: the first
-//! decision wins, whether it is made here, on another surface, or while no process worked on the
-//! run.
+//! decision wins, whether a person makes it here, on another surface, or while no process is
+//! working on the run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -37,23 +37,23 @@ const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// The person at this process.
 pub trait HumanInput: Send + Sync {
     /// Asks a question of the model; `None` if no person is available now. If the question is
-    /// answered elsewhere, the future is dropped, and must then remove its prompt.
+    /// answered elsewhere, the future is dropped and must remove its prompt.
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<QuestionAnswer>>;
 
-    /// Decides about a call that waits since before this process took the run over; `None` for not
-    /// now. (New calls ask the engine's approver.)
+    /// Decides about a call that was already waiting when this process took over the run; `None` to
+    /// postpone the decision. (New calls ask the engine's approver.)
     fn decide<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Option<DecisionRecord>> {
         let _ = request;
         Box::pin(std::future::ready(None))
     }
 
-    /// Name of the person, for records.
+    /// Returns the name of the person, for records.
     fn name(&self) -> &str {
         "person"
     }
 
-    /// How long the run waits for an answer from elsewhere if no person is available here; the
-    /// question expires then. `None` pauses the run, and its questions wait without a limit.
+    /// Returns the maximum time to wait for an answer from elsewhere if no person is available
+    /// here; then the question expires.
     fn wait_limit(&self) -> Option<Duration> {
         None
     }
@@ -82,8 +82,8 @@ pub(super) enum WaitResult<T> {
 }
 
 impl RunDriver<'_> {
-    /// Asks everything that can be asked here; returns the questions that still wait, for which the
-    /// run is paused.
+    /// Asks all pending questions that can be asked here; returns the questions that still wait and
+    /// for which the run is paused.
     pub(super) async fn ask_pending(&mut self, machine: &mut Machine) -> Option<Vec<Pending>> {
         let NextStep::AskPerson(pending) = machine.next() else { return None };
         let (pending, messages) = (pending.to_vec(), machine.history().len());
@@ -143,9 +143,9 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Waits for an answer here or elsewhere, until the deadline. It has passed when the wall clock
-    /// reaches it, or when the remaining time has passed on a monotonic clock, whichever comes
-    /// first.
+    /// Waits for an answer here or elsewhere, until the deadline. The deadline has passed when the
+    /// wall clock reaches it, or when the remaining time has passed on a monotonic clock, whichever
+    /// comes first.
     pub(super) async fn wait_for_answer<T>(
         &self,
         request: &ApprovalRequest,
@@ -245,7 +245,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// The decision was made elsewhere.
+    /// Handles a decision that was made elsewhere.
     async fn decided(
         &self,
         id: ApprovalId,
@@ -263,13 +263,13 @@ impl RunDriver<'_> {
         }
     }
 
-    /// The run is stopped: withdraws its open questions.
+    /// Withdraws the open questions of a stopped run.
     pub(super) async fn withdraw(&self, machine: &Machine) {
         let NextStep::AskPerson(pending) = machine.next() else { return };
         for wait in pending {
             match (&wait.what, wait.asked) {
                 (PendingKind::Approval(request), _) => self.withdraw_question(request.id).await,
-                // A question that was answered meanwhile needs nothing.
+                // A question that was answered meanwhile needs no action.
                 (PendingKind::Answer(_), Some(id)) => {
                     let _ = self.driver.approvals.decide(id, self.withdrawn_decision()).await;
                 }
@@ -279,7 +279,7 @@ impl RunDriver<'_> {
     }
 
     /// Withdraws the approval of a call, which does not run. An approval that was decided meanwhile
-    /// needs nothing.
+    /// needs no action.
     pub(super) async fn withdraw_question(&self, question: ApprovalId) {
         let _ = self.driver.invoker.decide(question, self.withdrawn_decision()).await;
     }
@@ -293,7 +293,7 @@ impl RunDriver<'_> {
     }
 }
 
-/// The remaining time; zero if it is over.
+/// Returns the remaining time; zero if it has passed.
 fn millis(left: i64) -> Duration {
     Duration::from_millis(u64::try_from(left).unwrap_or(0))
 }

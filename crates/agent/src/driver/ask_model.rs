@@ -15,10 +15,10 @@ use crate::context::{self, Candidate, ContextWindow, Money, NoneFits};
 use crate::events::{Event, EventSink, ToolEvent, ToolState};
 use crate::machine::{Machine, NextStep, RequestMode};
 
-/// Why a model of the chain was skipped.
+/// The reason why a model of the chain was skipped.
 enum SkippedModel {
     Failed(ModelError),
-    /// The conversation does not fit its window.
+    /// The conversation does not fit into its window.
     TooSmall(u64, Candidate),
 }
 
@@ -69,9 +69,9 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Asks one model of the chain. A model that turns out to have no function calling is asked
-    /// again in the text protocol; one whose window turns out to be smaller than estimated is asked
-    /// again with less.
+    /// Asks one model of the chain. A model that proves to have no function calling is asked again
+    /// in the text protocol; one whose window proves to be smaller than estimated is asked again
+    /// with a shorter history.
     async fn ask_one(
         &mut self,
         machine: &mut Machine,
@@ -181,7 +181,7 @@ impl RunDriver<'_> {
         format!("The run has used its time of {} s.", limit.as_secs_f64())
     }
 
-    /// Time left of the run's budget; `None` if there is no limit.
+    /// Returns the time left of the run's budget; `None` if there is no limit.
     fn time_left(&self, run: RunId) -> Option<Duration> {
         let used = self.driver.invoker.usage(run).unwrap_or_default().time;
         self.job.limits.time.map(|limit| limit.saturating_sub(used))
@@ -219,8 +219,8 @@ impl RunDriver<'_> {
         self.emit_guard_messages(machine, guards);
     }
 
-    /// The model has read the results of hosted tools, whose origin is unknown: adds the label
-    /// `untrusted`.
+    /// Adds the label `untrusted`, because the model has read the results of hosted tools, whose
+    /// origin is unknown.
     fn note_hosted(&self, run: RunId, turn: &Turn) {
         if let Some(hosted) = turn.hosted.first() {
             let tool = hosted.name.clone().unwrap_or_else(|| hosted.kind.clone());
@@ -313,7 +313,7 @@ fn name(info: &ModelInfo) -> String {
     format!("{}/{}", info.provider, info.model)
 }
 
-/// Waits until this time is over; forever for `None`.
+/// Waits until this time has passed; forever for `None`.
 async fn wait_deadline(left: Option<Duration>) {
     match left {
         Some(left) => tokio::time::sleep(left).await,
@@ -321,8 +321,8 @@ async fn wait_deadline(left: Option<Duration>) {
     }
 }
 
-/// The calls of a turn under their canonical names. An unknown name is kept as it is, and the
-/// engine reports it.
+/// Returns the calls of a turn under their canonical names. An unknown name is passed on unchanged,
+/// and the engine reports it.
 fn calls_of(turn: &Turn, around: &RequestContext) -> Vec<Call> {
     let original = |name: &str| {
         let names = around.tools.as_ref().map(|tools| &tools.names);
@@ -352,7 +352,7 @@ fn answer_event(info: &ModelInfo, turn: &Turn, fallback: bool, cost: Option<Mone
     }
 }
 
-/// One error for the whole chain: the only one, or all of them in one message.
+/// Returns one error for the whole chain: the only one, or all of them in one message.
 fn all_failed_error(passed: &[SkippedModel], primary: &ModelInfo) -> ModelError {
     let last = passed.iter().rev().find_map(|passed| match passed {
         SkippedModel::Failed(error) => Some(error.clone()),
@@ -376,7 +376,7 @@ fn reason(passed: &SkippedModel) -> String {
     }
 }
 
-/// No model of the chain has a large enough window.
+/// Returns the error if no model of the chain has a large enough window.
 fn too_small(passed: &[SkippedModel], primary: &ModelInfo) -> ModelError {
     let mut none = NoneFits { estimate: 0, candidates: Vec::new() };
     for passed in passed {
@@ -401,7 +401,7 @@ fn too_small(passed: &[SkippedModel], primary: &ModelInfo) -> ModelError {
 struct DeltaEvents<'a> {
     events: &'a EventSink,
     round: u32,
-    /// Names of the calls that have begun.
+    /// Names of the calls that have started.
     tools: Vec<(usize, String)>,
 }
 

@@ -1,4 +1,5 @@
-//! Events of the calls of one answer: each call is announced once and gets exactly one final state.
+//! Events of the calls of one answer: each call is announced once and receives exactly one final
+//! state.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -29,12 +30,12 @@ struct OpenCall {
     id: CallId,
     index: usize,
     tool: String,
-    /// Whether the invoker has the call, and so records its one outcome.
+    /// Whether the invoker has received the call, and so records its one outcome.
     is_sent: bool,
 }
 
 impl CallEvents {
-    /// New calls of the model; announces them.
+    /// Announces new calls of the model.
     pub(super) fn for_new_calls(events: &EventSink, round: u32, calls: &[Call]) -> Self {
         let open = calls.iter().enumerate().map(|(index, call)| OpenCall {
             id: call.id,
@@ -49,7 +50,7 @@ impl CallEvents {
         made
     }
 
-    /// Calls that wait since another process announced them.
+    /// Creates the events of waiting calls that another process announced.
     pub(super) fn for_pending_calls(events: &EventSink, round: u32, pending: &[Pending]) -> Self {
         let open = pending.iter().map(|wait| OpenCall {
             id: wait.call,
@@ -68,12 +69,12 @@ impl CallEvents {
         Self { events: Arc::clone(events), round, open: Mutex::new(open), done, asked }
     }
 
-    /// Whether this call has no final state yet.
+    /// Returns whether this call has no final state yet.
     pub(super) fn has(&self, call: CallId) -> bool {
         self.open().iter().any(|open| open.id == call)
     }
 
-    /// The invoker gets these calls.
+    /// Marks the calls as passed to the invoker.
     pub(super) fn mark_sent(&self) {
         self.open().iter_mut().for_each(|open| open.is_sent = true);
     }
@@ -111,7 +112,8 @@ impl CallEvents {
     }
 
     /// Emits the final state of calls that were answered without the engine: by a person, a guard,
-    /// or a stop. Returns the calls that the invoker never got: nothing else records these.
+    /// or a stop. Returns the calls that the invoker never received, because no other component
+    /// records them.
     pub(super) fn close_answered(&self, machine: &Machine) -> Vec<(Call, CallAnswer)> {
         let mut unsent = Vec::new();
         if self.open().is_empty() {
@@ -181,7 +183,7 @@ impl BatchSubscriber for CallEvents {
         if let Answer::Done(outcome) = answer {
             self.asked().retain(|(call, _)| *call != outcome.call);
         }
-        // A question gets its result when a person has answered it.
+        // A question receives its result when a person has answered it.
         if let Answer::Done(outcome) = answer
             && user_question(outcome).is_none()
         {
@@ -190,7 +192,7 @@ impl BatchSubscriber for CallEvents {
     }
 }
 
-/// The final state for a result.
+/// Returns the final state for a result.
 fn final_state(answer: &CallAnswer) -> ToolState {
     let (output, elapsed_ms) = (answer.wire.clone(), answer.elapsed_ms.unwrap_or(0));
     let reason = answer.reason.clone();

@@ -25,12 +25,12 @@ struct StoredState {
 struct StoredStateRef<'a> {
     state: &'a State,
     used: RunUsage,
-    /// Whether the first model only replays a file, for those who look at the run later.
+    /// Whether the first model only replays a file, for later readers of the run.
     scripted: bool,
     setup: &'a Value,
 }
 
-/// Why a stored run cannot be restored.
+/// The reasons why a stored run cannot be restored.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     /// A newer Toolcrib stored it.
@@ -41,8 +41,8 @@ pub enum RestoreError {
     /// The stored form cannot be read.
     #[error("the stored run cannot be read: {0}")]
     Broken(serde_json::Error),
-    /// Another run has written into the conversation meanwhile, and answered the calls that this
-    /// one waits for as not run.
+    /// Another run has written to the conversation meanwhile and recorded the calls for which this
+    /// one waits as not run.
     #[error("the conversation has continued without the run {0}; it cannot be resumed")]
     MovedOn(RunId),
 }
@@ -75,7 +75,7 @@ pub fn restore(
     Ok((machine, kept.used, kept.setup))
 }
 
-/// The taint labels of a stored run.
+/// Returns the taint labels of a stored run.
 ///
 /// # Errors
 /// [`RestoreError::Broken`]: unreadable labels must not count as no labels.
@@ -102,7 +102,7 @@ impl RunDriver<'_> {
             scripted: self.job.models.first().is_some_and(|model| model.info().scripted),
             setup: &self.job.setup,
         };
-        // Plain data always serializes; otherwise the run would continue, unstored.
+        // Plain data always serializes; otherwise the run would continue without being stored.
         let Ok(value) = serde_json::to_value(&kept) else { return };
         let run = StoredRun {
             id: state.run,
@@ -137,7 +137,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// New messages, and the one whose calls have been answered since.
+    /// Returns the new messages, and the message whose calls have been answered since.
     fn changed(&mut self, machine: &Machine, now: i64) -> Vec<StoredMessage> {
         let history = machine.history();
         let from = std::mem::replace(&mut self.saved, count_final_messages(history));
@@ -154,7 +154,7 @@ impl RunDriver<'_> {
     }
 }
 
-/// Number of final messages: only the newest can change, while calls of it are open.
+/// Returns the number of final messages: only the newest can change, while calls of it are open.
 pub(super) fn count_final_messages(history: &[Arc<Message>]) -> usize {
     let is_open = history.last().is_some_and(|newest| match &**newest {
         Message::Model(message) => message.unanswered().next().is_some(),

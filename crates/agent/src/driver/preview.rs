@@ -1,4 +1,4 @@
-//! What a first request would carry besides the messages; nothing is sent.
+//! Preview of a first request's content besides the messages; nothing is sent.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use toolcrib_providers::model::Model;
 use crate::context;
 use crate::tool_selection::{FoundTools, PricedView, SelectedTools, ToolSelectionRules};
 
-/// What a request carries besides the system prompt and the messages.
+/// The content of a request besides the system prompt and the messages.
 #[derive(Debug, Clone)]
 pub struct DeclarationsPreview {
     /// The declared tools and the groups that can be loaded.
@@ -20,8 +20,8 @@ pub struct DeclarationsPreview {
     pub tools: Vec<(String, u64)>,
 }
 
-/// The declarations of a first request to this model, as the driver makes them. `view` has the
-/// limits of the agent and of its skills.
+/// Returns the declarations of a first request to this model, as the driver creates them. `view`
+/// contains the limits of the agent and of its skills.
 #[must_use]
 pub fn preview_declarations(
     catalog: &dyn Catalog,

@@ -20,7 +20,7 @@ pub(super) struct RequestCache {
     pub(super) model: usize,
     /// Estimated sizes of the messages.
     pub(super) sizes: MessageSizes,
-    /// The view, with the model and the skills that it is for.
+    /// The view, with the model and the skills to which it applies.
     view: Option<(usize, Vec<ActiveSkill>, Arc<ViewRequest>)>,
     /// The declared tools, to which calls of the newest answer may add.
     shown: Option<Arc<RequestTools>>,
@@ -39,7 +39,7 @@ struct CacheKey {
     found: FoundTools,
 }
 
-/// Everything around the messages.
+/// The content of a request besides the messages.
 #[derive(Clone)]
 pub(super) struct RequestContext {
     pub(super) tools: Option<Arc<Declarations>>,
@@ -47,12 +47,12 @@ pub(super) struct RequestContext {
     /// The declared tools, for the tools that add to them.
     shown: Arc<RequestTools>,
     pub(super) system: Arc<str>,
-    /// Estimated tokens of all this.
+    /// Estimated tokens of this content.
     pub(super) tokens: u64,
 }
 
 impl RunDriver<'_> {
-    /// The view of the model that was asked last; the calls of its answer run in it.
+    /// Returns the view of the model that was asked last; the calls of its answer run in it.
     pub(super) fn view_request(&mut self, machine: &Machine) -> Arc<ViewRequest> {
         let (model, skills) = (self.sent.model, &machine.state().skills);
         if let Some((at, active, view)) = &self.sent.view
@@ -77,7 +77,7 @@ impl RunDriver<'_> {
         view
     }
 
-    /// The context of a request to this model.
+    /// Returns the context of a request to this model.
     pub(super) fn request_context(
         &mut self,
         machine: &Machine,
@@ -122,7 +122,7 @@ impl RunDriver<'_> {
     pub(super) fn publish_request_tools(&mut self, machine: &Machine) {
         let Some(model) = self.job.models.get(self.sent.model).cloned() else { return };
         let window = self.driver.windows.for_model(model.info());
-        // As the last request had them, or, if another process sent it, as it would have them now.
+        // As in the last request, or, if another process sent it, as it would be now.
         let shown = match &self.sent.surroundings {
             Some((_, around)) => Arc::clone(&around.shown),
             None => self.request_context(machine, &*model, window).shown,
@@ -132,7 +132,7 @@ impl RunDriver<'_> {
         self.sent.shown = Some(shown);
     }
 
-    /// Keeps the tools that calls have found, nested calls included, for the conversation.
+    /// Stores the tools that calls, including nested calls, have found for the conversation.
     pub(super) fn take_found_tools(&mut self, machine: &mut Machine) {
         if let Some(shown) = self.sent.shown.take() {
             machine.add_found_tools(shown.take_added().iter().rev().map(ToString::to_string));
@@ -140,9 +140,9 @@ impl RunDriver<'_> {
     }
 }
 
-/// The tools that the active skills allow together. A skill without a list does not limit. Skills
-/// activated by the person or the agent file are upper bounds, all of them; those that the model
-/// loaded add up within these bounds.
+/// Returns the tools that the active skills allow together. A skill without a list does not limit.
+/// Skills activated by the person or the agent file are upper bounds, all of them; those that the
+/// model loaded add up within these bounds.
 fn skill_tool_limit(skills: &[ActiveSkill], catalog: &dyn Catalog) -> Option<Vec<String>> {
     let limiting: Vec<&ActiveSkill> =
         skills.iter().filter(|skill| !skill.allowed_tools.is_empty()).collect();
@@ -164,7 +164,7 @@ fn skill_tool_limit(skills: &[ActiveSkill], catalog: &dyn Catalog) -> Option<Vec
         let loaded = tools(&lists);
         allowed.retain(|tool| loaded.contains(tool));
     }
-    // An empty list would mean no limit, so it gets a tool that no skill can remove.
+    // An empty list would mean no limit, so it contains a tool that no skill can remove.
     allowed.push(crate::ask_user::NAME.to_owned());
     skill_limit(&allowed)
 }

@@ -11,8 +11,8 @@ use super::call_events::CallEvents;
 use crate::events::Event;
 use crate::machine::{Machine, NextStep, RequestMode, RunEnd};
 
-/// How long a stopped run waits for the outcomes of its calls; later ones are recorded as stopped,
-/// so that a stop takes effect promptly.
+/// Maximum time for which a stopped run waits for the outcomes of its calls; later ones are
+/// recorded as stopped, so that a stop takes effect promptly.
 pub(super) const STOPPING: Duration = Duration::from_secs(2);
 
 impl RunDriver<'_> {
@@ -22,7 +22,7 @@ impl RunDriver<'_> {
             Arc::new(CallEvents::for_new_calls(&self.driver.events, machine.state().rounds, calls));
     }
 
-    /// Announces calls that another process left behind, or that a stop overtakes.
+    /// Announces calls that another process left, or that a stop precedes.
     pub(super) fn announce_open(&mut self, machine: &Machine) {
         let NextStep::CallTools(calls) = machine.next() else { return };
         if !calls.iter().any(|call| self.calls.has(call.id)) {
@@ -30,7 +30,7 @@ impl RunDriver<'_> {
         }
     }
 
-    /// Records calls that the loop answered by itself. A record that exists already stays.
+    /// Records calls that the loop answered itself. An existing record stays.
     pub(super) async fn record_unsent(
         &mut self,
         machine: &Machine,
@@ -113,7 +113,7 @@ impl RunDriver<'_> {
     }
 }
 
-/// Why the loop did not make a call, in the terms of the table of errors.
+/// Returns the reason why the loop did not make a call, in the terms of the error table.
 fn refusal(machine: &Machine, answer: &CallAnswer) -> ToolError {
     let error_type = match (answer.kind, machine.next()) {
         (Some(OutcomeKind::Cancelled), _) => ErrorType::Cancelled,

@@ -15,38 +15,38 @@ pub struct RunControl {
 }
 
 impl RunControl {
-    /// A handle for a run that is about to begin.
+    /// Creates a handle for a run that is about to start.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Stops the run at once: its request is dropped, its tools are cancelled with their processes,
-    /// and the text so far stays.
+    /// Stops the run immediately: its request is dropped, its tools are cancelled with their
+    /// processes, and the text so far stays.
     pub fn stop(&self) {
         self.stop.cancel();
     }
 
-    /// Whether the run was told to stop.
+    /// Returns whether the run was told to stop.
     #[must_use]
     pub fn is_stopped(&self) -> bool {
         self.stop.is_cancelled()
     }
 
     /// Hands the run over at the next step: the current step is completed, then the run is stored
-    /// and another process can take it over. Nothing of it is ended.
+    /// and another process can take it over. No part of the run ends.
     pub fn hand_over(&self) {
         self.leave.cancel();
     }
 
-    /// Hands the run over at once: its request is dropped and will be sent again; the engine
+    /// Hands the run over immediately: its request is dropped and will be sent again; the engine
     /// records the state of its calls.
     pub fn hand_over_now(&self) {
         self.leave.cancel();
         self.let_go.cancel();
     }
 
-    /// Whether the run was told to hand over.
+    /// Returns whether the run was told to hand over.
     #[must_use]
     pub fn is_handing_over(&self) -> bool {
         self.leave.is_cancelled()

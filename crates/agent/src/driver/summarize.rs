@@ -10,15 +10,15 @@ use crate::context::{self, CompactionPlan, ContextWindow, Summary};
 use crate::events::Event;
 use crate::machine::Machine;
 
-/// Attempts at a summary.
+/// Maximum number of attempts at a summary.
 const ATTEMPTS: u32 = 2;
 
-/// Messages to wait before a failed summary is tried again: each attempt costs money.
+/// Number of messages to wait before a failed summary is attempted again: each attempt costs money.
 const NEXT_TRY: usize = 8;
 
 impl RunDriver<'_> {
     /// Summarizes the conversation if it exceeds its share of the window. If that fails, everything
-    /// is sent while it fits; else whole old exchanges are left out of requests.
+    /// is sent while it fits; otherwise whole old exchanges are omitted from requests.
     pub(super) async fn compact(
         &mut self,
         machine: &mut Machine,

@@ -1,4 +1,4 @@
-//! Questions of the model: stored with the approvals, so that one inbox holds both and each is
+//! Questions of the model: stored with the approvals, so that one inbox contains both and each is
 //! answered once.
 
 use std::sync::Arc;
@@ -41,7 +41,8 @@ impl RunDriver<'_> {
         }
     }
 
-    /// The stored question of a call. A process that died after storing it left it for this one.
+    /// Stores the question of a call, or returns the stored one: a process that died after storing
+    /// it may have left it.
     async fn store_question(
         &self,
         machine: &Machine,
@@ -126,8 +127,8 @@ impl RunDriver<'_> {
         }
     }
 
-    /// The recorded answer: this one, or an earlier one from another process. `None` if it could
-    /// not be stored; the question stays open.
+    /// Records an answer and returns the recorded one: this one, or an earlier one from another
+    /// process. `None` if it could not be stored; the question stays open.
     async fn record(&self, id: ApprovalId, record: DecisionRecord) -> Option<DecisionRecord> {
         match self.driver.approvals.decide(id, record.clone()).await {
             Ok(Ok(())) => Some(record),
@@ -155,7 +156,7 @@ impl RunDriver<'_> {
     }
 }
 
-/// The arguments of the question, as they are displayed.
+/// Returns the arguments of the question, as they are displayed.
 fn args(question: &Question) -> Value {
     let mut args = json!({"question": question.question});
     if !question.context.is_empty() {
@@ -167,7 +168,7 @@ fn args(question: &Question) -> Value {
     args
 }
 
-/// The answer that a decision means. A denied question counts as skipped.
+/// Returns the answer for a decision. A denied question counts as skipped.
 fn answer_from_record(record: &DecisionRecord) -> QuestionAnswer {
     match &record.decision {
         Decision::Answer { text } => QuestionAnswer::Answered { text: text.clone() },

@@ -1,12 +1,13 @@
 //! Agents: a prompt with a model, tools, skills and limits, one per file.
 //!
-//! `NAME.toml` holds everything as keys. `NAME.md` has the same keys as YAML front matter, and the
-//! prompt as its body.
+//! `NAME.toml` contains all fields as keys. `NAME.md` has the same keys as YAML front matter, and
+//! the prompt as its body.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt;
 
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
 use super::front_matter;
 use super::location::Location;
@@ -38,16 +39,17 @@ impl fmt::Display for ModelRef {
     }
 }
 
-/// Approval preset: what runs without asking. The names are those of the engine's presets.
+/// Approval preset: selects the calls that run without approval. The names are those of the
+/// engine's presets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentPreset {
-    /// `auto`: safe and high run, critical asks.
+    /// `auto`: safe and high-risk calls run, critical ones need approval.
     Auto,
-    /// `ask-risky`: high and critical ask.
+    /// `ask-risky`: high-risk and critical calls need approval.
     AskRisky,
-    /// `ask-all`: everything but innate tools asks.
+    /// `ask-all`: all calls except those of innate tools need approval.
     AskAll,
-    /// `locked`: only safe reads run, nothing asks.
+    /// `locked`: only safe reads run, and no call asks for approval.
     Locked,
 }
 
@@ -55,7 +57,7 @@ impl AgentPreset {
     /// All presets.
     pub const ALL: [Self; 4] = [Self::Auto, Self::AskRisky, Self::AskAll, Self::Locked];
 
-    /// Its name in files, the same as the preset's.
+    /// Returns its name in files, the same as the preset's.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -87,7 +89,7 @@ pub struct Agent {
     pub skills: Vec<String>,
     /// Limits of its runs.
     pub limits: Limits,
-    /// Its role, which the flags `allow_TOOL_ROLE` of the configuration name: 1 to 40 of `a-z`,
+    /// Its role, to which the `allow_TOOL_ROLE` flags of the configuration refer: 1 to 40 of `a-z`,
     /// `0-9`, `-` and `_`.
     pub role: String,
     /// Approval preset; `None` for the configured default.
@@ -162,6 +164,30 @@ pub(super) fn read(
     check(stem, raw, prompt.trim().to_owned(), place)
 }
 
+/// Creates the agent from these keys.
+///
+/// # Errors
+/// The problem, as a sentence fragment.
+pub(super) fn from_keys(
+    stem: &str,
+    keys: Map<String, Value>,
+    prompt: String,
+) -> Result<Agent, String> {
+    let raw: RawAgent = serde_json::from_value(Value::Object(keys)).map_err(|error| {
+        let message = error.to_string();
+        // Serde's message: unknown field `x`, expected one of `a`, `b`
+        let mut quoted = message.split('`').skip(1).step_by(2);
+        match message.strip_prefix("unknown field") {
+            Some(_) => front_matter::unknown_key(
+                quoted.next().unwrap_or_default(),
+                &quoted.collect::<Vec<_>>(),
+            ),
+            None => message,
+        }
+    })?;
+    check(stem, raw, prompt, Location::BuiltIn)
+}
+
 fn check(stem: &str, raw: RawAgent, prompt: String, place: Location) -> Result<Agent, String> {
     name_rules::check(stem)
         .map_err(|why| format!("{why} (the file's name is the agent's name)"))?;
@@ -227,17 +253,18 @@ fn mode(text: &str) -> Result<AgentPreset, String> {
     })
 }
 
-/// `code-reviewer` becomes "Code reviewer".
+/// Converts `code-reviewer` to "Code reviewer".
 fn title_of(name: &str) -> String {
     let words = name.replace('-', " ");
     let mut chars = words.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
-/// A template for `NAME.md`: it loads as it is, with all tools and no limits of its own.
+/// Returns a template for `NAME.md`: it loads unchanged, with all tools and without separate
+/// limits.
 ///
 /// # Errors
-/// Why this is no valid name of an agent, as a sentence fragment.
+/// The reason why this is not a valid name of an agent, as a sentence fragment.
 pub fn agent_template(name: &str) -> Result<String, String> {
     name_rules::check(name)?;
     if name == GENERAL_ASSISTANT {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 /// Size limit of a file, in bytes (256 KB).
 pub(super) const MAX_BYTES: u64 = 256 * 1024;
 
-/// The text of `path`, which must be inside `folder` after links are resolved: an untrusted project
-/// must not make the model read other files of this machine.
+/// Reads the text of `path`, which must be inside `folder` after links are resolved: an untrusted
+/// project must not make the model read other files of this machine.
 ///
 /// # Errors
 /// The problem, as a sentence fragment.
@@ -24,7 +24,7 @@ pub(super) fn read(folder: &Path, path: &Path) -> Result<String, String> {
     })
 }
 
-/// The bytes of `path`, at most `most`, under the same rule.
+/// Reads the bytes of `path`, at most `most`, under the same rule.
 ///
 /// # Errors
 /// The problem, as a sentence fragment.
@@ -47,7 +47,7 @@ pub(super) fn bytes(folder: &Path, path: &Path, most: u64) -> Result<Vec<u8>, St
     Ok(bytes)
 }
 
-/// The entries of a folder by name, without hidden ones; a missing folder has none.
+/// Lists the entries of a folder by name, without hidden ones; a missing folder has none.
 ///
 /// # Errors
 /// The problem, as a sentence fragment.

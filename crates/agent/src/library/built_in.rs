@@ -30,7 +30,7 @@ pub(super) const GUIDES: [(&str, &str); 9] = [
     ("write_file.yaml", include_str!("../../guides/write_file.yaml")),
 ];
 
-/// The text of a skill.
+/// Returns the text of a skill.
 pub(super) fn skill(name: &str) -> Option<&'static str> {
     SKILLS.iter().find(|(folder, _)| *folder == name).map(|(_, text)| *text)
 }

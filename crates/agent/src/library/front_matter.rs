@@ -5,11 +5,11 @@ use serde::de::DeserializeOwned;
 
 use super::suggest::{did_you_mean, likely_typos, quote_name};
 
-/// Limit of YAML events that aliases of one file may repeat.
+/// Maximum number of YAML events that aliases of one file may repeat.
 const MAX_REPLAYED: usize = 1_000;
 
 /// Splits a Markdown file into the YAML between its two `---` lines and the body after them,
-/// without surrounding blank lines. The YAML begins with the end of the first line, so that its
+/// without surrounding blank lines. The YAML starts with the end of the first line, so that its
 /// line numbers are those of the file.
 ///
 /// # Errors
@@ -83,7 +83,8 @@ pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     })
 }
 
-fn unknown_key(key: &str, expected: &[&str]) -> String {
+/// Renders the advice about an unknown key: similar names, or all valid ones.
+pub(super) fn unknown_key(key: &str, expected: &[&str]) -> String {
     let near = likely_typos(key, expected.iter().copied());
     let key = quote_name(key);
     if near.is_empty() {

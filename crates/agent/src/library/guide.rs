@@ -56,8 +56,8 @@ struct RawExample {
     args: Map<String, Value>,
 }
 
-/// Whether the tool of a shipped guide exists. An unreadable guide counts as existing, so that the
-/// error is reported.
+/// Returns whether the tool of a shipped guide exists. An unreadable guide counts as one for an
+/// existing tool, so that the error is reported.
 pub(super) fn is_for(text: &str, tools: &KnownTools<'_>) -> bool {
     front_matter::yaml::<RawGuide>(text).map_or(true, |raw| tools.canonical(&raw.tool).is_ok())
 }

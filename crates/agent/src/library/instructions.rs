@@ -7,8 +7,8 @@ use super::location::Problem;
 
 /// The file's name (agents.md).
 pub const FILE: &str = "AGENTS.md";
-/// Bytes that are given to the model; the rest is cut with a note. About 8,000 tokens: enough for a
-/// page of conventions, not for a manual.
+/// Maximum number of bytes for the model; the rest is truncated with a note. About 8,000 tokens:
+/// enough for a page of conventions, not for a manual.
 pub const MAX_BYTES: usize = 32 * 1024;
 
 /// Instructions of the workspace.
@@ -16,9 +16,9 @@ pub const MAX_BYTES: usize = 32 * 1024;
 pub struct Instructions {
     /// The file, relative to the workspace, such as `AGENTS.md` or `crates/core/AGENTS.md`.
     pub path: String,
-    /// Its text, without surrounding blank lines; ends with a note if it was cut.
+    /// Its text, without surrounding blank lines; ends with a note if it was truncated.
     pub text: String,
-    /// Whether it was cut.
+    /// Whether it was truncated.
     pub cut: bool,
 }
 
@@ -60,7 +60,7 @@ fn bounded(path: &str, text: &str) -> Option<Instructions> {
         return Some(Instructions { path, text: text.to_owned(), cut: false });
     }
     let end = text.floor_char_boundary(MAX_BYTES);
-    // Cut at a line break, if there is one.
+    // Truncate at a line break, if there is one.
     let end = text.get(..end).and_then(|head| head.rfind('\n')).unwrap_or(end);
     let head = text.get(..end).unwrap_or_default();
     let text = format!(

@@ -19,9 +19,9 @@ pub struct Step {
     pub tool: String,
     /// Sample arguments, which fit the tool's schema; include the `action` of the file.
     pub params: Value,
-    /// What to pay attention to.
+    /// Points to note.
     pub note: String,
-    /// Whether the kit is of use without this step, where its tool is missing.
+    /// Whether the kit is useful without this step, if its tool is missing.
     pub optional: bool,
 }
 
@@ -39,12 +39,12 @@ pub struct Kit {
 }
 
 impl Kit {
-    /// The tools that it requires.
+    /// Returns the tools that it requires.
     pub fn tools(&self) -> impl Iterator<Item = &str> {
         self.steps.iter().filter(|step| !step.optional).map(|step| step.tool.as_str())
     }
 
-    /// Its goal and its steps, for a model.
+    /// Renders its goal and its steps, for a model.
     #[must_use]
     pub fn to_text(&self) -> String {
         let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -84,8 +84,8 @@ struct RawStep {
     optional: bool,
 }
 
-/// Whether all tools of a shipped kit exist. An unreadable kit counts as existing, so that the
-/// error is reported.
+/// Returns whether all tools of a shipped kit exist. An unreadable kit counts as existing, so that
+/// the error is reported.
 pub(super) fn is_for(text: &str, tools: &KnownTools<'_>) -> bool {
     let is_there = |step: &RawStep| tools.canonical(&step.tool).is_ok();
     front_matter::yaml::<RawKit>(text).map_or(true, |raw| raw.steps.iter().all(is_there))

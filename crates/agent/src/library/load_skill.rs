@@ -1,4 +1,4 @@
-//! The tool `load_skill`: gives the model the instructions of a skill.
+//! The tool `load_skill`: returns the instructions of a skill to the model.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use super::skill::{Skill, SkillBody};
 /// Its name.
 pub const NAME: &str = "load_skill";
 
-/// The tool over a library. Its structured result, `{skill, version, allowed_tools}`, tells the
-/// loop which limit to enforce from then on; see [`super::skill_limit`].
+/// Creates the tool for a library. Its structured result, `{skill, version, allowed_tools}`,
+/// contains the limit that the loop enforces from then on; see [`super::skill_limit`].
 #[must_use]
 pub fn handler(library: LibraryHandle) -> Arc<dyn Handler> {
     TypedHandler::handler(LoadSkill { library })
@@ -72,6 +72,11 @@ impl Tool for LoadSkill {
         if let Some(kit) = library.kits.iter().find(|kit| kit.name == name) {
             let place = kit.location.to_string();
             return Ok(ToolOutput::text(kit.to_text()).with_origin(Trust::Workspace, place));
+        }
+        if library.skills_off.iter().any(|skill| skill.name == name) {
+            return Err(ToolError::validation(format!(
+                "The skill \"{name}\" is switched off. Go on without it."
+            )));
         }
         let skill = library.skill(name).map_err(|unknown| {
             let known: Vec<&str> = library.skills.iter().map(|s| s.name.as_str()).collect();
@@ -161,7 +166,8 @@ fn output(body: &SkillBody) -> ToolOutput {
     of(skill, text, source)
 }
 
-/// Text of a skill. Its limits hold from then on, whichever of its files is read.
+/// Creates the result with the text of a skill. Its limits apply from then on, regardless of the
+/// file that is read.
 fn of(skill: &Skill, text: String, source: String) -> ToolOutput {
     let trust = match &skill.location {
         Location::BuiltIn => Trust::Tool,

@@ -2,7 +2,7 @@
 //! tools.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -35,6 +35,8 @@ pub struct Library {
     pub agents: Vec<Agent>,
     /// Skills.
     pub skills: Vec<Skill>,
+    /// Skills that are switched off: no model receives them.
+    pub skills_off: Vec<Skill>,
     /// Kits.
     pub kits: Vec<Kit>,
     /// Guides, at most one per tool.
@@ -44,18 +46,19 @@ pub struct Library {
 }
 
 impl Library {
-    /// Reads the folders. Errors of a file are listed in `problems`; everything else is loaded.
+    /// Reads the folders. Errors of a file are listed in `problems`; all other files are loaded.
     ///
     /// Of agents, kits and guides with one name, a trusted project's replaces the user's, which
-    /// replaces the built-in one; two in the same scope clash and neither is loaded. Skills with
-    /// one name always clash. The General Assistant and built-in skills cannot be replaced.
+    /// replaces the built-in one; two in the same scope conflict, and neither is loaded. Skills
+    /// with the same name always conflict. The General Assistant and built-in skills cannot be
+    /// replaced.
     #[must_use]
     pub fn load(folders: &Folders, tools: &KnownTools<'_>) -> Self {
         let mut problems = Vec::new();
         let skills = skills(&folders.skills, &mut problems);
         let agents = agents(&folders.agents, &skills, tools, &mut problems);
-        // Some tools exist only where programs can be run; shipped files for missing tools are
-        // skipped.
+        // Some tools exist only on machines where programs can run; shipped files for missing tools
+        // are skipped.
         let shipped = built_in::KITS.iter().filter(|(_, text)| kit::is_for(text, tools));
         let kits = parse_files("kits", shipped, &folders.kits, &mut problems, |text, place| {
             kit::read(text, place, tools)
@@ -72,10 +75,10 @@ impl Library {
         agents.sort_by_key(|agent| agent.name != GENERAL_ASSISTANT);
         let kits = apply_scopes("kit", kits, folders.trusted, &mut problems);
         let guides = apply_scopes("guide of the tool", guides, folders.trusted, &mut problems);
-        Self { agents, skills, kits, guides, problems }
+        Self { agents, skills, skills_off: Vec::new(), kits, guides, problems }
     }
 
-    /// The agent with this name.
+    /// Returns the agent with this name.
     ///
     /// # Errors
     /// [`UnknownName`] with similar names.
@@ -84,23 +87,13 @@ impl Library {
         found.ok_or_else(|| unknown("agent", name, self.agents.iter().map(|a| a.name.as_str())))
     }
 
-    /// The skill with this name.
+    /// Returns the skill with this name.
     ///
     /// # Errors
     /// [`UnknownName`] with similar names.
     pub fn skill(&self, name: &str) -> Result<&Skill, UnknownName> {
         let found = self.skills.iter().find(|skill| skill.name == name);
         found.ok_or_else(|| unknown("skill", name, self.skills.iter().map(|s| s.name.as_str())))
-    }
-
-    /// The kits whose tools are all in a view, given by their canonical names.
-    pub fn kits_for(&self, has: impl Fn(&str) -> bool) -> Vec<&Kit> {
-        self.kits.iter().filter(|kit| kit.tools().all(&has)).collect()
-    }
-
-    /// The guides whose tool is in a view, given by its canonical name.
-    pub fn guides_for(&self, has: impl Fn(&str) -> bool) -> Vec<&Guide> {
-        self.guides.iter().filter(|guide| has(&guide.tool)).collect()
     }
 }
 
@@ -113,26 +106,56 @@ fn unknown<'a>(
     UnknownName { kind, name: name.to_owned(), near }
 }
 
-/// A library that is replaced when its files change; cheap to clone. A snapshot stays unchanged.
+/// A library that is replaced when its files change or a skill is switched; cheap to clone. A
+/// snapshot stays unchanged.
 #[derive(Debug, Clone, Default)]
-pub struct LibraryHandle(Arc<RwLock<Arc<Library>>>);
+pub struct LibraryHandle(Arc<RwLock<Held>>);
+
+/// A library, and the names of skills that are off, including names without a skill.
+#[derive(Debug, Default)]
+struct Held {
+    library: Arc<Library>,
+    off: BTreeSet<String>,
+}
+
+impl Library {
+    /// Returns the same library with exactly these skills off.
+    fn with_skills_off(mut self, off: &BTreeSet<String>) -> Self {
+        self.skills.append(&mut self.skills_off);
+        self.skills.sort_by(|a, b| a.name.cmp(&b.name));
+        (self.skills_off, self.skills) =
+            self.skills.into_iter().partition(|skill| off.contains(&skill.name));
+        self
+    }
+}
 
 impl LibraryHandle {
-    /// A handle of this library.
+    /// Creates a handle of this library.
     #[must_use]
     pub fn new(library: Library) -> Self {
-        Self(Arc::new(RwLock::new(Arc::new(library))))
+        Self(Arc::new(RwLock::new(Held { library: Arc::new(library), off: BTreeSet::new() })))
     }
 
-    /// The current snapshot.
+    /// Returns the current snapshot.
     #[must_use]
     pub fn current(&self) -> Arc<Library> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner).library)
     }
 
     /// Replaces the library for all clones of the handle.
     pub fn replace(&self, library: Library) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(library);
+        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        held.library = Arc::new(library.with_skills_off(&held.off));
+    }
+
+    /// Switches these skills off, and all others on, for all clones of the handle.
+    pub fn set_skills_off(&self, off: BTreeSet<String>) {
+        if self.0.read().unwrap_or_else(PoisonError::into_inner).off == off {
+            return;
+        }
+        let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        held.library = Arc::new(Library::clone(&held.library).with_skills_off(&off));
+        held.off = off;
     }
 }
 
@@ -161,8 +184,8 @@ named!(Kit, name);
 named!(Guide, tool);
 named!(Skill, name);
 
-/// Selects one item per name, from the last scope that has it; two in one scope are a problem of
-/// both.
+/// Selects one item per name, from the last scope that contains it; two in one scope are a problem
+/// of both.
 fn apply_scopes<T: LibraryItem>(
     kind: &str,
     mut all: Vec<T>,
@@ -189,7 +212,7 @@ fn apply_scopes<T: LibraryItem>(
 }
 
 /// Removes items of an untrusted workspace that would replace others: a person who names their own
-/// agent must not get a foreign one.
+/// agent must not run a foreign one.
 fn without_replacements<T: LibraryItem>(
     kind: &str,
     all: Vec<T>,
@@ -210,8 +233,8 @@ fn without_replacements<T: LibraryItem>(
     kept
 }
 
-/// Removes the roles from agents of an untrusted workspace: flags that grant more to a role mean
-/// the user's own agents.
+/// Removes the roles from agents of an untrusted workspace: flags that grant more to a role refer
+/// to the user's own agents.
 fn without_roles(agents: &mut [Agent], problems: &mut Vec<Problem>) {
     for agent in agents.iter_mut().filter(|agent| agent.location.scope() == Some(Scope::Project)) {
         if agent.role != DEFAULT_ROLE {
@@ -225,7 +248,8 @@ fn without_roles(agents: &mut [Agent], problems: &mut Vec<Problem>) {
     }
 }
 
-/// The only member of a group; if there are several, each is a problem that names the others.
+/// Returns the only member of a group; if there are several, each is a problem that names the
+/// others.
 fn single<T: LibraryItem>(kind: &str, mut group: Vec<T>, problems: &mut Vec<Problem>) -> Option<T> {
     if group.len() == 1 {
         return group.pop();
@@ -243,7 +267,7 @@ fn single<T: LibraryItem>(kind: &str, mut group: Vec<T>, problems: &mut Vec<Prob
     None
 }
 
-/// The files of folders with one of these extensions, each with its folder.
+/// Returns the files of folders with one of these extensions, each with its folder.
 fn files_of<'a>(
     folders: &'a [Folder],
     endings: &[&str],
@@ -267,12 +291,12 @@ fn files_of<'a>(
     files
 }
 
-/// Files whose name begins with `_` are drafts and not loaded.
+/// Returns whether a file is a draft: files whose name begins with `_` are not loaded.
 fn is_draft(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
 }
 
-/// Kits or guides, built in and from folders.
+/// Parses kits or guides, built in and from folders.
 fn parse_files<'a, T>(
     kind: &str,
     shipped: impl Iterator<Item = &'a (&'a str, &'a str)>,
@@ -328,7 +352,8 @@ fn agents(
     all
 }
 
-/// What people are told of entries whose server is not there; `None` = there are none.
+/// Returns the warning for people about entries whose server is unavailable; `None` if there are
+/// none.
 fn away_warning(away: &[UnknownEntry]) -> Option<String> {
     let names: Vec<String> =
         away.iter().map(|unknown| format!("\"{}\"", quote_name(&unknown.entry))).collect();
@@ -351,16 +376,16 @@ fn parse_agent(path: &Path, text: &str, place: Location) -> Result<Agent, String
     agent::read(&stem, text, if toml { FileFormat::Toml } else { FileFormat::Markdown }, place)
 }
 
-/// Checks that the tools and skills of an agent exist. A server that is away takes its tools with
-/// it, not the agent: that is a warning, which the second value is.
-fn check_references(
+/// Checks that the tools and skills of an agent exist. An unavailable server removes its tools, but
+/// not the agent: the second value is the warning about it.
+pub(super) fn check_references(
     agent: Agent,
     skills: &[Skill],
     tools: &KnownTools<'_>,
 ) -> Result<(Agent, Option<String>), String> {
     let mut expansion = expand_tool_list(agent.tools.as_deref(), tools.names);
     let (away, unknown): (Vec<_>, Vec<_>) = expansion.unknown.into_iter().partition(|unknown| {
-        // Nearly the name of a server that is there: a slip of the pen.
+        // Similar to the name of an available server: a typing error.
         let is_slip = unknown.entry.starts_with("server:") && !unknown.near.is_empty();
         names_a_server(&unknown.entry) && !is_slip
     });

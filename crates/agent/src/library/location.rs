@@ -29,7 +29,7 @@ pub enum Location {
 }
 
 impl Location {
-    /// The file; `None` if the item is built in.
+    /// Returns the file; `None` if the item is built in.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match self {
@@ -38,7 +38,7 @@ impl Location {
         }
     }
 
-    /// The scope; `None` if the item is built in.
+    /// Returns the scope; `None` if the item is built in.
     #[must_use]
     pub fn scope(&self) -> Option<Scope> {
         match self {
@@ -93,7 +93,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem of this file.
+    /// Creates a problem of this file.
     pub(super) fn new(path: impl Into<PathBuf>, message: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into() }
     }

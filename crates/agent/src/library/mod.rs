@@ -1,9 +1,10 @@
 //! The library: agents, skills, kits and guides as files.
 //!
-//! [`Library::load`] reads the given folders and nothing else. A file is loaded completely or not
-//! at all: its error is a [`Problem`] with its path, and everything else still loads.
+//! [`Library::load`] reads only the given folders. A file is loaded completely or not at all: its
+//! error is a [`Problem`] with its path, and all other files still load.
 
 mod agent;
+mod agent_fields;
 mod bounded_file;
 mod built_in;
 mod front_matter;
@@ -23,6 +24,7 @@ mod suggest;
 mod tool_lists;
 
 pub use agent::{Agent, AgentPreset, DEFAULT_ROLE, GENERAL_ASSISTANT, ModelRef, agent_template};
+pub use agent_fields::{AgentFault, AgentFields, read_agent};
 pub use guide::{Guide, GuideExample};
 pub use instructions::Instructions;
 pub use kit::{Kit, Step};

@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-/// Most rounds that a number may give.
+/// Maximum number of rounds that a file can set.
 const MAX_ROUNDS: i64 = 100;
 
-/// Limit of requests to the model in one run.
+/// Maximum number of requests to the model in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounds {
     /// This many, 1 to 100.
     AtMost(u8),
-    /// As many as the token or time budget allows; requires one of these budgets, so that every run
+    /// Unlimited, up to the token or time budget; requires one of these budgets, so that every run
     /// ends.
     Unlimited,
 }

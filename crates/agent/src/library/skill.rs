@@ -1,8 +1,8 @@
 //! Skills: `NAME/SKILL.md` of the Agent Skills standard (agentskills.io), with Toolcrib's
 //! additional fields.
 //!
-//! A library holds the name and description of a skill. Its body is read from disk at each use, so
-//! that an edit takes effect at once.
+//! A library contains the name and description of a skill. The body is read from disk at each use,
+//! so that an edit takes effect immediately.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ pub const FILE: &str = "SKILL.md";
 const MAX_DESCRIPTION: usize = 1024;
 /// Longest compatibility statement, in characters (agentskills.io).
 const MAX_COMPATIBILITY: usize = 500;
-/// Version of a skill that states none.
+/// Version of a skill that does not state one.
 const DEFAULT_VERSION: &str = "1";
 
 /// Keys of the standard, then Toolcrib's own.
@@ -41,7 +41,7 @@ const KEYS: [&str; 11] = [
 ];
 
 /// Tool names in skills of other programs, with Toolcrib's names. A suffix in brackets, as in
-/// `Bash(git:*)`, is dropped: the list selects tools, while rules decide about calls.
+/// `Bash(git:*)`, is ignored: the list selects tools, while rules decide about calls.
 const FOREIGN_TOOLS: [(&str, &[&str]); 9] = [
     ("Bash", &["execute_shell_command"]),
     ("Read", &["read_file", "list_dir", "file_info"]),
@@ -125,7 +125,7 @@ impl Skill {
         Ok(body)
     }
 
-    /// Its folder; `None` for a built-in skill.
+    /// Returns its folder; `None` for a built-in skill.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.location.path().and_then(Path::parent)
@@ -159,8 +159,8 @@ enum StringOrList {
 }
 
 impl StringOrList {
-    /// The names. White space and commas inside brackets belong to the name, as in `Bash(git
-    /// add:*)`.
+    /// Returns the names. White space and commas inside brackets belong to the name, as in
+    /// `Bash(git add:*)`.
     fn names(self) -> Vec<String> {
         let text = match self {
             Self::List(names) => return names,
@@ -286,16 +286,16 @@ fn map_foreign_tools(words: Option<StringOrList>) -> Vec<String> {
 pub(super) struct UnknownKey {
     /// The key.
     pub(super) key: String,
-    /// The problem, if the key looks like a typing error: a missed `allowed-tools` would lift a
-    /// limit, so the skill is not loaded. Other unknown keys are extensions of other programs and
+    /// The problem, if the key looks like a typing error: a misspelled `allowed-tools` would remove
+    /// a limit, so the skill is not loaded. Other unknown keys are extensions of other programs and
     /// harmless.
     pub(super) slip: Option<String>,
 }
 
-/// The unknown keys of a front matter.
+/// Returns the unknown keys of a front matter.
 ///
 /// # Errors
-/// Why it is not a YAML mapping, as a sentence fragment.
+/// The reason why it is not a YAML mapping, as a sentence fragment.
 pub(super) fn unknown_keys(yaml: &str) -> Result<Vec<UnknownKey>, String> {
     let keys: BTreeMap<String, IgnoredAny> = front_matter::yaml(yaml)?;
     let unknown = keys.into_keys().filter(|key| !KEYS.contains(&key.as_str()));

@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 use super::skill::{FILE, Skill};
 use super::{bounded_file, built_in, front_matter, skill_folder};
 
-/// Most files of a bundle (SEP-2640: every client accepts 512).
+/// Maximum number of files in a bundle (SEP-2640: every client accepts 512).
 const MAX_FILES: usize = 512;
-/// Most bytes of a bundle (SEP-2640: every client accepts 16 MiB).
+/// Maximum size of a bundle in bytes (SEP-2640: every client accepts 16 MiB).
 const MAX_BYTES: u64 = 16 << 20;
 
 /// The files of a skill.
@@ -22,7 +22,7 @@ pub struct SkillBundle {
 }
 
 impl Skill {
-    /// Its current files, without hidden ones and links.
+    /// Returns its current files, without hidden ones and links.
     ///
     /// # Errors
     /// The problem, including too many or too large files, as a sentence fragment.
@@ -34,7 +34,8 @@ impl Skill {
         read_bundle(folder)
     }
 
-    /// The current content of the first file whose path is accepted; `None` if there is none.
+    /// Returns the current content of the first file whose path is accepted; `None` if there is
+    /// none.
     ///
     /// # Errors
     /// As for [`bundle`](Self::bundle).
@@ -52,7 +53,7 @@ impl Skill {
     }
 }
 
-/// The files of a folder that is a skill; see [`Skill::bundle`].
+/// Reads the files of a folder that is a skill; see [`Skill::bundle`].
 ///
 /// # Errors
 /// As for [`Skill::bundle`].

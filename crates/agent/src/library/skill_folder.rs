@@ -10,16 +10,16 @@ use super::skill::{self, FILE, Skill};
 use super::tool_lists::{ToolNames, expand_tool_list};
 use super::{bounded_file, front_matter};
 
-/// Files that a skill's listing names at most.
+/// Maximum number of files in a skill's listing.
 const MAX_LISTED: usize = 100;
-/// Files of a skill that is copied at most.
+/// Maximum number of files in a skill that is copied.
 const MAX_FILES: usize = 500;
-/// Folder depth inside a skill.
+/// Maximum folder depth inside a skill.
 const MAX_DEPTH: usize = 8;
 
 /// Validates a skill's folder, or its `SKILL.md`, more strictly than loading does: unknown keys and
-/// metadata that is not text are problems too. With `tools`, so are names of tools that are not
-/// among them.
+/// metadata that is not text are problems too. With `tools`, names of tools that are not among them
+/// are also problems.
 #[must_use]
 pub fn validate_skill(path: &Path, tools: Option<&[ToolNames]>) -> Vec<Problem> {
     let folder = match path.file_name() {
@@ -27,7 +27,7 @@ pub fn validate_skill(path: &Path, tools: Option<&[ToolNames]>) -> Vec<Problem> 
         _ => path,
     };
     let path = folder.join(FILE);
-    // `.` and `..` have no name of their own.
+    // `.` and `..` have no file name.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let mut faults =
         match skill::read(&folder, &Location::File { scope: Scope::User, path: path.clone() }) {
@@ -63,7 +63,7 @@ fn lint(skill: &Skill, tools: Option<&[ToolNames]>) -> Vec<String> {
 }
 
 /// Copies a skill's folder to `to/NAME`: text files up to 256 KB each, without links and hidden
-/// files. Atomic.
+/// files. The copy is atomic.
 ///
 /// # Errors
 /// A [`Problem`] of the first file that cannot be copied; a skill that does not load, or whose name
@@ -78,7 +78,7 @@ pub fn add_skill(from: &Path, to: &Path) -> Result<Skill, Problem> {
         return Err(Problem::new(target, "exists already; remove it first"));
     }
     let texts = texts(&from)?;
-    // Written beside the target and renamed, so that a partial skill is never visible.
+    // Written next to the target and renamed, so that a partial skill is never visible.
     let partial = to.join(format!(".{}.partial", body.skill.name));
     // Removes the rest of a failed attempt.
     drop(fs::remove_dir_all(&partial));
@@ -97,7 +97,7 @@ fn unreadable(error: &std::io::Error) -> String {
     format!("cannot be read: {error}")
 }
 
-/// Every file of a skill with its text.
+/// Reads every file of a skill with its text.
 fn texts(folder: &Path) -> Result<Vec<(PathBuf, String)>, Problem> {
     let mut texts = Vec::new();
     let found = walk(folder, MAX_FILES)?;
@@ -134,18 +134,18 @@ fn write(texts: &[(PathBuf, String)], from: &Path, to: &Path) -> std::io::Result
     Ok(())
 }
 
-/// The files of a skill beside its `SKILL.md`, as sorted relative paths; unreadable ones are left
-/// out.
+/// Returns the files of a skill besides its `SKILL.md`, as sorted relative paths; unreadable ones
+/// are omitted.
 pub(super) fn files(folder: &Path) -> Vec<String> {
     let found = walk(folder, MAX_LISTED).unwrap_or_default().into_iter();
     let names = found.filter(|(path, kind)| *kind == Kind::File && path != Path::new(FILE));
     names.map(|(path, _)| path.display().to_string()).take(MAX_LISTED).collect()
 }
 
-/// All files of a skill, as sorted relative paths, without links.
+/// Returns all files of a skill, as sorted relative paths, without links.
 ///
 /// # Errors
-/// The problem, as a sentence fragment; more than `most` files.
+/// The problem, as a sentence fragment; also if there are more than `most` files.
 pub(super) fn plain_files(folder: &Path, most: usize) -> Result<Vec<String>, String> {
     let found = walk(folder, most).map_err(|problem| problem.to_string())?;
     if found.len() > most {
@@ -161,7 +161,7 @@ enum Kind {
     Link,
 }
 
-/// The content of a folder tree, as sorted relative paths; one more than `most` if there are more.
+/// Lists the content of a folder tree, as sorted relative paths; `most` + 1 if there are more.
 /// Links are not followed.
 fn walk(folder: &Path, most: usize) -> Result<Vec<(PathBuf, Kind)>, Problem> {
     let mut found = Vec::new();

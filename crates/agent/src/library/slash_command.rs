@@ -3,8 +3,8 @@
 use super::loader::Library;
 use super::skill::Skill;
 
-/// The skill that a message begins with, and the text after its name. The message itself is sent
-/// unchanged. `None` if it does not begin with `/` and the name of a skill.
+/// Returns the skill with which a message begins, and the text after its name. The message itself
+/// is sent unchanged. `None` if it does not begin with `/` and the name of a skill.
 #[must_use]
 pub fn parse_slash_command<'l, 't>(
     text: &'t str,

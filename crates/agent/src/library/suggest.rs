@@ -2,7 +2,7 @@
 
 pub(super) use toolcrib_core::suggest::{likely_typos, similar_names};
 
-/// `; did you mean "a", "b"?`, or nothing.
+/// Returns `; did you mean "a", "b"?`, or an empty text.
 pub(super) fn did_you_mean(names: &[&str]) -> String {
     if names.is_empty() {
         return String::new();
@@ -11,7 +11,7 @@ pub(super) fn did_you_mean(names: &[&str]) -> String {
     format!("; did you mean {}?", quoted.join(", "))
 }
 
-/// A name shortened for a message.
+/// Shortens a name for a message.
 pub(super) fn quote_name(text: &str) -> String {
     match text.char_indices().nth(80) {
         Some((at, _)) => format!("{}...", text.get(..at).unwrap_or_default()),

@@ -1,7 +1,7 @@
 //! Tool lists of agents and skills: exact names, `group:g`, `server:s`, a bare server name, and
 //! globs with `*`; never a prefix.
 //!
-//! The engine matches the same lists when it makes a view; a test keeps both consistent.
+//! The engine matches the same lists when it creates a view; a test ensures that both agree.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
@@ -10,8 +10,8 @@ use toolcrib_core::tool_pattern::{self, ToolIdentity};
 
 use super::suggest::{quote_name, similar_names};
 
-/// Tools that a model on this device may get, whatever else is enabled: the default of the allow
-/// list for small models.
+/// Tools that a model on this device may receive, regardless of other settings: the default of the
+/// allow list for small models.
 pub const ON_DEVICE_TOOLS: [&str; 8] = [
     "get_local_time",
     "get_location_from_ip",
@@ -40,7 +40,7 @@ pub struct ToolNames {
 }
 
 impl ToolNames {
-    /// The names of a tool of this source.
+    /// Returns the names of a tool of this source.
     #[must_use]
     pub fn from_spec(spec: &ToolSpec, source: &str) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl ToolNames {
     }
 }
 
-/// Checks arguments against a tool's schema; the error says why they do not fit.
+/// Checks arguments against a tool's schema; the error states why they do not fit.
 pub type ArgsCheck<'a> = dyn Fn(&str, &Value) -> Result<(), String> + 'a;
 
 /// All registered tools, enabled or not, for the loader.
@@ -65,7 +65,7 @@ pub struct KnownTools<'a> {
 }
 
 impl KnownTools<'_> {
-    /// The canonical name of a tool.
+    /// Returns the canonical name of a tool.
     ///
     /// # Errors
     /// The fragment `unknown tool "x"` with similar names.
@@ -110,7 +110,7 @@ pub struct Expansion {
 }
 
 impl Expansion {
-    /// The problem of the list, as a sentence fragment; `None` if there is none.
+    /// Returns the problem of the list, as a sentence fragment; `None` if there is none.
     #[must_use]
     pub fn complaint(&self) -> Option<String> {
         let each = self.unknown.iter().map(|unknown| {
@@ -149,8 +149,8 @@ pub fn expand_tool_list(list: Option<&[String]>, tools: &[ToolNames]) -> Expansi
     expansion
 }
 
-/// The tool list of a view while a skill is active: the skill's own plus the tools that no skill
-/// can remove; `None` for no limit (an empty list means no limit).
+/// Returns the tool list of a view while a skill is active: the skill's tools plus those that no
+/// skill can remove; `None` for no limit (an empty list means no limit).
 #[must_use]
 pub fn skill_limit(allowed_tools: &[String]) -> Option<Vec<String>> {
     if allowed_tools.is_empty() {
@@ -188,7 +188,7 @@ fn matches(entry: &str, tool: &ToolNames) -> bool {
     tool_pattern::matches(entry, &ToolIdentity { name, aliases, group: group.as_deref(), source })
 }
 
-/// Similar names of the entry's kind.
+/// Returns similar names of the entry's kind.
 fn suggestions(entry: &str, tools: &[ToolNames]) -> Vec<String> {
     let found = if let Some(group) = entry.strip_prefix("group:") {
         return prefixed(

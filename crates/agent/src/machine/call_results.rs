@@ -13,9 +13,9 @@ use crate::ask_user;
 use crate::library::load_skill;
 
 impl Machine {
-    /// The calls ran: one answer per call of [`super::NextStep::CallTools`], in order. Calls that
-    /// wait for a person put the run into the waiting phase; all others have their result.
-    /// `is_polling` tells whether equal results of a tool are no sign of a stall.
+    /// Records that the calls ran: one answer per call of [`super::NextStep::CallTools`], in order.
+    /// Calls that wait for a person put the run into the waiting phase; all others have their
+    /// result. `is_polling` returns whether equal results of a tool are not a sign of a stall.
     pub fn calls_finished(&mut self, answers: Vec<Answer>, is_polling: impl Fn(&str) -> bool) {
         let Phase::Tools { calls } = &self.state.phase else { return };
         let ids: Vec<CallId> = calls.iter().map(|call| call.id).collect();
@@ -106,7 +106,7 @@ impl Machine {
         }
     }
 
-    /// Every call of the newest message has its result.
+    /// Continues when every call of the newest message has its result.
     pub(super) fn advance(&mut self) {
         self.inject_queued();
         self.next_round();
@@ -133,12 +133,12 @@ impl Machine {
     }
 }
 
-/// The wire form of an error from the loop itself.
+/// Returns the wire form of an error from the loop itself.
 fn error(message: &str) -> Value {
     json!({"status": "error", "error_type": ErrorType::ExecutionError, "message": message})
 }
 
-/// The question in the outcome of an `ask_user` call.
+/// Returns the question in the outcome of an `ask_user` call.
 pub(crate) fn user_question(outcome: &Outcome) -> Option<Question> {
     let is_question = outcome.tool.as_ref().is_some_and(|tool| tool.as_str() == ask_user::NAME);
     if !is_question || outcome.kind != OutcomeKind::Succeeded {
@@ -148,7 +148,7 @@ pub(crate) fn user_question(outcome: &Outcome) -> Option<Question> {
     serde_json::from_value(structured.get("question")?.clone()).ok()
 }
 
-/// The skill in the outcome of a `load_skill` call.
+/// Returns the skill in the outcome of a `load_skill` call.
 fn loaded_skill(outcome: &Outcome) -> Option<ActiveSkill> {
     let is_skill = outcome.tool.as_ref().is_some_and(|tool| tool.as_str() == load_skill::NAME);
     let structured = outcome.result.as_ref().ok()?.structured.as_ref().filter(|_| is_skill)?;

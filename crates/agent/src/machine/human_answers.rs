@@ -16,7 +16,8 @@ impl Machine {
         }
     }
 
-    /// A person answered the question of a call; `false` if no such question waits.
+    /// Records a person's answer to the question of a call; returns `false` if no such question is
+    /// waiting.
     pub fn question_answered(&mut self, call: CallId, said: &QuestionAnswer) -> bool {
         let Some(pending) = self.take_pending(call, |what| matches!(what, PendingKind::Answer(_)))
         else {
@@ -34,8 +35,8 @@ impl Machine {
         true
     }
 
-    /// The engine continued a call that waited for approval; `false` if no such call waits. The
-    /// call may have to wait again.
+    /// Records that the engine continued a call that waited for approval; returns `false` if no
+    /// such call is waiting. The call may have to wait again.
     pub fn call_decided(&mut self, call: CallId, answer: Answer) -> bool {
         let Some(pending) =
             self.take_pending(call, |what| matches!(what, PendingKind::Approval(_)))
@@ -54,13 +55,14 @@ impl Machine {
         true
     }
 
-    /// The decision about a call cannot be carried out; the call is recorded as not run. `false` if
-    /// no such call waits.
+    /// Records a call as not run because the decision about it cannot be carried out; returns
+    /// `false` if no such call is waiting.
     pub fn decision_failed(&mut self, call: CallId, why: &str) -> bool {
         self.not_decided(call, CallAnswer::not_run(call, why))
     }
 
-    /// The decision about a call came too late; it did not run. `false` if no such call waits.
+    /// Records a call as not run because the decision about it came too late; returns `false` if no
+    /// such call is waiting.
     pub fn decision_expired(&mut self, call: CallId, why: &str) -> bool {
         let mut answer = CallAnswer::not_run(call, why);
         answer.kind = Some(OutcomeKind::Expired);
@@ -80,7 +82,7 @@ impl Machine {
         true
     }
 
-    /// No answer will come: waiting calls are recorded as not run, and the run continues.
+    /// Records waiting calls as not run because no answer will come, and continues the run.
     pub fn expire_pending(&mut self) {
         let Phase::Person { pending } = &mut self.state.phase else { return };
         for wait in std::mem::take(pending) {
@@ -114,7 +116,7 @@ impl Machine {
     }
 }
 
-/// The result of `ask_user`, which always has a status.
+/// Returns the result of `ask_user`, which always has a status.
 fn answer(call: CallId, question: &Question, said: &QuestionAnswer) -> CallAnswer {
     let result = match said {
         QuestionAnswer::Answered { text } => {

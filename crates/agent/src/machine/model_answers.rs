@@ -15,7 +15,7 @@ use crate::context::Money;
 const EMPTY_ANSWERS: u32 = 2;
 
 impl Machine {
-    /// The model answered. `calls` are those of the turn, in order, under canonical names.
+    /// Records the model's answer. `calls` are those of the turn, in order, under canonical names.
     pub fn model_answered(
         &mut self,
         turn: Turn,
@@ -44,8 +44,8 @@ impl Machine {
         }
     }
 
-    /// No model answered; the partial answer is kept. The error's message names the model and says
-    /// what to do.
+    /// Records that no model answered; the partial answer is stored. The error message names the
+    /// model and the remedy.
     pub fn model_failed(&mut self, error: &ModelError) {
         self.keep_partial(error);
         let end = match error.kind {
@@ -55,9 +55,9 @@ impl Machine {
         self.end(end);
     }
 
-    /// A budget is used up: the calls that wait for their turn are not run, and the model is asked
-    /// for its best answer without tools. A run that has ended keeps its end, and one that already
-    /// asks for the last answer ends.
+    /// Handles an exhausted budget: the pending calls are not run, and the model is asked for its
+    /// best answer without tools. A run that has already ended is unchanged, and one that already
+    /// requests the last answer ends.
     pub fn budget_used_up(&mut self, message: String) {
         match &self.state.phase {
             Phase::Ended { .. } => return,
@@ -76,7 +76,7 @@ impl Machine {
             Phase::Model { ask: RequestMode::Last { end: RunEnd::Budget { message } } };
     }
 
-    /// The run's time ended during an answer; the partial answer is kept.
+    /// Handles the end of the run's time during an answer; the partial answer is stored.
     pub fn out_of_time(&mut self, error: &ModelError, message: String) {
         self.keep_partial(error);
         self.inject_queued();
@@ -99,8 +99,8 @@ impl Machine {
         }
     }
 
-    /// The answer that was requested without tools: one without text is requested once more, unless
-    /// a budget forbids another request.
+    /// Handles the answer that was requested without tools: one without text is requested once
+    /// more, unless a budget forbids another request.
     fn last_answer(&mut self, end: RunEnd, is_empty: bool) {
         let may_ask = self.state.empty_answers == 0 && !matches!(end, RunEnd::Budget { .. });
         if !is_empty || !may_ask {
@@ -111,7 +111,7 @@ impl Machine {
         self.state.phase = Phase::Model { ask: RequestMode::Last { end } };
     }
 
-    /// An answer without calls ends the run, unless it is empty or a message is queued.
+    /// Handles an answer without calls: it ends the run, unless it is empty or a message is queued.
     fn no_calls(&mut self, stop: &Stop, is_empty: bool) {
         if *stop == Stop::Paused {
             self.next_round();
@@ -144,7 +144,8 @@ impl Machine {
     }
 }
 
-/// A turn from a partial answer: its text is kept for people and the model, without any calls.
+/// Creates a turn from a partial answer: its text is stored for people and the model, without any
+/// calls.
 fn partial_turn(text: &str) -> Turn {
     Turn {
         format: Format::Text,

@@ -7,20 +7,21 @@ use toolcrib_providers::conversation::UserKind;
 
 use super::{Machine, RunEnd, State, model_messages};
 
-/// Rounds without anything new before the hint, and again before the end.
+/// Rounds without new results before the hint, and again before the end.
 const IDLE_ROUNDS: u32 = 2;
-/// Result hashes that are remembered; older results count as new again.
+/// Number of result hashes that are remembered; older results count as new again.
 const SEEN: usize = 4_096;
 
 /// Progress of one round.
 pub(super) struct Round<P> {
     is_polling: P,
     results: Vec<u64>,
-    /// A call changed something, or waits for a change.
+    /// Whether a call made a change, or waits for one.
     moved: bool,
-    /// The repeat guard refused a call.
+    /// Whether the repeat guard refused a call.
     refused: bool,
-    /// It let another call run, so it refused duplicates within the round, not the round.
+    /// Whether the guard let another call run, so that it refused duplicates within the round, not
+    /// the round.
     ran: bool,
     budget: Option<String>,
 }
@@ -31,7 +32,7 @@ impl<P: Fn(&str) -> bool> Round<P> {
         Self { is_polling, results, moved: false, refused: false, ran: false, budget: None }
     }
 
-    /// A person was asked: the answer counts as new.
+    /// Exempts the round because a person was asked: the answer counts as new.
     pub(super) fn exempt_from_stall(&mut self) {
         self.moved = true;
     }
@@ -45,11 +46,10 @@ impl<P: Fn(&str) -> bool> Round<P> {
             Err(error) if error.error_type == ErrorType::BudgetExceeded => {
                 self.budget = Some(error.message_for_people().to_owned());
             }
-            // A polling tool runs also in a round that is refused.
+            // A polling tool also runs in a refused round.
             _ => self.ran |= !polls,
         }
-        // A call that may have changed something always counts; a result of a read counts if it is
-        // new.
+        // A call that may have made a change always counts; a result of a read counts if it is new.
         let changes =
             outcome.report.effect.is_some_and(|effect| effect > toolcrib_core::Effect::Read);
         let succeeded = outcome.kind == OutcomeKind::Succeeded && !outcome.is_error();
@@ -58,8 +58,8 @@ impl<P: Fn(&str) -> bool> Round<P> {
     }
 }
 
-/// The same for equal arguments and results of one tool, in this and other processes. Another
-/// search that finds nothing either is still something new.
+/// Returns a hash that is the same for equal arguments and results of one tool, in this and other
+/// processes. A different search that also finds nothing still counts as new.
 fn fingerprint(outcome: &Outcome, args: Option<&RawArgs>) -> u64 {
     let mut hasher = foldhash::fast::FixedState::default().build_hasher();
     outcome.asked.hash(&mut hasher);
@@ -78,7 +78,7 @@ fn fingerprint(outcome: &Outcome, args: Option<&RawArgs>) -> u64 {
 }
 
 impl Machine {
-    /// Applies the guards to a round when its calls have run.
+    /// Applies the guards to a round after its calls have run.
     pub(super) fn apply_guards<P>(&mut self, round: Round<P>) {
         let progress = &mut self.state.progress;
         let mut is_new = round.moved;
@@ -106,7 +106,7 @@ impl Machine {
 }
 
 impl State {
-    /// The message to the model and the end of the run, if a guard ends it.
+    /// Returns the message to the model and the end of the run, if a guard ends it.
     pub(super) fn progress_end(&self) -> Option<(String, RunEnd)> {
         let progress = &self.progress;
         if let Some(message) = &progress.budget {

@@ -1,4 +1,4 @@
-//! State of a run between two steps: plain data, consistent at every moment.
+//! State of a run between two steps: plain data, consistent at all times.
 
 use std::collections::BTreeSet;
 
@@ -16,24 +16,24 @@ pub const STATE_VERSION: u32 = 1;
 
 /// Default number of rounds.
 pub const ROUNDS: u32 = 15;
-/// Most rounds that an agent may set.
+/// Maximum number of rounds that an agent may set.
 pub const MAX_ROUNDS: u32 = 100;
 
-/// Everything about a run but its messages.
+/// The state of a run, without its messages.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct State {
     /// Version of this form.
     pub version: u32,
     /// The run.
     pub run: RunId,
-    /// The conversation that it writes into.
+    /// The conversation to which it writes.
     pub conversation: ConversationId,
     /// Rounds of calls before the last request; `None` for unlimited, which requires a token or
     /// time budget.
     pub rounds_limit: Option<u32>,
     /// Current phase.
     pub phase: Phase,
-    /// When it began, in milliseconds since 1970; `None` if it has not begun.
+    /// Start of the run, in milliseconds since 1970; `None` if it has not started.
     #[serde(default)]
     pub begun_at: Option<i64>,
     /// Rounds of calls so far.
@@ -48,13 +48,13 @@ pub struct State {
     pub summary: Option<Summary>,
     /// Messages that arrived while the run was working, to be inserted before the next request.
     pub queued: Vec<UserMessage>,
-    /// Answers of people, to be inserted after the results they belong to.
+    /// Answers of people, to be inserted after the results to which they belong.
     pub said: Vec<UserMessage>,
     /// Active skills, in the order in which they were loaded.
     pub skills: Vec<ActiveSkill>,
     /// Memory of the stall guard.
     pub progress: StallProgress,
-    /// The answer of a run that a guard ended before the model gave one.
+    /// The answer of a run that a guard ended before the model answered.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub closing_text: String,
     /// Usage so far.
@@ -88,13 +88,13 @@ pub enum Phase {
     },
     /// The run has ended.
     Ended {
-        /// How it ended.
+        /// The end of the run.
         end: RunEnd,
     },
 }
 
 impl Phase {
-    /// Calls that may have no result yet, by their index in the newest message.
+    /// Calls that may not have a result yet, by their index in the newest message.
     pub(super) fn open_calls(&self) -> Vec<(usize, CallId)> {
         match self {
             Self::Tools { calls } => calls.iter().map(|call| call.id).enumerate().collect(),
@@ -104,7 +104,7 @@ impl Phase {
     }
 }
 
-/// How the model is asked.
+/// The mode of a request to the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum RequestMode {
@@ -112,28 +112,28 @@ pub enum RequestMode {
     Open,
     /// Without tools: its reply is the final answer.
     Last {
-        /// How the run ends after it.
+        /// The end of the run after it.
         end: RunEnd,
     },
 }
 
-/// How a run ended.
+/// The ways in which a run ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "end", rename_all = "snake_case")]
 pub enum RunEnd {
     /// The model finished.
     Completed,
-    /// The answer was cut by the output limit.
+    /// The answer was truncated by the output limit.
     Length,
     /// The model, or a filter of its provider, refused.
     Refused,
-    /// The rounds were used up; the last answer was requested without tools.
+    /// The maximum number of rounds was reached; the last answer was requested without tools.
     RoundLimit,
     /// The same calls were repeated.
     Repeated,
-    /// Several rounds brought nothing new.
+    /// Several rounds produced nothing new.
     Stalled,
-    /// A budget was used up.
+    /// A budget was exhausted.
     Budget {
         /// The budget, as a message.
         message: String,
@@ -144,13 +144,13 @@ pub enum RunEnd {
     Failed {
         /// Kind of the failure.
         kind: FailureKind,
-        /// What is wrong and what to do.
+        /// The problem and the remedy.
         message: String,
     },
 }
 
 impl RunEnd {
-    /// The wire name.
+    /// Returns the wire name.
     #[must_use]
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -166,7 +166,8 @@ impl RunEnd {
         }
     }
 
-    /// The answer in place of the model's, if a guard ended the run and the model wrote none.
+    /// Returns the answer in place of the model's, if a guard ended the run and the model wrote
+    /// none.
     #[must_use]
     pub fn text_without_answer(&self) -> Option<String> {
         let why = match self {
@@ -183,8 +184,8 @@ impl RunEnd {
         Some(format!("The run has no answer: {why}, and the model wrote none when it was asked."))
     }
 
-    /// The exit code of a command that ran only this run: 0 for an answer, also one that a guard
-    /// requested; 1 failed or refused, 7 budget, 130 stopped, 3 wrong configuration.
+    /// Returns the exit code of a command that ran only this run: 0 for an answer, also one that a
+    /// guard requested; 1 failed or refused, 7 budget, 130 stopped, 3 wrong configuration.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -205,7 +206,7 @@ pub struct Pending {
     pub index: usize,
     /// The call.
     pub call: CallId,
-    /// What the person is asked.
+    /// The subject on which the person decides.
     pub what: PendingKind,
     /// Id of a stored question of the model; `None` if it is not stored yet. (An approval has the
     /// id of its request.)
@@ -214,7 +215,7 @@ pub struct Pending {
 }
 
 impl Pending {
-    /// Id of the stored question or approval.
+    /// Returns the id of the stored question or approval.
     #[must_use]
     pub fn approval(&self) -> Option<ApprovalId> {
         match &self.what {
@@ -224,7 +225,7 @@ impl Pending {
     }
 }
 
-/// What a person is asked.
+/// The subject on which a person decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "waits_for", rename_all = "snake_case")]
 pub enum PendingKind {
@@ -248,7 +249,7 @@ pub enum QuestionAnswer {
     },
     /// The person skipped the question.
     Skipped,
-    /// There was no answer in time, or no person was available.
+    /// No answer arrived in time, or no person was available.
     Expired,
 }
 
@@ -267,9 +268,9 @@ pub struct ActiveSkill {
 /// Memory of the stall guard.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StallProgress {
-    /// Consecutive rounds that brought nothing new.
+    /// Number of consecutive rounds that produced nothing new.
     pub idle_rounds: u32,
-    /// Whether the model got the hint.
+    /// Whether the model received the hint.
     pub hinted: bool,
     /// Whether the engine refused a batch as repeated.
     pub repeated: bool,
@@ -279,17 +280,16 @@ pub struct StallProgress {
     pub seen: BTreeSet<u64>,
 }
 
-/// Usage of a run, as providers report it. If a provider leaves a count out, the sum is a lower
-/// bound.
+/// Usage of a run, as providers report it. If a provider omits a count, the sum is a lower bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UsageTotals {
-    /// Requests that were answered.
+    /// Number of requests that were answered.
     pub requests: u64,
-    /// Their token counts together.
+    /// Sum of their token counts.
     pub usage: Usage,
     /// Their cost, where prices are known; an estimate.
     pub cost: Option<Money>,
-    /// Estimated tokens of schemas that requests left out because of tool search.
+    /// Estimated tokens of schemas that requests omitted because of tool search.
     #[serde(default)]
     pub tokens_saved: u64,
 }

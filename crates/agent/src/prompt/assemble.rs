@@ -1,6 +1,6 @@
 //! The parts of the system prompt in their order.
 
-use super::{Parts, sections};
+use super::{Parts, automation, sections};
 
 /// A part of the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct PromptSection {
     pub text: String,
 }
 
-/// The parts of the system prompt that are not empty, in order.
+/// Returns the non-empty parts of the system prompt, in order.
 #[must_use]
 pub fn prompt_sections(parts: &Parts<'_>) -> Vec<PromptSection> {
     let sections = [
@@ -26,8 +26,12 @@ pub fn prompt_sections(parts: &Parts<'_>) -> Vec<PromptSection> {
         ("skills", sections::skills(parts.skills, parts.tools)),
         ("project instructions", parts.instructions.map(sections::instructions)),
         ("memory", parts.memory.map(|memory| memory.trim().to_owned())),
+        ("automation", automation::automation(parts.tools)),
+        ("mail accounts", automation::mail_accounts(parts.mail_accounts, parts.tools)),
+        ("scheduled tasks", automation::tasks(parts.tasks, parts.tools)),
         ("active skills", sections::active_skills(parts.active_skills)),
         ("context", Some(sections::environment(parts.context))),
+        ("cards", automation::cards(parts.tools)),
     ];
     let section = |(name, text): (&'static str, Option<String>)| {
         let text = text.filter(|text| !text.is_empty())?;
@@ -36,9 +40,15 @@ pub fn prompt_sections(parts: &Parts<'_>) -> Vec<PromptSection> {
     sections.into_iter().filter_map(section).collect()
 }
 
-/// The system prompt of these parts.
+/// Joins these parts to the system prompt.
 #[must_use]
 pub fn join_sections(sections: &[PromptSection]) -> String {
     let texts: Vec<&str> = sections.iter().map(|section| section.text.as_str()).collect();
     texts.join("\n\n") + "\n"
+}
+
+/// Builds the system prompt.
+#[must_use]
+pub fn system_prompt(parts: &Parts<'_>) -> String {
+    join_sections(&prompt_sections(parts))
 }

@@ -1,77 +1,18 @@
 //! The system prompt, built from pure parts.
 //!
-//! Parts that change rarely come first and the time comes last, so that providers can cache the
-//! beginning. The same parts give the same bytes.
+//! Parts that change rarely come first and the time comes near the end, so that providers can cache
+//! the beginning. The same parts produce the same bytes.
 //!
-//! A golden file under `golden/` holds each combination; `TOOLCRIB_BLESS=1 cargo test -p
-//! toolcrib-agent` writes them again.
+//! A golden file under `golden/` contains each combination; `TOOLCRIB_BLESS=1 cargo test -p
+//! toolcrib-agent` rewrites them.
 
 mod assemble;
+mod automation;
+mod parts;
 mod sections;
 
-pub use assemble::{PromptSection, join_sections, prompt_sections};
-use jiff::Zoned;
-use toolcrib_core::Surroundings;
-
-use crate::library::{Guide, Instructions, Kit, Skill};
-use crate::tool_selection::ToolGroup;
-
-/// Environment of a run: time, platform, model, workspace.
-#[derive(Debug, Clone, PartialEq)]
-pub struct PromptContext {
-    /// The time in the user's time zone.
-    pub now: Zoned,
-    /// What the surface says about the user.
-    pub surroundings: Surroundings,
-    /// Operating system and processor, such as `linux x86_64`.
-    pub platform: String,
-    /// The model, as `provider/model`.
-    pub model: String,
-    /// The workspace folder; `None` if there is none.
-    pub workspace: Option<String>,
-}
-
-/// An active skill with its instructions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ActiveSkill<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// Its body.
-    pub instructions: &'a str,
-}
-
-/// The parts of a system prompt. The caller must sanitize text from outside the program.
-#[derive(Debug, Clone, Copy)]
-pub struct Parts<'a> {
-    /// The agent's prompt: the role of the model.
-    pub agent_prompt: &'a str,
-    /// What the person has written for every run.
-    pub soul: Option<&'a str>,
-    /// Canonical names of the tools in view, in order; empty if the model answers without tools.
-    pub tools: &'a [&'a str],
-    /// Groups of tools that can be loaded; empty if all tools are declared.
-    pub groups: &'a [ToolGroup],
-    /// All guides of the library; one is used only if its tool is in view.
-    pub guides: &'a [Guide],
-    /// All kits of the library; one is used only if all its tools are in view.
-    pub kits: &'a [Kit],
-    /// All skills that can be loaded; they are listed only if `load_skill` is in view.
-    pub skills: &'a [Skill],
-    /// Instructions of the workspace.
-    pub instructions: Option<&'a Instructions>,
-    /// Memories, and how to use the tools for them.
-    pub memory: Option<&'a str>,
-    /// Active skills, in order of activation.
-    pub active_skills: &'a [ActiveSkill<'a>],
-    /// The environment.
-    pub context: &'a PromptContext,
-}
-
-/// The system prompt.
-#[must_use]
-pub fn system_prompt(parts: &Parts<'_>) -> String {
-    join_sections(&prompt_sections(parts))
-}
+pub use assemble::{PromptSection, join_sections, prompt_sections, system_prompt};
+pub use parts::{ActiveSkill, Parts, PromptContext};
 
 #[cfg(test)]
 mod tests;

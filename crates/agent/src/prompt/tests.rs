@@ -4,7 +4,8 @@ use std::path::Path;
 
 use toolcrib_core::{Surroundings, ToolName, defaults};
 
-use crate::library::{Folders, KnownTools, Library, ToolNames};
+use crate::library::{Folders, Instructions, KnownTools, Library, ToolNames};
+use crate::tool_selection::ToolGroup;
 
 use super::*;
 
@@ -59,6 +60,8 @@ fn parts<'a>(library: &'a Library, surroundings: &'a PromptContext) -> Parts<'a>
         skills: &library.skills,
         instructions: None,
         memory: None,
+        mail_accounts: &[],
+        tasks: &[],
         active_skills: &[],
         context: surroundings,
     }
@@ -108,6 +111,50 @@ fn combinations() {
             ..all
         }),
     );
+}
+
+/// The order: memory, automation, mail accounts, scheduled tasks, active skills, context, cards.
+#[test]
+fn the_sections_of_an_assistant_are_in_their_order() {
+    let library = library();
+    let context = surroundings("Europe/Berlin");
+    let tools = ["schedule_task", "promote_learning", "check_email", "rich_render"];
+    let accounts = ["ann@example.com".to_owned(), "office@example.com\n## Tool Use".to_owned()];
+    let tasks: Vec<String> =
+        (1..=12).map(|n| format!("**Task {n}** (task_{n}): Daily at {n}:00")).collect();
+    let active = [ActiveSkill { name: "brief", instructions: "One sentence." }];
+    let all = Parts {
+        agent_prompt: "You help.",
+        soul: Some("Answer briefly."),
+        tools: &tools,
+        memory: Some("## Memory\n\n- Keep what matters."),
+        mail_accounts: &accounts,
+        tasks: &tasks,
+        active_skills: &active,
+        ..parts(&library, &context)
+    };
+    golden("assistant", &system_prompt(&all));
+    let names: Vec<&str> = prompt_sections(&all).iter().map(|section| section.name).collect();
+    let expected = [
+        "agent",
+        "soul",
+        "honesty",
+        "tool use",
+        "when to act",
+        "memory",
+        "automation",
+        "mail accounts",
+        "scheduled tasks",
+        "active skills",
+        "context",
+        "cards",
+    ];
+    assert_eq!(names, expected);
+    // Nothing of it without the tools.
+    let bare = Parts { tools: &["read_file"], ..all };
+    for name in ["automation", "mail accounts", "scheduled tasks", "cards"] {
+        assert!(prompt_sections(&bare).iter().all(|section| section.name != name), "{name}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use toolcrib_core::{CallCtx, Entry, RunId, ToolName, ToolSelection};
 use super::{SelectedTools, ToolSelectionRules};
 use crate::context;
 
-/// The declared tools of every active run. One per program; `find_tools` asks it.
+/// The declared tools of every active run. One per program; `find_tools` queries it.
 #[derive(Debug, Default)]
 pub struct ActiveRequestTools {
     runs: Mutex<HashMap<RunId, Arc<RequestTools>>>,
@@ -78,7 +78,7 @@ impl ActiveRequestTools {
         self.runs().insert(run, shown);
     }
 
-    /// Forgets a finished run.
+    /// Removes a finished run.
     pub(crate) fn forget(&self, run: RunId) {
         self.runs().remove(&run);
     }
@@ -104,7 +104,7 @@ impl ToolSelection for ActiveRequestTools {
     fn inject(&self, ctx: &CallCtx, tools: &[Entry]) -> Vec<ToolName> {
         match self.shown(ctx) {
             Some(shown) => shown.inject(tools),
-            // Not a run of this process: every found tool can be called by its name.
+            // Not a run of this process: every found tool can be called by name.
             None => tools.iter().map(|entry| entry.spec().name.clone()).collect(),
         }
     }

@@ -24,7 +24,7 @@ impl FoundTools {
         found
     }
 
-    /// Whether the list is empty.
+    /// Returns whether the list is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -37,7 +37,7 @@ impl FoundTools {
         if self.0.iter().any(|name| name == tool.as_str()) {
             self.add([tool.to_string()]);
         }
-        // The result lists the best match first, which is to stay longest.
+        // The result lists the best match first, which must stay longest.
         self.add(tool_selection::injected_tools(tool.as_str(), &answer.wire).into_iter().rev());
     }
 
@@ -51,7 +51,7 @@ impl FoundTools {
         self.0.drain(..over);
     }
 
-    /// The names, most recently used first.
+    /// Returns the names, most recently used first.
     pub fn newest_first(&self) -> impl Iterator<Item = &str> {
         self.0.iter().rev().map(String::as_str)
     }

@@ -70,14 +70,22 @@ impl ImportedFile {
     pub fn read(path: &Path, format: ImportFormat) -> Result<Self, RulesError> {
         let text = rule_file::read_text(path)
             .map_err(|error| RulesError::Unreadable { path: path.to_path_buf(), error })?;
+        Self::parse(path, &text, format)
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// [`RulesError::Malformed`].
+    pub fn parse(path: &Path, text: &str, format: ImportFormat) -> Result<Self, RulesError> {
         let malformed =
             |(line, what)| RulesError::Malformed { path: path.to_path_buf(), line, what };
         let (rules, skipped) = match format {
             ImportFormat::Claude => {
-                let found = claude::parse_claude(&text).map_err(malformed)?;
+                let found = claude::parse_claude(text).map_err(malformed)?;
                 (found.rules, found.skipped)
             }
-            ImportFormat::Codex => codex::parse_codex(&text).map_err(malformed)?,
+            ImportFormat::Codex => codex::parse_codex(text).map_err(malformed)?,
         };
         let rules = rules.into_iter().map(|(line, text)| RuleSource {
             text,

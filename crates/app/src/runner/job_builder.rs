@@ -109,6 +109,8 @@ impl Runner {
                 skills: &library.skills,
                 instructions: words.as_ref(),
                 memory: memory.as_deref(),
+                mail_accounts: &texts.mail_accounts,
+                tasks: &texts.tasks,
                 active_skills: &active,
                 context: &PromptContext {
                     now: now.clone(),

@@ -11,6 +11,8 @@ use super::Runner;
 
 /// The tool whose presence says that memory is on for an agent.
 const RECALL: &str = "memory_recall";
+/// The tool that makes tasks.
+const SCHEDULE: &str = "schedule_task";
 /// The tool that shows the results of goals.
 const GOALS: &str = "goals";
 
@@ -21,6 +23,10 @@ pub(super) struct PersonTexts {
     pub(super) memories: Arc<PromptMemories>,
     /// The text for every run.
     pub(super) soul: Option<String>,
+    /// Addresses of their mail accounts.
+    pub(super) mail_accounts: Vec<String>,
+    /// Their tasks that wait for a time, a line each.
+    pub(super) tasks: Vec<String>,
     /// Goals of this conversation that ended since its last run: id and status.
     pub(super) ended_goals: Vec<(String, &'static str)>,
 }
@@ -31,7 +37,39 @@ impl Runner {
     pub(super) async fn person_texts(&self, agent: &Agent, owner: &str) -> PersonTexts {
         let memories = self.prompt_memories(agent, owner).await;
         let soul = self.toolcrib.souls().get(owner).await.ok().flatten();
-        PersonTexts { memories, soul: soul.map(|soul| soul.text), ..PersonTexts::default() }
+        PersonTexts {
+            memories,
+            soul: soul.map(|soul| soul.text),
+            mail_accounts: self.mail_addresses(owner),
+            tasks: self.task_lines(agent, owner).await,
+            ended_goals: Vec::new(),
+        }
+    }
+
+    /// The accounts are those of the owner of this machine.
+    fn mail_addresses(&self, owner: &str) -> Vec<String> {
+        if !owner.is_empty() {
+            return Vec::new();
+        }
+        let accounts = self.toolcrib.mail_accounts().list().unwrap_or_default();
+        accounts.into_iter().map(|account| account.address).collect()
+    }
+
+    /// Tasks that wait for their time, soonest first, if the agent makes tasks.
+    async fn task_lines(&self, agent: &Agent, owner: &str) -> Vec<String> {
+        if !self.has_tool(agent, SCHEDULE) {
+            return Vec::new();
+        }
+        self.toolcrib.tasks().prompt_lines(owner).await.unwrap_or_default()
+    }
+
+    fn has_tool(&self, agent: &Agent, tool: &str) -> bool {
+        let request = ViewRequest {
+            role: agent.role.clone(),
+            agent: agent.tools.clone(),
+            ..ViewRequest::default()
+        };
+        self.toolcrib.catalog().view(&Arc::new(request)).find(tool).is_some()
     }
 
     /// Goals that ended since the last run of this conversation. Only their ids and how they ended:
@@ -48,24 +86,22 @@ impl Runner {
     /// The owner's memories, if the agent has the tools for them. A store that cannot be read makes
     /// the run begin without memories: they are a help, not a condition.
     async fn prompt_memories(&self, agent: &Agent, owner: &str) -> Arc<PromptMemories> {
-        let request = ViewRequest {
-            role: agent.role.clone(),
-            agent: agent.tools.clone(),
-            ..ViewRequest::default()
-        };
-        let view = self.toolcrib.catalog().view(&Arc::new(request));
-        if view.find(RECALL).is_none() {
+        if !self.has_tool(agent, RECALL) {
             return Arc::default();
         }
         self.toolcrib.memories().for_prompt(owner).await.unwrap_or_default()
     }
 }
 
-/// What the memories of a prompt make of a run: it has read private data.
-pub(super) fn labels(memories: &PromptMemories) -> Labels {
+/// What the memories and tasks of a prompt make of a run: it has read private data.
+pub(super) fn labels(texts: &PersonTexts) -> Labels {
     let mut labels = Labels::default();
-    if memories.is_private() {
-        let source = Some("memories".to_owned());
+    let source = match (texts.memories.is_private(), texts.tasks.is_empty()) {
+        (true, _) => Some("memories".to_owned()),
+        (false, false) => Some("tasks".to_owned()),
+        (false, true) => None,
+    };
+    if source.is_some() {
         let by = LabelSource { call: None, tool: SYSTEM_PROMPT.to_owned(), source };
         labels.raise(Label::Private, by);
     }

@@ -7,6 +7,7 @@ use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_assistant::SecretCheck;
 use toolcrib_assistant::heartbeat::Heartbeats;
+use toolcrib_assistant::mail_inbox::MailInboxes;
 use toolcrib_assistant::soul::move_former_souls;
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::program_runner::ProgramRunner;
@@ -25,7 +26,7 @@ use super::from_settings::{
 use super::host_policy::HostPolicy;
 use super::mail_tools::mail_tools;
 use super::{AGENT_SOURCE, Toolcrib};
-use crate::document_files::DocumentFiles;
+use crate::document_files::{DocumentFiles, ReadableDocuments};
 use crate::history_records;
 use crate::hooks::{HookRelay, Hooks};
 use crate::kill_switch_file::KillSwitchFile;
@@ -97,7 +98,45 @@ impl Builder {
         self
     }
 
-    /// Adds a gate.
+    /// Adds a gate: a part of policy of your own. It votes beside permissions, rules and the
+    /// preset, and can make a decision only stricter.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use serde_json::json;
+    /// use toolcrib_app::{ErrorType, Gate, GateInput, Origin, Settings, Toolcrib, ToolError, Vote};
+    ///
+    /// struct NoNotes;
+    ///
+    /// impl Gate for NoNotes {
+    ///     fn name(&self) -> &'static str {
+    ///         "no notes"
+    ///     }
+    ///
+    ///     fn evaluate(&self, call: &GateInput<'_>) -> Result<Vote, String> {
+    ///         if call.args["path"] != "notes.md" {
+    ///             return Ok(Vote::Abstain);
+    ///         }
+    ///         let error = ToolError::new(ErrorType::PolicyDenied, "The notes are private.");
+    ///         Ok(Vote::Deny { error, rule: None })
+    ///     }
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let home = tempfile::tempdir()?;
+    /// # let (workspace, state) = (home.path().join("workspace"), home.path().join("state"));
+    /// # std::fs::create_dir(&workspace)?;
+    /// let settings = Settings::new(&workspace, &state);
+    /// let toolcrib = Toolcrib::builder(settings).gate(Arc::new(NoNotes)).build().await?;
+    /// let args = json!({"path": "notes.md"}).into();
+    /// let answer = toolcrib.call("read_file", args, Origin::Cli).await.ok_or("no answer")?;
+    /// let outcome = answer.outcome().ok_or("it waits for approval")?;
+    /// assert!(outcome.to_text().contains("The notes are private."));
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn gate(mut self, gate: Arc<dyn Gate>) -> Self {
         self.engine = self.engine.gate(gate);
@@ -252,10 +291,14 @@ impl Builder {
             builtins = builtins.with_link_clients(Arc::new(links));
         }
         let files = Arc::new(DocumentFiles(builtins.document_text()));
-        engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let labels = engine.labels_of_runs();
         let assistant =
             assistant_tools(&self.settings, &stores, notifier, files, &is_secret, labels)?;
+        builtins = builtins.with_stored_documents(Arc::new(ReadableDocuments {
+            documents: assistant.documents.clone(),
+            catalog: engine.shared_catalog(),
+        }));
+        engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let mail = mail_tools(&self.settings, &stores, &assistant, is_secret, &engine)?;
         // Earlier versions kept promoted memories apart from the person's text. A store that cannot
         // be read now is read at the next start.
@@ -263,6 +306,7 @@ impl Builder {
         let heartbeats = Heartbeats::new(
             assistant.tasks.clone(),
             assistant.memories.clone(),
+            MailInboxes::new(Arc::clone(&stores.assistant_rows)),
             self.settings.heartbeat.clone(),
         );
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use toolcrib_assistant::draft::{Carrier, Drafts};
+use toolcrib_assistant::draft::{Carrier, Drafts, WebhookCarrier};
+use toolcrib_assistant::mail_inbox::MailInboxes;
 use toolcrib_assistant::{AssistantTools, SecretCheck};
 use toolcrib_engine::Engine;
 use toolcrib_mail::account::{MailAccounts, PasswordVault};
@@ -27,20 +28,25 @@ pub(super) fn mail_tools(
         Arc::new(MailVault { vault: settings.vault.clone(), masked });
     let file = settings.mail_accounts.clone();
     let file = file.unwrap_or_else(|| settings.state.join("mail.toml"));
-    let accounts = MailAccounts::new(file, Arc::clone(&vault), http_client(settings)?);
-    let carrier: Arc<dyn Carrier> =
-        Arc::new(MailCarrier::new(accounts.clone(), Arc::clone(&stores.artifacts)));
+    let client = http_client(settings)?;
+    let accounts = MailAccounts::new(file, Arc::clone(&vault), client.clone());
+    let carriers: Vec<Arc<dyn Carrier>> = vec![
+        Arc::new(MailCarrier::new(accounts.clone(), Arc::clone(&stores.artifacts))),
+        Arc::new(WebhookCarrier::new(client.clone())),
+    ];
     let drafts = Drafts::new(
         Arc::clone(&stores.assistant_rows),
         Arc::clone(&stores.calls),
-        vec![carrier],
+        carriers,
         is_secret,
     );
     drafts.set_rules(settings.send_rules.clone());
     Ok(MailTools {
         accounts,
         vault,
+        client,
         drafts,
+        notifier: assistant.notifier.clone(),
         artifacts: Arc::clone(&stores.artifacts),
         files: Arc::clone(&assistant.files),
         labels: Arc::clone(&assistant.labels),
@@ -52,6 +58,12 @@ impl Toolcrib {
     #[must_use]
     pub fn drafts(&self) -> &Drafts {
         &self.mail.drafts
+    }
+
+    /// What is known of the inboxes of mail accounts.
+    #[must_use]
+    pub fn mail_inboxes(&self) -> MailInboxes {
+        MailInboxes::new(Arc::clone(&self.stores().assistant_rows))
     }
 
     /// The mail accounts of the owner.

@@ -61,7 +61,8 @@ async fn every_tool_declares_what_it_needs() {
             | "read_email"
             | "search_email"
             | "compose_email"
-            | "reply_email" => vec![Network],
+            | "reply_email"
+            | "unsubscribe_email" => vec![Network],
             _ => Vec::new(),
         };
         assert_eq!(spec.permissions, expected, "{}", spec.name);

@@ -164,7 +164,8 @@ fn statuses() -> Vec<TestCase> {
                 ["read_email", "available"],
                 ["search_email", "available"],
                 ["compose_email", "available"],
-                ["reply_email", "available"]
+                ["reply_email", "available"],
+                ["unsubscribe_email", "available"]
             ]),
         ),
         case(

@@ -141,7 +141,7 @@ pub struct Series {
 /// How far something is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
-    /// What it is about.
+    /// Its subject.
     pub label: String,
     /// How far it is.
     pub value: f64,

@@ -12,7 +12,7 @@ use toolcrib_core::{AssistantRowStore, Author, RowKind};
 
 use super::error::DocumentError;
 use super::extract::{TextExtractor, TextWindow};
-use super::indexing::{Indexer, Kept, MAX_CHUNKS};
+use super::indexing::{Indexer, MAX_CHUNKS, PendingFile};
 use super::model::{Document, DocumentStatus, MAX_BYTES};
 use super::search::{self, Passage, Vectors};
 use crate::rows::{RowError, Stored, TypedRows, Writer};
@@ -118,8 +118,11 @@ impl Documents {
             deleted_at: None,
             untrusted: writer.untrusted.clone(),
         };
-        let kept =
-            Kept { owner: writer.owner.clone(), document: id.clone(), name: name.to_owned() };
+        let kept = PendingFile {
+            owner: writer.owner.clone(),
+            document: id.clone(),
+            name: name.to_owned(),
+        };
         let is_long = document.status == DocumentStatus::Indexing;
         let lock = if is_long { self.indexer.keep(&kept, &bytes)? } else { None };
         let note = format!("added {name}");
@@ -150,7 +153,7 @@ impl Documents {
     }
 
     /// Reads the windows of a file that are left.
-    async fn read_rest(&self, kept: Kept, lock: Option<File>, bytes: Vec<u8>) {
+    async fn read_rest(&self, kept: PendingFile, lock: Option<File>, bytes: Vec<u8>) {
         let Ok(_turn) = self.indexer.turn.acquire().await else { return };
         let writer = Writer {
             owner: kept.owner.clone(),
@@ -188,7 +191,7 @@ impl Documents {
 
     async fn read_window(
         &self,
-        kept: &Kept,
+        kept: &PendingFile,
         before: &Document,
         bytes: &[u8],
     ) -> Result<Document, DocumentError> {

@@ -52,12 +52,14 @@ pub enum DocumentError {
     #[error("\"{0}\" is not deleted.")]
     NotDeleted(String),
     /// The page is not there.
-    #[error("\"{name}\" has {parts}; there is nothing from there on.")]
+    #[error("\"{name}\" has {parts}: there is nothing at {asked}.")]
     NoPage {
         /// The document.
         name: String,
         /// How many pages it has.
         parts: String,
+        /// What was asked for.
+        asked: String,
     },
     /// The model of vectors cannot be loaded, or a file of the index cannot be written.
     #[error("Documents cannot be used now: {0}")]

@@ -23,9 +23,9 @@ const BATCH: usize = 200;
 /// Chunks of one document: those of 10,000 full pages.
 pub(super) const MAX_CHUNKS: u32 = 50_000;
 
-/// A kept file.
+/// A file that waits until it is read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Kept {
+pub(super) struct PendingFile {
     pub(super) owner: String,
     pub(super) document: String,
     pub(super) name: String,
@@ -79,7 +79,11 @@ impl Indexer {
     }
 
     /// Keeps a file; `None` without a folder.
-    pub(super) fn keep(&self, kept: &Kept, bytes: &[u8]) -> Result<Option<File>, DocumentError> {
+    pub(super) fn keep(
+        &self,
+        kept: &PendingFile,
+        bytes: &[u8],
+    ) -> Result<Option<File>, DocumentError> {
         let Some(folder) = &self.folder else { return Ok(None) };
         let write = || -> std::io::Result<File> {
             fs::create_dir_all(folder)?;
@@ -101,7 +105,7 @@ impl Indexer {
     }
 
     /// The files that other processes left, locked, with their content.
-    pub(super) fn left_over(&self) -> Vec<(Kept, File, Vec<u8>)> {
+    pub(super) fn left_over(&self) -> Vec<(PendingFile, File, Vec<u8>)> {
         let Some(folder) = &self.folder else { return Vec::new() };
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let notes = entries.map(|entry| entry.path());
@@ -113,8 +117,8 @@ impl Indexer {
 }
 
 /// Locks and reads one kept file; `None` = another process reads it, or it is gone.
-fn take(note: PathBuf) -> Option<(Kept, File, Vec<u8>)> {
-    let kept: Kept = serde_json::from_slice(&fs::read(&note).ok()?).ok()?;
+fn take(note: PathBuf) -> Option<(PendingFile, File, Vec<u8>)> {
+    let kept: PendingFile = serde_json::from_slice(&fs::read(&note).ok()?).ok()?;
     let path = content_path(note.parent()?, &kept.document);
     let file = File::open(&path).ok()?;
     file.try_lock().ok()?;

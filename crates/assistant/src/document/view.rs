@@ -32,6 +32,10 @@ impl Documents {
         max_chars: usize,
     ) -> Result<DocumentView, DocumentError> {
         let document = self.find(owner, name, false).await?.body;
+        // A text without pages is one; asking for its ninth page got its beginning.
+        if document.unit.is_empty() && page > 1 {
+            return Err(no_text_there(document, page, offset));
+        }
         let page = if document.unit.is_empty() { 0 } else { page.max(1) };
         let chunks = &self.indexer.chunks;
         let mut view = View { text: String::new(), left: max_chars, page: None };
@@ -56,14 +60,28 @@ impl Documents {
             }
         }
         if view.text.is_empty() {
-            let parts = match (document.parts, document.unit.as_str()) {
-                (0, _) => "no pages".to_owned(),
-                (count, unit) => format!("{count} {unit}s"),
-            };
-            return Err(DocumentError::NoPage { name: document.name, parts });
+            return Err(no_text_there(document, page, offset));
         }
         Ok(DocumentView { document, text: view.text, next: None })
     }
+}
+
+/// Why a view is empty: what the document has, and what was asked for.
+fn no_text_there(document: Document, page: u32, offset: u32) -> DocumentError {
+    let unit = document.unit.as_str();
+    let parts = match (document.parts, unit) {
+        (_, "") => "no pages; its text goes on by offset alone".to_owned(),
+        (0, _) => "no text that was read so far".to_owned(),
+        (1, unit) => format!("1 {unit}"),
+        (count, unit) => format!("{count} {unit}s"),
+    };
+    let asked = match (unit, page, offset) {
+        ("", 0 | 1, offset) => format!("offset {offset}"),
+        ("", page, _) => format!("page {page}"),
+        (unit, page, 0) => format!("{unit} {page}"),
+        (unit, page, offset) => format!("{unit} {page}, offset {offset}"),
+    };
+    DocumentError::NoPage { name: document.name, parts, asked }
 }
 
 /// Text that is gathered for a view.

@@ -2,19 +2,19 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use tokio::sync::Notify;
 use toolcrib_core::{AssistantRowStore, CallStore, RowKind, TaskId};
 
 use super::error::DraftError;
-use super::model::{Draft, DraftChange, DraftKind, DraftStatus, NewDraft, check};
+use super::kind::DraftKind;
+use super::limits::MAX_WAITING;
+use super::model::{Draft, DraftChange, DraftStatus, NewDraft, check};
 use super::rule::SendRule;
 use super::sending::Carrier;
 use crate::SecretCheck;
 use crate::rows::{RowError, Step, Stored, TypedRows, Writer};
 use crate::secret_shapes;
 
-/// Drafts of one owner that wait. None is dropped for another: it may be all that is left of a
-/// text.
-pub const MAX_WAITING: usize = 50;
 /// Drafts that are kept of one owner; the oldest that are over are removed.
 const KEPT: usize = 200;
 
@@ -26,6 +26,7 @@ pub struct Drafts {
     pub(super) carriers: Arc<[Arc<dyn Carrier>]>,
     rules: Arc<RwLock<Vec<SendRule>>>,
     is_secret: SecretCheck,
+    pub(super) written: Arc<Notify>,
 }
 
 impl Drafts {
@@ -38,7 +39,8 @@ impl Drafts {
         is_secret: SecretCheck,
     ) -> Self {
         let rows = TypedRows::new(store, RowKind::Draft);
-        Self { rows, claims, carriers: carriers.into(), rules: Arc::default(), is_secret }
+        let (rules, written) = (Arc::default(), Arc::default());
+        Self { rows, claims, carriers: carriers.into(), rules, is_secret, written }
     }
 
     /// Replaces the rules that let drafts leave without being asked.
@@ -125,7 +127,20 @@ impl Drafts {
         version: Option<i64>,
         change: &DraftChange,
     ) -> Result<Draft, DraftError> {
+        self.change_text(writer, id, version, change, |_| Ok(())).await
+    }
+
+    async fn change_text(
+        &self,
+        writer: &Writer,
+        id: &str,
+        version: Option<i64>,
+        change: &DraftChange,
+        may: impl Fn(&Draft) -> Result<(), DraftError>,
+    ) -> Result<Draft, DraftError> {
+        let is_person = writer.author.run.is_none() && writer.author.call.is_none();
         self.change(writer, id, version, "changed", |draft| {
+            may(&draft)?;
             if !draft.status.is_editable() {
                 return Err(refused(&draft, "changed"));
             }
@@ -137,13 +152,30 @@ impl Drafts {
                 // Outside text stays marked until a person writes the text anew.
                 untrusted: match (&writer.untrusted, text_is_new) {
                     (Some(source), _) => Some(source.clone()),
-                    (None, true) if writer.author.run.is_none() => None,
+                    (None, true) if is_person => None,
                     (None, _) => draft.untrusted.clone(),
                 },
                 ..change.applied_to(draft)
             };
             self.check(&draft)?;
             Ok(draft)
+        })
+        .await
+    }
+
+    /// Changes a draft that the same agent wrote, and that no person has changed since.
+    ///
+    /// # Errors
+    /// As [`Self::edit`], and [`DraftError::NotOwn`].
+    pub async fn rewrite(
+        &self,
+        writer: &Writer,
+        id: &str,
+        change: &DraftChange,
+    ) -> Result<Draft, DraftError> {
+        self.change_text(writer, id, None, change, |draft| {
+            let is_own = draft.is_by_a_model() && draft.author.by == writer.author.by;
+            if is_own { Ok(()) } else { Err(DraftError::NotOwn(draft.id.clone())) }
         })
         .await
     }
@@ -194,7 +226,11 @@ impl Drafts {
         draft: &Draft,
     ) -> Result<bool, DraftError> {
         let step = Step { key: draft.id.clone(), expected, body: Some(draft.clone()) };
-        Ok(self.rows.write(writer, note, vec![step]).await?)
+        let is_written = self.rows.write(writer, note, vec![step]).await?;
+        if is_written {
+            self.written.notify_one();
+        }
+        Ok(is_written)
     }
 
     fn check(&self, draft: &Draft) -> Result<(), DraftError> {

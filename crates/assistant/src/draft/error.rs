@@ -2,8 +2,7 @@
 
 use toolcrib_core::{StoreError, ToolError};
 
-use super::drafts::MAX_WAITING;
-use super::model::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS};
+use super::limits::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS, MAX_WAITING};
 use crate::rows::RowError;
 
 /// Why an operation on drafts failed. The texts are for models and people.
@@ -39,6 +38,19 @@ pub enum DraftError {
     /// Its state does not allow that.
     #[error("{0}")]
     State(String),
+    /// A model wants to change what is not its own.
+    #[error(
+        "The draft \"{0}\" was written or changed by the user or another agent, so you cannot change it. Write another one, or tell the user what to change."
+    )]
+    NotOwn(String),
+    /// That version is not kept.
+    #[error("The draft has no version {0} any more. Look at it as it is now.")]
+    NoVersion(i64),
+    /// An address that a webhook cannot have.
+    #[error(
+        "A webhook has one address such as https://example.org/hook, without a user name, a password and spaces."
+    )]
+    WebAddress,
     /// It was changed since the caller read it.
     #[error("The draft \"{0}\" was changed since it was shown. Look at it again.")]
     Stale(String),

@@ -4,36 +4,11 @@ use serde::{Deserialize, Serialize};
 use toolcrib_core::Author;
 
 use super::error::DraftError;
+use super::kind::DraftKind;
+use super::limits::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS};
 
-/// Characters of a text.
-pub const MAX_BODY_CHARS: usize = 100_000;
-/// Characters of a subject: a line of a mail has at most 998 (RFC 5322, 2.1.1).
-pub const MAX_SUBJECT_CHARS: usize = 900;
-/// Recipients of one draft: a person has to be able to read them.
-pub const MAX_RECIPIENTS: usize = 50;
 /// Files of one draft.
 const MAX_ATTACHMENTS: usize = 20;
-
-/// What a draft is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum DraftKind {
-    /// An e-mail.
-    Mail,
-}
-
-impl DraftKind {
-    /// All kinds.
-    pub const ALL: [Self; 1] = [Self::Mail];
-
-    /// Name in commands, rules and on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Mail => "mail",
-        }
-    }
-}
 
 /// Where a draft stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,7 +86,7 @@ pub struct Draft {
     pub id: String,
     /// What it is.
     pub kind: DraftKind,
-    /// Where it stands.
+    /// Its status.
     pub status: DraftStatus,
     /// The account that sends it, such as an address.
     pub account: String,
@@ -154,6 +129,12 @@ pub struct Draft {
 }
 
 impl Draft {
+    /// Whether a call of a model wrote its text last.
+    #[must_use]
+    pub fn is_by_a_model(&self) -> bool {
+        self.author.run.is_some() || self.author.call.is_some()
+    }
+
     /// The person or the rule that sent it, or tried to.
     #[must_use]
     pub fn sent_by(&self) -> Option<&str> {
@@ -230,6 +211,7 @@ pub(super) fn check(draft: &Draft) -> Result<(), DraftError> {
     if ids.into_iter().any(|id| has_controls(id)) {
         return Err(DraftError::MessageId);
     }
+    draft.kind.check(draft)?;
     let body = draft.body.chars().count();
     if draft.body.trim().is_empty() || body > MAX_BODY_CHARS {
         return Err(DraftError::Body);

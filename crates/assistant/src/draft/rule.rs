@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::model::DraftKind;
+use super::kind::DraftKind;
 
 /// Lets drafts of one kind leave to exactly one recipient.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl SendRule {
     pub fn covers(rules: &[Self], kind: DraftKind, recipients: &[String]) -> bool {
         let has_rule = |to: &String| {
             let matches =
-                |rule: &Self| rule.kind == kind && rule.recipient.eq_ignore_ascii_case(to.trim());
+                |rule: &Self| rule.kind == kind && kind.is_same_recipient(&rule.recipient, to);
             rules.iter().any(matches)
         };
         !recipients.is_empty() && recipients.iter().all(has_rule)
@@ -38,18 +38,13 @@ impl FromStr for SendRule {
     fn from_str(text: &str) -> Result<Self, SendRuleError> {
         let bad = || SendRuleError(text.to_owned());
         let (kind, recipient) = text.split_once(':').ok_or_else(bad)?;
-        let kind = DraftKind::ALL.into_iter().find(|known| known.as_str() == kind.trim());
+        let kind: DraftKind = kind.trim().parse().map_err(|()| bad())?;
         let recipient = recipient.trim();
-        let is_unusable = |c: char| c.is_whitespace() || c.is_control() || "*?,;<>".contains(c);
-        if recipient.chars().any(is_unusable) || !is_address(recipient) {
+        if !kind.is_recipient(recipient) {
             return Err(bad());
         }
-        Ok(Self { kind: kind.ok_or_else(bad)?, recipient: recipient.to_owned() })
+        Ok(Self { kind, recipient: recipient.to_owned() })
     }
-}
-
-fn is_address(text: &str) -> bool {
-    text.rsplit_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
 }
 
 impl fmt::Display for SendRule {

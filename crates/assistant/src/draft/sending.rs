@@ -10,7 +10,8 @@ use toolcrib_core::{Author, BoxFuture, WorkerState};
 
 use super::drafts::{ATTEMPTS, Drafts, refused};
 use super::error::DraftError;
-use super::model::{Attempt, Draft, DraftKind, DraftStatus};
+use super::kind::DraftKind;
+use super::model::{Attempt, Draft, DraftStatus};
 use crate::rows::{RowError, Writer};
 
 /// Longest time of one delivery. Carriers have shorter limits of their own; this one ends those
@@ -184,6 +185,11 @@ fn how_to_find_out(reason: &str, draft: &Draft) -> String {
         DraftKind::Mail => format!(
             "{reason} Search the Sent folder of {} and the recipient's answer for the Message-ID {}; a mail that is not in the Sent folder may have left too.",
             draft.account, draft.message_id
+        ),
+        DraftKind::Webhook => format!(
+            "{reason} Ask the operator of {} whether a request with the Idempotency-Key {} arrived.",
+            draft.to.join(", "),
+            super::webhook::idempotency_key(draft)
         ),
     }
 }

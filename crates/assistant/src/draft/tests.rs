@@ -134,6 +134,13 @@ fn a_rule_names_one_whole_address() {
     for other in [&["eve@example.org"][..], &["ann@example.org", "eve@example.org"], &[]] {
         assert!(!covers(other), "{other:?}");
     }
+    let hook = ["webhook:https://example.org/Hook".parse::<SendRule>().unwrap()];
+    let leaves = |to: &str| SendRule::covers(&hook, DraftKind::Webhook, &[to.to_owned()]);
+    assert!(leaves("https://EXAMPLE.org/Hook") && !leaves("https://example.org/hook"));
+    assert!(!leaves("https://example.org.evil/Hook"));
+    for bad in ["webhook:ftp://x.org/", "webhook:https://a:b@x.org/", "webhook:https://*/"] {
+        assert!(bad.parse::<SendRule>().is_err(), "{bad}");
+    }
     for bad in ["mail:*@example.org", "mail:ann", "sms:ann@example.org", "ann@example.org", "mail:"]
     {
         assert!(bad.parse::<SendRule>().is_err(), "{bad}");

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use toolcrib_core::{AssistantRowStore, Author, ConversationId, RowKind, RunId, TaskId};
+use toolcrib_core::{
+    AssistantRowStore, Author, ConversationId, RowKind, RunId, Surroundings, TaskId,
+};
 
 use super::error::GoalError;
 use super::model::{Goal, GoalBudget, GoalEnd, GoalStatus, MAX_GOAL_CHARS};
@@ -38,6 +40,8 @@ pub struct NewGoal {
     pub depth: u32,
     /// What its run may use.
     pub budget: GoalBudget,
+    /// What is known about the person, for its run.
+    pub surroundings: Surroundings,
 }
 
 /// The goals of all owners. Clones share them.
@@ -91,6 +95,7 @@ impl Goals {
             conversation: None,
             started_in: new.started_in,
             depth: new.depth,
+            surroundings: new.surroundings,
             result: None,
             result_source: None,
             untrusted: writer.untrusted.clone(),

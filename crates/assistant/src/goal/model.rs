@@ -1,7 +1,7 @@
 //! A goal and its states: pure.
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{Author, ConversationId, RunId};
+use toolcrib_core::{Author, ConversationId, RunId, Surroundings};
 
 /// Characters of a goal.
 pub const MAX_GOAL_CHARS: usize = 4_000;
@@ -74,7 +74,7 @@ pub struct Goal {
     pub id: String,
     /// What is to be reached.
     pub goal: String,
-    /// Where it stands.
+    /// Its status.
     pub status: GoalStatus,
     /// What its run may use.
     pub budget: GoalBudget,
@@ -97,6 +97,9 @@ pub struct Goal {
     /// How many goals started one another until this one.
     #[serde(default)]
     pub depth: u32,
+    /// What was known about the person when it was started, for its run.
+    #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
+    pub surroundings: Surroundings,
     /// What the run answered, or why it failed, shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,

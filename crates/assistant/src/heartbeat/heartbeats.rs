@@ -5,13 +5,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use toolcrib_core::{
-    Author, StoreError, Task, TaskExecution, TaskId, TaskKind, TaskStatus, TaskTrigger,
-    canonical_json,
+    Author, StoreError, Surroundings, Task, TaskExecution, TaskId, TaskKind, TaskStatus,
+    TaskTrigger, canonical_json,
 };
 
-use super::prompt::{HeartbeatInput, PromotionLine, ReportLine, TaskLine};
+use super::prompt::{
+    AccountLine, HeartbeatInput, Inbound, InboundKind, PromotionLine, ReportLine, TaskLine,
+};
 use super::reply;
 use super::settings::HeartbeatSettings;
+use crate::mail_inbox::{MailInbox, MailInboxes};
 use crate::memory::{Memories, PROMOTION_HITS};
 use crate::task::{TaskError, Tasks, schedule_of};
 use crate::time::{describe, format_instant, parse_zone};
@@ -26,14 +29,20 @@ const MAX_PROMOTIONS: usize = 20;
 pub struct Heartbeats {
     tasks: Tasks,
     memories: Memories,
+    inboxes: MailInboxes,
     settings: Arc<RwLock<HeartbeatSettings>>,
 }
 
 impl Heartbeats {
-    /// The heartbeat over these tasks and memories.
+    /// The heartbeat over these tasks, memories and inboxes.
     #[must_use]
-    pub fn new(tasks: Tasks, memories: Memories, settings: HeartbeatSettings) -> Self {
-        Self { tasks, memories, settings: Arc::new(RwLock::new(settings)) }
+    pub fn new(
+        tasks: Tasks,
+        memories: Memories,
+        inboxes: MailInboxes,
+        settings: HeartbeatSettings,
+    ) -> Self {
+        Self { tasks, memories, inboxes, settings: Arc::new(RwLock::new(settings)) }
     }
 
     /// The owner's settings.
@@ -95,6 +104,7 @@ impl Heartbeats {
             trigger: trigger(settings),
             zone: zone.iana_name().unwrap_or("UTC").to_owned(),
             agent: String::new(),
+            surroundings: Surroundings::default(),
             status: TaskStatus::Pending,
             due_at: None,
             lease: None,
@@ -156,8 +166,7 @@ impl Heartbeats {
         Ok(is_late && !is_inside)
     }
 
-    /// What a heartbeat of this owner looks at. Mail, messages and notifications of other programs
-    /// are added by their accounts; there are none yet.
+    /// What a heartbeat of this owner looks at. Of mail it is what arrived since the last one.
     ///
     /// # Errors
     /// [`TaskError`] if it cannot be read.
@@ -165,6 +174,10 @@ impl Heartbeats {
         let row = self.row(owner).await.ok();
         let history = row.map(|row| row.history).unwrap_or_default();
         let zone = TimeZone::system();
+        let last = history.iter().find(|one| one.ok).map_or(0, |one| one.started_at);
+        let inboxes = self.inboxes.all(owner).await;
+        let mut inboxes = inboxes.map_err(|error| StoreError::Failed(error.to_string()))?;
+        inboxes.retain(|inbox| inbox.has_news_since(last));
         let all = self.tasks.list(owner, Some(TaskStatus::Pending)).await?;
         let (additions, tasks): (Vec<Task>, Vec<Task>) =
             all.into_iter().partition(|task| task.trigger == TaskTrigger::Heartbeat);
@@ -178,6 +191,8 @@ impl Heartbeats {
             additions: additions.iter().map(line).collect(),
             reports: reports(&history, &zone),
             tasks: tasks.iter().take(MAX_TASKS).map(line).collect(),
+            accounts: inboxes.iter().map(|inbox| account_line(inbox, &zone)).collect(),
+            inbound: inboxes.iter().flat_map(|inbox| inbound(inbox, last)).collect(),
             promotions: memories
                 .iter()
                 .filter(is_candidate)
@@ -232,6 +247,29 @@ fn line(task: &Task) -> TaskLine {
         prompt: task.prompt.clone(),
         when: when.unwrap_or_default(),
     }
+}
+
+fn account_line(inbox: &MailInbox, zone: &TimeZone) -> AccountLine {
+    let read_at = Some(inbox.read_at).filter(|at| *at > 0);
+    let read_at = read_at.and_then(|at| Timestamp::from_millisecond(at).ok());
+    AccountLine {
+        address: inbox.address.clone(),
+        state: match inbox.problem() {
+            Some(problem) => Err(problem.to_owned()),
+            None => Ok(inbox.unread),
+        },
+        last_sync: read_at.map(|at| format_instant(at, zone)),
+    }
+}
+
+/// Mail that arrived since a time, the newest first.
+fn inbound(inbox: &MailInbox, since: i64) -> impl Iterator<Item = Inbound> {
+    inbox.recent.iter().filter(move |mail| mail.seen_at > since).map(|mail| Inbound {
+        kind: InboundKind::Mail,
+        from: format!("{}, to {}, uid {}", mail.from, inbox.address, mail.uid),
+        title: mail.subject.clone(),
+        text: mail.text.clone(),
+    })
 }
 
 /// Successful executions that reported something, newest first.

@@ -26,7 +26,7 @@ const INBOUND_CHARS: usize = 500;
 pub struct TaskLine {
     /// Its id.
     pub id: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// Its prompt, for tasks of the heartbeat.
     pub prompt: String,

@@ -38,15 +38,15 @@ pub async fn claim_due(
     }
     let mut room = room;
     for task in store.waking_tasks(now, MOST).await? {
-        let is_alarm = task.kind == TaskKind::Alarm;
-        if !may_run(task.kind) || (room == 0 && !is_alarm) {
+        let is_run = task.kind.is_run();
+        if !may_run(task.kind) || (room == 0 && is_run) {
             due.is_held = true;
             continue;
         }
         let Some(claimed) = claim(&task, now) else { continue };
         match store.put_task(claimed.clone()).await {
             Ok(revision) => {
-                room = room.saturating_sub(usize::from(!is_alarm));
+                room = room.saturating_sub(usize::from(is_run));
                 due.claimed.push(Task { revision, ..claimed });
             }
             // Another process was faster, or the person changed it.

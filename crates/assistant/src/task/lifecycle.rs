@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use toolcrib_core::{
-    ConversationId, RunId, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind, TaskLease,
-    TaskStatus, TaskTrigger,
+    ConversationId, MailFilter, RunId, TASK_HISTORY, Task, TaskEvent, TaskExecution, TaskKind,
+    TaskLease, TaskStatus, TaskTrigger,
 };
 
 use crate::outside_text::fenced;
@@ -60,10 +60,10 @@ pub fn schedule_of(task: &Task) -> Result<(Schedule, TimeZone), TimeError> {
             Schedule::Once(LocalTime { civil: zone.to_datetime(instant), instant })
         }
         TaskTrigger::Cron { cron } => Schedule::Cron(Box::new(Cron::parse(cron)?)),
-        TaskTrigger::Recurrence { recurrence, first, local } => {
+        TaskTrigger::Recurrence { recurrence, first, local, within } => {
             let civil = local.parse().map_err(|_| TimeError::Time(local.clone()))?;
             let first = LocalTime { civil, instant: time(*first)? };
-            Schedule::Recurrence(Recurrence { word: recurrence.parse()?, first })
+            Schedule::Recurrence(Recurrence { word: recurrence.parse()?, first, within: *within })
         }
         TaskTrigger::Window { minutes, start, end } => {
             Schedule::Window(Window { minutes: *minutes, start: *start, end: *end })
@@ -73,8 +73,24 @@ pub fn schedule_of(task: &Task) -> Result<(Schedule, TimeZone), TimeError> {
             Schedule::Event(format!("When the hook {hook} is called"))
         }
         TaskTrigger::Change { glob } => Schedule::Event(format!("When {glob} changes")),
+        TaskTrigger::Mail { filter } => Schedule::Event(mail_words(filter)),
     };
     Ok((schedule, zone))
+}
+
+/// `When mail arrives at X from Y with "Z" in its subject`.
+fn mail_words(filter: &MailFilter) -> String {
+    let mut words = "When mail arrives".to_owned();
+    if let Some(account) = &filter.account {
+        words += &format!(" at {account}");
+    }
+    if let Some(from) = &filter.from {
+        words += &format!(" from {from}");
+    }
+    if let Some(subject) = &filter.subject {
+        words += &format!(" with \"{subject}\" in its subject");
+    }
+    words
 }
 
 /// The task as claimed at `now`: due, or under a claim that has ended. `None` if it is neither.

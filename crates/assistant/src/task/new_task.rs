@@ -3,11 +3,12 @@
 use globset::Glob;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use toolcrib_core::{Author, TaskKind, TaskTrigger};
+use toolcrib_core::{Author, DailyHours, MailFilter, Surroundings, TaskKind, TaskTrigger};
 
 use super::error::TaskError;
 use crate::time::{
-    Cron, Recurrence, RecurrenceWord, Schedule, TimeError, format_instant, parse_local_time,
+    Cron, Recurrence, RecurrenceWord, Schedule, TimeError, format_instant, parse_daily_hours,
+    parse_local_time,
 };
 
 /// Characters of a description.
@@ -20,8 +21,9 @@ const PAST_MS: i64 = 60_000;
 /// Characters of the name of a hook and of a glob.
 const MAX_NAME_CHARS: usize = 100;
 
-/// When a task is due: exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook` and `on_change`,
-/// or a recurrence with `execute_at` as its first time. An empty text and `false` count as absent.
+/// When a task is due: exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change`
+/// and `on_mail`, or a recurrence with `execute_at` as its first time. An empty text and `false`
+/// count as absent.
 #[derive(Debug, Clone, Default)]
 pub struct When {
     /// A time in ISO 8601.
@@ -30,12 +32,18 @@ pub struct When {
     pub cron: Option<String>,
     /// `daily`, `weekly`, `monthly`, `weekdays`, `hourly` or `interval:N`.
     pub recurrence: Option<String>,
+    /// First time of the day of an hourly recurrence or an interval, such as `9:00`.
+    pub window_start: Option<String>,
+    /// The time of the day at which it ends.
+    pub window_end: Option<String>,
     /// At every heartbeat.
     pub on_heartbeat: bool,
     /// When a signed request for this name arrives.
     pub hook: Option<String>,
     /// When a file of the workspace changes that this glob matches.
     pub on_change: Option<String>,
+    /// When mail arrives that this filter matches.
+    pub on_mail: Option<MailFilter>,
 }
 
 /// A task to make.
@@ -43,9 +51,9 @@ pub struct When {
 pub struct NewTask {
     /// Owner.
     pub owner: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// What its runs are told, or what an alarm says.
+    /// The prompt of its runs, or the text of an alarm.
     pub prompt: String,
     /// What it does; [`TaskKind::Heartbeat`] is made by the heartbeat alone.
     pub kind: TaskKind,
@@ -53,6 +61,8 @@ pub struct NewTask {
     pub when: When,
     /// IANA name of a zone; `None` = that of this machine.
     pub zone: Option<String>,
+    /// What is known about the person, for its runs.
+    pub surroundings: Surroundings,
     /// The agent of its runs; empty = the configured one.
     pub agent: String,
     /// Who or what makes it.
@@ -86,6 +96,14 @@ impl When {
         if let Some(event) = self.event()? {
             return Ok((event, None));
         }
+        let has_window = [&self.window_start, &self.window_end]
+            .into_iter()
+            .any(|text| given(text.as_deref()).is_some());
+        if has_window && given(self.recurrence.as_deref()).is_none() {
+            return Err(TimeError::When(
+                "window_start and window_end go with recurrence and execute_at.".to_owned(),
+            ));
+        }
         match (at, cron, given(self.recurrence.as_deref())) {
             (Some(at), None, None) => {
                 let time = parse_local_time(at, zone)?;
@@ -103,21 +121,42 @@ impl When {
                 let word: RecurrenceWord = word.parse()?;
                 let first = parse_local_time(at, zone)?;
                 refuse_past(first.instant, zone, now)?;
-                let schedule = Schedule::Recurrence(Recurrence { word, first });
+                let within = self.hours(word)?;
+                let schedule = Schedule::Recurrence(Recurrence { word, first, within });
                 let before = Timestamp::from_nanosecond(first.instant.as_nanosecond() - 1);
                 let due = before.ok().and_then(|before| schedule.next_after(before, zone));
+                if due.is_none() {
+                    return Err(TimeError::When(
+                        "No time of this recurrence falls between window_start and window_end. Choose another execute_at, window or interval."
+                            .to_owned(),
+                    ));
+                }
                 let trigger = TaskTrigger::Recurrence {
                     recurrence: word.to_string(),
                     first: first.instant.as_millisecond(),
                     local: first.civil.to_string(),
+                    within,
                 };
                 Ok((trigger, due))
             }
             _ => Err(TimeError::When(
-                "Say when with either execute_at or cron, or with recurrence and execute_at as its first time, or with on_heartbeat or on_change."
+                "Say when with either execute_at or cron, or with recurrence and execute_at as its first time, or with on_heartbeat, on_change or on_mail."
                     .to_owned(),
             )),
         }
+    }
+
+    /// The hours of a recurrence that comes several times a day.
+    fn hours(&self, word: RecurrenceWord) -> Result<Option<DailyHours>, TimeError> {
+        let (start, end) = (self.window_start.as_deref(), self.window_end.as_deref());
+        let hours = parse_daily_hours(given(start), given(end))?;
+        let is_repeated = matches!(word, RecurrenceWord::Hourly | RecurrenceWord::Interval(_));
+        if hours.is_some() && !is_repeated {
+            return Err(TimeError::When(format!(
+                "window_start and window_end go with hourly and interval:N; {word} has one time a day."
+            )));
+        }
+        Ok(hours)
     }
 
     /// The event that makes it due; `None` if a time does.
@@ -126,13 +165,14 @@ impl When {
         let has_time = [&self.execute_at, &self.cron, &self.recurrence]
             .into_iter()
             .any(|text| given(text.as_deref()).is_some());
-        match (self.on_heartbeat, hook, glob) {
-            (false, None, None) => Ok(None),
-            (true, None, None) if !has_time => Ok(Some(TaskTrigger::Heartbeat)),
-            (false, Some(hook), None) if !has_time => hook_trigger(hook).map(Some),
-            (false, None, Some(glob)) if !has_time => change_trigger(glob).map(Some),
+        match (self.on_heartbeat, hook, glob, &self.on_mail) {
+            (false, None, None, None) => Ok(None),
+            (true, None, None, None) if !has_time => Ok(Some(TaskTrigger::Heartbeat)),
+            (false, Some(hook), None, None) if !has_time => hook_trigger(hook).map(Some),
+            (false, None, Some(glob), None) if !has_time => change_trigger(glob).map(Some),
+            (false, None, None, Some(filter)) if !has_time => mail_trigger(filter).map(Some),
             _ => Err(TimeError::When(
-                "Say when with exactly one of a time, on_heartbeat, a hook and on_change."
+                "Say when with exactly one of a time, on_heartbeat, a hook, on_change and on_mail."
                     .to_owned(),
             )),
         }
@@ -159,6 +199,26 @@ fn change_trigger(glob: &str) -> Result<TaskTrigger, TimeError> {
         )));
     }
     Ok(TaskTrigger::Change { glob: glob.to_owned() })
+}
+
+fn mail_trigger(filter: &MailFilter) -> Result<TaskTrigger, TimeError> {
+    let kept = |text: &Option<String>| given(text.as_deref()).map(str::to_owned);
+    let filter = MailFilter {
+        account: kept(&filter.account),
+        from: kept(&filter.from),
+        subject: kept(&filter.subject),
+    };
+    let parts = [&filter.account, &filter.from, &filter.subject];
+    let is_bad = |text: &&String| {
+        text.chars().count() > MAX_NAME_CHARS || text.chars().any(char::is_control)
+    };
+    if parts.into_iter().flatten().any(|text| is_bad(&text)) {
+        return Err(TimeError::When(
+            "account, from and subject of on_mail are one line of at most 100 characters each."
+                .to_owned(),
+        ));
+    }
+    Ok(TaskTrigger::Mail { filter })
 }
 
 fn refuse_past(time: Timestamp, zone: &TimeZone, now: Timestamp) -> Result<(), TimeError> {

@@ -13,7 +13,7 @@ use super::lifecycle;
 use super::new_task::NewTask;
 use crate::SecretCheck;
 use crate::secret_shapes;
-use crate::time::{TimeError, parse_zone};
+use crate::time::{TimeError, describe, parse_zone};
 
 /// Open tasks of one owner: as many as the scheduler is measured with.
 pub const MAX_TASKS: usize = 10_000;
@@ -32,6 +32,9 @@ pub const MAX_EVENTS: usize = 100;
 /// Keys of events that are kept, so that none is taken twice: more than arrive within the time in
 /// which a signature holds.
 const TAKEN_EVENTS: usize = 1_000;
+/// Waking tasks that are read for a prompt, of all owners: a prompt shows ten, and reading costs
+/// the same with 10,000.
+const PROMPT_TASKS: usize = 64;
 /// Attempts at a change while other processes change the same task.
 const ATTEMPTS: usize = 8;
 
@@ -103,6 +106,7 @@ impl Tasks {
             trigger,
             zone: zone.iana_name().unwrap_or("UTC").to_owned(),
             agent: new.agent,
+            surroundings: new.surroundings,
             status,
             due_at: due.map(Timestamp::as_millisecond),
             lease: None,
@@ -162,6 +166,24 @@ impl Tasks {
             task.kind != TaskKind::Heartbeat && status.is_none_or(|one| task.status == one)
         };
         Ok(all.into_iter().filter(is_listed).collect())
+    }
+
+    /// The owner's tasks that wait for their time, a line each, soonest first. Those whose text
+    /// came from outside are left out: they would give their author a voice in every run.
+    ///
+    /// # Errors
+    /// [`TaskError::Store`].
+    pub async fn prompt_lines(&self, owner: &str) -> Result<Vec<String>, TaskError> {
+        let soonest = self.store.waking_tasks(i64::MAX, PROMPT_TASKS).await?;
+        let is_shown = |task: &&Task| {
+            task.owner == owner && task.kind != TaskKind::Heartbeat && task.untrusted.is_none()
+        };
+        let line = |task: &Task| {
+            let (schedule, zone) = lifecycle::schedule_of(task).ok()?;
+            let when = describe(&schedule, &zone);
+            Some(format!("**{}** ({}): {when}", task.description, task.id))
+        };
+        Ok(soonest.iter().filter(is_shown).filter_map(line).collect())
     }
 
     /// One task of an owner.

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use toolcrib_core::{
-    Author, CallId, Clock, RunId, StoreError, Task, TaskEvent, TaskKind, TaskStatus, TaskStore,
+    Author, CallId, Clock, MailFilter, RunId, StoreError, Surroundings, Task, TaskEvent, TaskKind,
+    TaskStatus, TaskStore,
 };
 use toolcrib_engine::store::MemoryTasks;
 
@@ -38,6 +39,7 @@ fn new(when: When) -> NewTask {
         kind: TaskKind::Run,
         when,
         zone: Some("UTC".into()),
+        surroundings: Surroundings::default(),
         agent: String::new(),
         author: Author::person("ann"),
         depth: 0,
@@ -281,16 +283,38 @@ async fn events_that_cannot_be_watched_are_said() {
     let (tasks, _) = tasks();
     let hook = |name: &str| When { hook: Some(name.into()), ..When::default() };
     let change = |glob: &str| When { on_change: Some(glob.into()), ..When::default() };
+    let mail = |filter: MailFilter| When { on_mail: Some(filter), ..When::default() };
     for (when, part) in [
         (hook("a/b"), "name of a hook"),
         (hook(&"x".repeat(101)), "name of a hook"),
         (change("/etc/*"), "not a glob below the workspace"),
         (change("../x"), "not a glob below the workspace"),
         (change("a[b"), "not a glob below the workspace"),
+        (mail(MailFilter { from: Some("x".repeat(101)), ..MailFilter::default() }), "one line"),
+        (When { on_heartbeat: true, ..mail(MailFilter::default()) }, "exactly one"),
         (When { on_heartbeat: true, ..cron("0 9 * * *") }, "exactly one"),
         (When { on_heartbeat: true, ..hook("x") }, "exactly one"),
     ] {
         let error = tasks.add(new(when.clone())).await.expect_err("refused");
         assert!(error.to_string().contains(part), "{when:?}: {error}");
     }
+}
+
+#[tokio::test]
+async fn mail_starts_a_task_only_if_all_of_its_filters_match() {
+    let (tasks, _) = tasks();
+    let text = |text: &str| Some(text.to_owned());
+    let filter = MailFilter { account: text("Ann@x.org"), from: text("BANK"), subject: text(" ") };
+    let made = When { on_mail: Some(filter), ..When::default() };
+    let task = tasks.add(new(made)).await.unwrap();
+    let (schedule, zone) = super::schedule_of(&task).unwrap();
+    assert_eq!(crate::time::describe(&schedule, &zone), "When mail arrives at Ann@x.org from BANK");
+    let toolcrib_core::TaskTrigger::Mail { filter } = &task.trigger else { panic!("{task:?}") };
+    let names = ["ann", "ann@x.org"];
+    assert!(filter.matches(names, "My Bank <a@b.c>", "Anything"));
+    assert!(!filter.matches(names, "Bob <b@b.c>", "bank"));
+    assert!(!filter.matches(["work", "w@x.org"], "bank", "s"));
+    assert!(MailFilter::default().matches(names, "", ""));
+    // It is read from the store as it was written.
+    assert_eq!(tasks.get("ann", task.id).await.unwrap().trigger, task.trigger);
 }

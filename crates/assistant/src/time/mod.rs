@@ -6,6 +6,7 @@
 //! an overlap.
 
 mod cron;
+mod daily_hours;
 mod error;
 mod instant;
 mod next_lines;
@@ -14,15 +15,18 @@ mod schedule;
 #[cfg(test)]
 mod tests;
 mod time_of_day;
+mod time_range;
 mod window;
 mod words;
 
 pub use cron::Cron;
+pub use daily_hours::parse_daily_hours;
 pub use error::TimeError;
 pub use instant::{LocalTime, format_instant, parse_local_time, parse_zone, resolve};
 pub use next_lines::next_line;
 pub use recurrence::{MAX_INTERVAL_MINUTES, Recurrence, RecurrenceWord};
 pub use schedule::{Schedule, Slots, slots_until};
 pub use time_of_day::next_time_of_day;
+pub use time_range::parse_time_range;
 pub use window::Window;
 pub use words::{describe, describe_next};

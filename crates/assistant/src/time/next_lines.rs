@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::cron::Cron;
+use super::daily_hours::parse_daily_hours;
 use super::error::TimeError;
 use super::instant::{format_instant, parse_local_time, parse_zone};
 use super::recurrence::Recurrence;
@@ -13,6 +14,9 @@ use super::schedule::Schedule;
 /// Times of one line.
 const DEFAULT_COUNT: usize = 3;
 const MAX_COUNT: usize = 1_000;
+
+/// A line that can be read.
+const EXAMPLE: &str = r#"{"id": 1, "cron": "0 9 * * MON-FRI", "zone": "Europe/Berlin"}"#;
 
 /// One line: exactly one of `cron` and `execute_at`, or `recurrence` with `execute_at` as its first
 /// time.
@@ -23,6 +27,8 @@ struct Line {
     cron: Option<String>,
     execute_at: Option<String>,
     recurrence: Option<String>,
+    window_start: Option<String>,
+    window_end: Option<String>,
     zone: Option<String>,
     after: Option<String>,
     count: Option<usize>,
@@ -37,7 +43,10 @@ pub fn next_line(text: &str, now: Timestamp) -> Value {
         Err(error) => {
             let id =
                 serde_json::from_str::<Value>(text).ok().and_then(|line| line.get("id").cloned());
-            return json!({ "id": id, "error": format!("The line cannot be read: {error}") });
+            let error = format!(
+                "The line cannot be read: {error}. Write one JSON object on each line, such as {EXAMPLE}."
+            );
+            return json!({ "id": id, "error": error });
         }
     };
     let id = line.id.clone();
@@ -64,6 +73,10 @@ fn next(line: &Line, now: Timestamp) -> Result<Vec<String>, TimeError> {
         (None, Some(at), Some(word)) => Schedule::Recurrence(Recurrence {
             word: word.parse()?,
             first: parse_local_time(at, &zone)?,
+            within: parse_daily_hours(
+                given(line.window_start.as_deref()),
+                given(line.window_end.as_deref()),
+            )?,
         }),
         _ => {
             return Err(TimeError::When(

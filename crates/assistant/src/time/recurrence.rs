@@ -7,6 +7,9 @@ use jiff::civil::{DateTime, Weekday};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp};
 
+use toolcrib_core::DailyHours;
+
+use super::daily_hours;
 use super::error::{TimeError, shown};
 use super::instant::{LocalTime, resolve};
 
@@ -14,6 +17,9 @@ use super::instant::{LocalTime, resolve};
 pub const MAX_INTERVAL_MINUTES: u32 = 1_440;
 /// Periods that are looked at beyond the estimate: gaps and weekends never hide more.
 const MAX_LOOK: i64 = 40;
+/// Days whose hours are looked at: an interval of nearly a day needs as many until it falls into
+/// hours of one minute.
+const MAX_DAYS: usize = 1_500;
 
 /// How often.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,12 +81,29 @@ pub struct Recurrence {
     pub word: RecurrenceWord,
     /// From when on.
     pub first: LocalTime,
+    /// The hours of the day outside of which times are left out.
+    pub within: Option<DailyHours>,
 }
 
 impl Recurrence {
-    /// The first instant after this one; `None` at the end of time.
+    /// The first instant after this one; `None` at the end of time, or if none falls into the
+    /// hours.
     #[must_use]
     pub fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
+        let Some(hours) = self.within else { return self.any_after(after, zone) };
+        let mut next = self.any_after(after, zone)?;
+        for _ in 0..MAX_DAYS {
+            if daily_hours::contains(hours, next, zone) {
+                return Some(next);
+            }
+            let start = daily_hours::next_start(hours, next, zone)?;
+            let before = Timestamp::from_nanosecond(start.as_nanosecond() - 1).ok()?;
+            next = self.any_after(before, zone)?;
+        }
+        None
+    }
+
+    fn any_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         match self.word {
             RecurrenceWord::Hourly => self.next_in_real_time(after, 60),
             RecurrenceWord::Interval(minutes) => self.next_in_real_time(after, minutes),

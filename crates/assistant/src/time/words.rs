@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use super::daily_hours::clock;
 use super::schedule::Schedule;
 
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
@@ -21,7 +22,11 @@ pub fn describe(schedule: &Schedule, zone: &TimeZone) -> String {
         }
         Schedule::Recurrence(recurrence) => {
             let first = recurrence.first.civil;
-            format!("{} from {}", recurrence.word, first.strftime("%a, %B %-d, %Y at %-H:%M"))
+            let from = first.strftime("%a, %B %-d, %Y at %-H:%M");
+            let within = recurrence.within.map_or_else(String::new, |hours| {
+                format!(", between {} and {}", clock(hours.start), clock(hours.end))
+            });
+            format!("{} from {from}{within}", recurrence.word)
         }
         Schedule::Window(window) => {
             format!("Every {} min from {}:00 to {}:00", window.minutes, window.start, window.end)

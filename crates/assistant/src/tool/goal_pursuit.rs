@@ -15,7 +15,7 @@ pub(super) struct GoalPursuit(pub(super) AssistantTools);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// What is to be reached, so that it can be understood on its own.
+    /// The objective, in words that can be understood without context.
     goal: String,
 }
 
@@ -59,6 +59,7 @@ impl Tool for GoalPursuit {
             tools: tools_of(&ctx.view),
             started_in: ctx.context.conversation.clone(),
             depth: ctx.context.depth,
+            surroundings: ctx.context.surroundings.clone(),
             budget: GoalBudget::default(),
         };
         let goal = self.0.goals.start(&writer, new).await?;

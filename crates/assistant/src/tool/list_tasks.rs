@@ -1,5 +1,6 @@
 //! `list_tasks`: the tasks of the person.
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -7,10 +8,10 @@ use toolcrib_core::{
     CallCtx, Effect, Task, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec, Trust,
 };
 
-use super::assistant_tools::AssistantTools;
+use super::assistant_tools::{AssistantTools, zone_of};
 use super::definition::{SCHEDULING, base_spec, examples};
-use crate::task::schedule_of;
-use crate::time::{describe, format_instant};
+use crate::task::{TaskError, schedule_of};
+use crate::time::{describe, format_instant, parse_time_range, parse_zone};
 
 /// Tasks in a result.
 const MOST: usize = 100;
@@ -25,6 +26,9 @@ pub(super) struct ListTasks(pub(super) AssistantTools);
 pub(super) struct Args {
     /// PENDING: those that will run. COMPLETED: those that are over. Default: all.
     status: Option<Status>,
+    /// Only those due in: today, tomorrow, week, month, or START/END such as
+    /// 2026-12-01/2026-12-08.
+    time_range: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -58,10 +62,26 @@ impl Tool for ListTasks {
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let all = self.0.tasks.list(&ctx.context.owner, None).await?;
-        let fits = |task: &&Task| match args.status {
-            None => true,
-            Some(Status::Pending) => task.is_open(),
-            Some(Status::Completed) => task.status == TaskStatus::Completed,
+        let range = match args.time_range.as_deref().map(str::trim).filter(|text| !text.is_empty())
+        {
+            Some(text) => {
+                let zone = parse_zone(zone_of(ctx).as_deref()).map_err(TaskError::from)?;
+                let range = parse_time_range(text, self.0.tasks.now()?, &zone);
+                Some(range.map_err(TaskError::from)?)
+            }
+            None => None,
+        };
+        let fits = |task: &&Task| {
+            let has_status = match args.status {
+                None => true,
+                Some(Status::Pending) => task.is_open(),
+                Some(Status::Completed) => task.status == TaskStatus::Completed,
+            };
+            let is_due = range.as_ref().is_none_or(|range| {
+                let due = task.due_at.and_then(|due| Timestamp::from_millisecond(due).ok());
+                due.is_some_and(|due| range.contains(&due))
+            });
+            has_status && is_due
         };
         let found: Vec<&Task> = all.iter().filter(fits).collect();
         if found.is_empty() {
@@ -91,7 +111,7 @@ fn row(task: &Task) -> Value {
     });
     if let Ok((schedule, zone)) = schedule_of(task) {
         row["schedule"] = json!(describe(&schedule, &zone));
-        let due = task.due_at.and_then(|due| jiff::Timestamp::from_millisecond(due).ok());
+        let due = task.due_at.and_then(|due| Timestamp::from_millisecond(due).ok());
         if let Some(due) = due {
             row["next_run"] = json!(format_instant(due, &zone));
         }

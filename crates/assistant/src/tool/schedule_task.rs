@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
-    Assessment, CallCtx, TaskKind, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec,
+    Assessment, CallCtx, MailFilter, TaskKind, TaskStatus, Tool, ToolError, ToolOutput, ToolSpec,
 };
 
 use super::assistant_tools::{AssistantTools, author, zone_of};
@@ -34,17 +34,32 @@ pub(super) struct Args {
     /// daily, weekly, monthly, weekdays, hourly or interval:N (minutes), with execute_at as the
     /// first time.
     recurrence: Option<String>,
+    /// With hourly or interval:N: first time of the day, such as 9:00.
+    window_start: Option<String>,
+    /// The time of the day at which it ends.
+    window_end: Option<String>,
+    /// notification: send prompt to the user as a notification, without a model. Default: prompt.
+    item_type: Option<ItemType>,
     /// true: do it at every heartbeat, the regular check of what needs attention.
     on_heartbeat: Option<bool>,
     /// A glob such as src/**/*.rs: do it when a matching file of the workspace changes.
     on_change: Option<String>,
+    /// {} for all mail, or account, from and subject as filters: do it when mail arrives.
+    on_mail: Option<MailFilter>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum ItemType {
+    Prompt,
+    Notification,
 }
 
 pub(super) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "schedule_task",
         "Schedule a task",
-        "Schedule a task that runs later without the user. Give exactly one of execute_at, cron, on_heartbeat and on_change; execute_at can have a recurrence.",
+        "Schedule a task that runs later without the user. Give exactly one of execute_at, cron, on_heartbeat, on_change and on_mail; execute_at can have a recurrence.",
         SCHEDULING,
     );
     spec.examples = examples([
@@ -54,7 +69,7 @@ pub(super) fn spec() -> ToolSpec {
         ),
         (
             "Remind me tomorrow at 5 pm to call Mia",
-            json!({"description": "Call Mia", "prompt": "Remind the user to call Mia.", "execute_at": "2026-11-27T17:00"}),
+            json!({"description": "Call Mia", "prompt": "Call Mia.", "execute_at": "2026-11-27T17:00", "item_type": "notification"}),
         ),
     ]);
     spec.needs = ["remind me", "do something later", "every morning"].map(str::to_owned).to_vec();
@@ -81,12 +96,19 @@ impl Tool for ScheduleTask {
                 execute_at: args.execute_at,
                 cron: args.cron,
                 recurrence: args.recurrence,
+                window_start: args.window_start,
+                window_end: args.window_end,
                 on_heartbeat: args.on_heartbeat.unwrap_or(false),
                 hook: None,
                 on_change: args.on_change,
+                on_mail: args.on_mail,
             },
-            kind: TaskKind::Run,
+            kind: match args.item_type {
+                Some(ItemType::Notification) => TaskKind::Notification,
+                Some(ItemType::Prompt) | None => TaskKind::Run,
+            },
             zone: zone_of(ctx),
+            surroundings: ctx.context.surroundings.clone(),
             agent: ctx.context.agent.clone(),
             author: author(ctx),
             depth: ctx.context.depth,

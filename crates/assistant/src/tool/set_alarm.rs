@@ -76,6 +76,7 @@ impl Tool for SetAlarm {
             when: When { execute_at: Some(at.to_string()), ..When::default() },
             kind: TaskKind::Alarm,
             zone: zone_of(ctx),
+            surroundings: ctx.context.surroundings.clone(),
             agent: String::new(),
             author: author(ctx),
             depth: ctx.context.depth,

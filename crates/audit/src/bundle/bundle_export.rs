@@ -1,4 +1,4 @@
-//! Writes a bundle while the caller sends it on: one file of the archive at a time is in memory.
+//! Writes a bundle as a stream: only one file of the archive at a time is in memory.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::VecDeque;
@@ -12,22 +12,22 @@ use super::tar_writer::TarWriter;
 use crate::export_writer::{ExportFrom, Exporter};
 use crate::{AnchorFile, ExportLine};
 
-/// What a bundle holds beside the records. The texts are written as they are: the caller leaves
+/// The content of a bundle besides the records. The texts are written unchanged: the caller leaves
 /// secrets out.
 #[derive(Debug, Clone, Default)]
 pub struct BundleContents {
-    /// Public keys, one in each line, with `#` before comments.
+    /// Public keys, one per line; comments begin with `#`.
     pub keys: String,
     /// The anchors, read before the export begins; newer ones would be ahead of the records.
     pub anchors: AnchorFile,
     /// The rules in force, as JSON texts.
     pub rules: Vec<String>,
-    /// The tool definitions in force, as canonical JSON: their SHA-256 is the `definition_hash` of
+    /// The tool definitions in force, as canonical JSON; their SHA-256 is the `definition_hash` of
     /// records.
     pub tools: Vec<String>,
 }
 
-/// Why a bundle could not be written.
+/// The reasons why a bundle cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum BundleError {
     /// The audit cannot be read.
@@ -38,7 +38,7 @@ pub enum BundleError {
     Io(#[from] io::Error),
 }
 
-/// A bundle under way. Records that are newer than its begin are not part of it.
+/// A bundle export in progress. Records that are newer than its start are not part of it.
 pub struct BundleExport<'a> {
     exporter: Exporter<'a>,
     /// `None` once the archive is complete.
@@ -50,7 +50,7 @@ pub struct BundleExport<'a> {
 }
 
 impl<'a> BundleExport<'a> {
-    /// Begins a bundle of the whole audit, whose list of sums `signer` signs at the end.
+    /// Starts a bundle of the whole audit; `signer` signs its list of sums at the end.
     ///
     /// # Errors
     /// [`StoreError`] if the chains cannot be read.
@@ -69,13 +69,13 @@ impl<'a> BundleExport<'a> {
         })
     }
 
-    /// Records that were written so far.
+    /// Returns the number of records written so far.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.exporter.records()
     }
 
-    /// The next bytes of the archive, at most some megabytes; `None` = that was all.
+    /// Returns the next bytes of the archive, at most a few megabytes; `None` at the end.
     ///
     /// # Errors
     /// [`BundleError`].
@@ -93,7 +93,7 @@ impl<'a> BundleExport<'a> {
     }
 }
 
-/// Ten digits: names in order are parts in order.
+/// Pads the number to ten digits, so that names in order are parts in order.
 fn part_path(part: u64) -> String {
     format!("{RECORDS}{part:010}.jsonl")
 }

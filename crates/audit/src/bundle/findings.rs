@@ -6,31 +6,31 @@ use serde::Serialize;
 
 use crate::{ChainReport, Forgery};
 
-/// Something was done to a bundle.
+/// Tampering with a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum BundleFinding {
-    /// The file is not the one that the list of sums names.
+    /// The file does not match its SHA-256 in the list of sums.
     Altered {
         /// Its path in the bundle.
         path: String,
     },
-    /// The list of sums names a file that is gone.
+    /// A file in the list of sums is missing.
     Missing {
         /// Its path in the bundle.
         path: String,
     },
-    /// The file is not in the list of sums, is there twice, or is not a regular file.
+    /// The file is not in the list of sums, occurs twice, or is not a regular file.
     Unlisted {
         /// Its path in the bundle.
         path: String,
     },
     /// No trusted key signed the list of sums.
     Manifest {
-        /// Why the signature is not believed.
+        /// The reason why the signature is not accepted.
         why: Forgery,
     },
-    /// A rule file or tool definition is not named by the SHA-256 of its text.
+    /// The name of a rule file or tool definition is not the SHA-256 of its text.
     Digest {
         /// Its path in the bundle.
         path: String,
@@ -42,7 +42,7 @@ pub enum BundleFinding {
     },
     /// The records or keys are malformed, so that they could not be verified as a whole.
     Unreadable {
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
 }
@@ -77,21 +77,21 @@ impl fmt::Display for BundleFinding {
     }
 }
 
-/// What was found in a bundle.
+/// The result of verifying a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct BundleReport {
-    /// Files in the bundle, the list of sums and its signature included.
+    /// Number of files in the bundle, including the list of sums and its signature.
     pub files: u64,
-    /// The chains.
+    /// The reports on the chains.
     pub chains: Vec<ChainReport>,
-    /// What was done to the bundle itself.
+    /// Tampering with the bundle itself.
     pub findings: Vec<BundleFinding>,
     /// The public keys that are in the bundle, in hexadecimal digits.
     pub keys: Vec<String>,
 }
 
 impl BundleReport {
-    /// Whether nothing was found.
+    /// Returns whether there are no findings.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty() && self.chains.iter().all(ChainReport::is_sound)

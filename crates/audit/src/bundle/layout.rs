@@ -1,22 +1,22 @@
-//! Names of the files in a bundle, and what its signature covers.
+//! Names of the files in a bundle, and the content that its signature covers.
 
-/// Text for people: what the bundle is, and how to verify it.
+/// Text for people: purpose of the bundle, and how to verify it.
 pub(super) const README: &str = "README.txt";
-/// The verifier that needs nothing of Toolcrib.
+/// The verifier, which needs no part of Toolcrib.
 pub(super) const VERIFIER: &str = "verify.py";
-/// Public keys, one in each line.
+/// Public keys, one per line.
 pub(super) const KEYS: &str = "keys.pub";
 /// Checkpoints from outside the database, as JSON lines.
 pub(super) const ANCHORS: &str = "anchors.jsonl";
 /// Folder of the rules in force, named by the SHA-256 of their text.
 pub(super) const RULES: &str = "rules/";
-/// Folder of the tool definitions in force, named by their definition hash, which records name.
+/// Folder of the tool definitions in force, named by their definition hash, to which records refer.
 pub(super) const TOOLS: &str = "tools/";
-/// Folder of the export, in parts: together, in the order of their names, they are one export.
+/// Folder of the export, in parts: concatenated in the order of their names, they are one export.
 pub(super) const RECORDS: &str = "audit/";
 /// The list of SHA-256 sums, in the format of `sha256sum`.
 pub(super) const MANIFEST: &str = "SHA256SUMS";
-/// A public key and its signature of the list, parted by a space.
+/// A public key and its signature of the list, separated by a space.
 pub(super) const SIGNATURE: &str = "SHA256SUMS.sig";
 
 /// Text of [`README`].
@@ -39,12 +39,12 @@ SHA256SUMS.sig  a public key, and its Ed25519 signature of the line `toolcrib au
                 followed by SHA256SUMS
 ";
 
-/// The bytes that are signed.
+/// Returns the signed bytes.
 pub(super) fn signing_payload(manifest: &[u8]) -> Vec<u8> {
     [b"toolcrib audit bundle 1\n", manifest].concat()
 }
 
-/// The digest in the name of a rule file or tool definition; `None` for other files.
+/// Returns the digest in the name of a rule file or tool definition; `None` for other files.
 pub(super) fn named_digest(path: &str) -> Option<&str> {
     let name = path.strip_prefix(RULES).or_else(|| path.strip_prefix(TOOLS))?;
     Some(name.strip_suffix(".json").unwrap_or(name))

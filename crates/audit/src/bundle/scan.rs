@@ -1,4 +1,5 @@
-//! The first reading of a bundle: the SHA-256 of each file, and the few that are needed as a whole.
+//! The first pass over a bundle: computes the SHA-256 of each file and stores the few files that
+//! are needed as a whole.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -11,10 +12,10 @@ use super::findings::BundleFinding;
 use super::layout::{ANCHORS, KEYS, MANIFEST, SIGNATURE};
 use crate::AnchorFile;
 
-/// Longest file that is kept: a list of a million files has some 100 MB.
+/// Largest file that is stored: a list of a million files has about 100 MB.
 const KEPT_BYTES: u64 = 256 * 1024 * 1024;
 
-/// What the first reading found.
+/// The result of the first pass.
 #[derive(Default)]
 pub(super) struct Scan {
     /// SHA-256 of each file by its path.
@@ -41,7 +42,7 @@ impl Scan {
         Ok(scan)
     }
 
-    /// Reads one file; its SHA-256.
+    /// Reads one file and returns its SHA-256.
     fn file(&mut self, path: &str, content: impl Read) -> io::Result<String> {
         let mut content = Hashing { inner: content, hash: Context::new(&SHA256) };
         if path == ANCHORS {
@@ -55,7 +56,7 @@ impl Scan {
         Ok(canonical_json::hex(content.hash.finish().as_ref()))
     }
 
-    /// The bytes of a file that is kept; empty = there is none.
+    /// Returns the bytes of a stored file; empty if there is none.
     pub(super) fn kept(&self, path: &str) -> &[u8] {
         self.kept.get(path).map_or(&[], Vec::as_slice)
     }

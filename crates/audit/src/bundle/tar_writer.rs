@@ -1,5 +1,5 @@
-//! Writes the archive piece by piece. Equal contents give equal bytes: entries have no time, no
-//! owner and one mode.
+//! Writes the archive piece by piece. Equal contents produce equal bytes: entries have no time, no
+//! owner and the same mode.
 #![deny(clippy::indexing_slicing)]
 
 use std::io;
@@ -8,7 +8,7 @@ use toolcrib_core::{AuditSigner, canonical_json};
 
 use super::layout::{MANIFEST, SIGNATURE, signing_payload};
 
-/// Every entry may be read by everyone who has the archive.
+/// Readable for every user who has the archive.
 const MODE: u32 = 0o644;
 
 pub(super) struct TarWriter {
@@ -21,7 +21,7 @@ impl TarWriter {
         Self { tar: tar::Builder::new(Vec::new()), manifest: String::new() }
     }
 
-    /// The bytes of the archive up to the end of this file.
+    /// Adds a file; returns the bytes of the archive up to its end.
     pub(super) fn add(&mut self, path: &str, content: &[u8]) -> io::Result<Vec<u8>> {
         self.append(path, content)?;
         let sum =
@@ -30,7 +30,7 @@ impl TarWriter {
         Ok(std::mem::take(self.tar.get_mut()))
     }
 
-    /// The rest of the archive: the list of sums, its signature, and the end.
+    /// Returns the rest of the archive: the list of sums, its signature, and the end.
     pub(super) fn finish(mut self, signer: &dyn AuditSigner) -> io::Result<Vec<u8>> {
         let manifest = std::mem::take(&mut self.manifest);
         let signature = signer.sign(&signing_payload(manifest.as_bytes()));

@@ -9,20 +9,20 @@ use super::layout::{KEYS, MANIFEST, RECORDS, SIGNATURE, named_digest, signing_pa
 use super::scan::Scan;
 use crate::{AnchorFile, Evidence, ExportError, Start, TrustedKeys, verify_export};
 
-/// What a bundle is verified against.
+/// The keys and anchors against which a bundle is verified.
 #[derive(Debug, Clone, Default)]
 pub struct BundleEvidence {
-    /// Keys from another source. `None` = those in the bundle, which proves only that the bundle is
-    /// consistent.
+    /// Keys from another source. `None` uses those in the bundle, which proves only that the bundle
+    /// is consistent.
     pub keys: Option<TrustedKeys>,
-    /// Anchors from another source. `None` = those in the bundle.
+    /// Anchors from another source. `None` uses those in the bundle.
     pub anchors: Option<AnchorFile>,
 }
 
-/// Verifies a bundle, which is read twice. Nothing is unpacked.
+/// Verifies a bundle in two passes, without unpacking it.
 ///
 /// # Errors
-/// The error of the system, also when the file is not a tar archive.
+/// The I/O error, also if the file is not a tar archive.
 pub fn verify_bundle(
     mut bundle: impl Read + Seek,
     evidence: BundleEvidence,
@@ -45,7 +45,7 @@ pub fn verify_bundle(
     let parts = Parts { entries: archive.entries()?, current: None };
     let chains = match verify_export(BufReader::new(parts), &evidence) {
         Ok(chains) => chains,
-        // Nothing was recorded yet; parts that were removed are in the list of sums.
+        // Nothing was recorded yet; missing parts are findings of the list of sums.
         Err(ExportError::Empty) => Vec::new(),
         Err(error) => {
             scan.findings.push(BundleFinding::Unreadable { why: error.to_string() });
@@ -65,7 +65,7 @@ pub fn verify_bundle(
     })
 }
 
-/// Compares every file with the list of sums, and digests with names.
+/// Compares every file with the list of sums, and digests with file names.
 fn check_files(scan: &mut Scan) {
     let manifest = String::from_utf8_lossy(scan.kept(MANIFEST)).into_owned();
     let listed: BTreeMap<&str, &str> = manifest
@@ -100,7 +100,7 @@ fn check_signature(scan: &mut Scan, keys: &TrustedKeys) {
     }
 }
 
-/// The parts of the export, one after the other, as one text.
+/// The concatenated parts of the export as one text.
 struct Parts<'a, R: Read> {
     entries: tar::Entries<'a, R>,
     current: Option<tar::Entry<'a, R>>,

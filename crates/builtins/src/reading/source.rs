@@ -9,6 +9,8 @@ pub(crate) enum Source<'a> {
     Url(&'a str),
     /// A file of the workspace.
     Path(&'a str),
+    /// Id or name of a document that the person put in.
+    Document(&'a str),
 }
 
 impl<'a> Source<'a> {
@@ -21,6 +23,9 @@ impl<'a> Source<'a> {
         let refuse = |why: String| Err(ToolError::validation(why).with_nothing_read());
         if text.is_empty() {
             return refuse("The source is empty. Give an address or the path of a file.".into());
+        }
+        if let Some(name) = document_name(text) {
+            return Ok(Self::Document(name));
         }
         match text.split_once("://") {
             Some((scheme, _)) if is_web(scheme) => Ok(Self::Url(text)),
@@ -36,6 +41,14 @@ impl<'a> Source<'a> {
             _ => Ok(Self::Path(text)),
         }
     }
+}
+
+/// The name behind `document:`.
+fn document_name(text: &str) -> Option<&str> {
+    const MARK: &str = "document:";
+    let (mark, name) = text.split_at_checked(MARK.len())?;
+    let name = name.trim_start_matches('/').trim();
+    (mark.eq_ignore_ascii_case(MARK) && !name.is_empty()).then_some(name)
 }
 
 fn is_web(scheme: &str) -> bool {
@@ -60,6 +73,9 @@ mod tests {
             (" HTTP://example.com ", Some(Source::Url("HTTP://example.com"))),
             ("notes.md", Some(Source::Path("notes.md"))),
             ("/data/a b.pdf", Some(Source::Path("/data/a b.pdf"))),
+            ("document:manual.pdf", Some(Source::Document("manual.pdf"))),
+            ("Document://doc_1", Some(Source::Document("doc_1"))),
+            ("document:", Some(Source::Path("document:"))),
             ("c: // odd name", Some(Source::Path("c: // odd name"))),
             ("file:///etc/passwd", None),
             ("ftp://example.com/a", None),

@@ -15,5 +15,5 @@ mod terminals;
 pub use command_marks::CommandMarks;
 pub use frame::{Frame, TerminalSize};
 pub use role::worker_entry;
-pub use screen::Shown;
+pub use screen::OutputPart;
 pub use terminals::{Terminal, Terminals};

@@ -9,7 +9,7 @@ const AT_ONCE: usize = 64 * 1024;
 
 /// A part of what a terminal has shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shown {
+pub struct OutputPart {
     /// The bytes.
     pub bytes: Vec<u8>,
     /// Number of bytes up to the end of this part.
@@ -38,7 +38,7 @@ impl Screen {
     }
 
     /// The part after so many bytes; `None` where there is nothing new.
-    pub(super) fn after(&self, seen: u64) -> Option<Shown> {
+    pub(super) fn after(&self, seen: u64) -> Option<OutputPart> {
         let total = self.gone + self.bytes.len() as u64;
         let from = if seen > total { self.gone } else { seen.max(self.gone) };
         let cut = from != seen;
@@ -47,7 +47,7 @@ impl Screen {
         let end = from + bytes.len() as u64;
         let ended = self.ended.filter(|_| end == total);
         let is_new = !bytes.is_empty() || cut || ended.is_some();
-        is_new.then_some(Shown { bytes, end, cut, ended })
+        is_new.then_some(OutputPart { bytes, end, cut, ended })
     }
 }
 

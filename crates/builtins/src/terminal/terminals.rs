@@ -12,7 +12,7 @@ use toolcrib_sandbox::{Level, Process};
 use super::command_marks::{CommandMarks, PS0};
 use super::frame::{Frame, TerminalSize};
 use super::role::role_args;
-use super::screen::{Screen, Shown};
+use super::screen::{OutputPart, Screen};
 use crate::program_runner::{Needs, Program, ProgramRunner};
 
 /// Most terminals at once: each is a sandbox with a shell.
@@ -169,7 +169,7 @@ impl Terminal {
 
     /// What was shown after so many bytes; `None` where there is nothing new.
     #[must_use]
-    pub fn after(&self, seen: u64) -> Option<Shown> {
+    pub fn after(&self, seen: u64) -> Option<OutputPart> {
         self.screen().after(seen)
     }
 

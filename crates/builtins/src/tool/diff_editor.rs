@@ -47,7 +47,8 @@ pub(crate) struct Args {
     paths: Option<Vec<String>>,
     /// For apply: a unified diff (--- a/FILE, +++ b/FILE, @@ -1,3 +1,4 @@, lines that begin with a
     /// blank, - or +), or for one file blocks:
-    /// <<<<<<< ORIGINAL, the old lines, =======, the new lines, >>>>>>> REPLACEMENT. For a new file the old side is /dev/null.
+    /// <<<<<<< ORIGINAL, the old lines, =======, the new lines, >>>>>>> REPLACEMENT. For a new file
+    /// the old side is /dev/null.
     diff: Option<String>,
 }
 

@@ -11,13 +11,15 @@ use toolcrib_core::{
 };
 
 use super::{base_spec, examples, web_search};
-use crate::web::docs::{self, DevDocs, Library, Match};
+use crate::web::docs::{self, DevDocs, InstalledDocs, Library, Match};
 use crate::web::search::{Query, SearchChain};
 
 /// Handler of `docs_search`.
 pub(crate) struct DocsSearch {
     pub(crate) chain: Arc<SearchChain>,
     pub(crate) dev_docs: DevDocs,
+    /// Documentations in a folder of this machine, which are searched first.
+    pub(crate) installed: Option<Arc<InstalledDocs>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -73,6 +75,13 @@ impl Tool for DocsSearch {
         let (text, library) = (web_search::valid_query(&args.query)?, library(&args.language)?);
         let num = web_search::number(args.num)?;
         let mut failed = Vec::new();
+        match self.installed(library, &text, num).await {
+            Some(Ok(found)) if !found.is_empty() => {
+                return Ok(output(&text, library, &found, &failed, "installed documentation"));
+            }
+            Some(Err(error)) => failed.push(error),
+            Some(Ok(_)) | None => {}
+        }
         if !self.chain.is_empty() {
             let query = Query { text: text.clone(), num, sites: library.sites.to_vec() };
             match self.chain.search(&query, ctx).await {
@@ -92,44 +101,58 @@ impl Tool for DocsSearch {
             ToolError::new(error.kind, failed.join(" "))
                 .with_instruction("Go on without the documentation, or try again later.")
         })?;
-        Ok(self.output(&text, library, &found, &failed))
+        let origin = format!("devdocs ({})", self.dev_docs.host());
+        Ok(output(&text, library, &found, &failed, &origin))
     }
 }
 
 impl DocsSearch {
-    fn output(
+    /// What the folder has; `None` if it has nothing of this library.
+    async fn installed(
         &self,
-        query: &str,
         library: &Library,
-        found: &[Match],
-        failed: &[String],
-    ) -> ToolOutput {
-        let lines = (1..).zip(found).map(|(number, one)| {
-            format!(
-                "{number}. {} ({}, {})\n   {}",
-                one.title, one.topic, one.documentation, one.url
-            )
-        });
-        let mut text = lines.collect::<Vec<_>>().join("\n");
-        if found.is_empty() {
-            text = format!(
-                "No name in the documentation of {} fits: {query}. Names are searched, not texts; use the name of a function or type.",
-                library.name
-            );
-        }
-        for failure in failed {
-            text.push_str(&format!("\n({failure})"));
-        }
-        let data = json!({
-            "query": query,
-            "language": library.name,
-            "backend": "devdocs",
-            "results": found,
-            "failed": failed,
-        });
-        let origin = format!("devdocs ({})", self.dev_docs.host());
-        ToolOutput::text(text).with_structured(data).with_origin(Trust::External, origin)
+        query: &str,
+        num: usize,
+    ) -> Option<Result<Vec<Match>, String>> {
+        let (docs, slug) = (Arc::clone(self.installed.as_ref()?), library.dev_docs?);
+        let query = query.to_owned();
+        let found = tokio::task::spawn_blocking(move || docs.search(slug, &query, num)).await;
+        found.unwrap_or_else(|error| Err(error.to_string())).transpose()
     }
+}
+
+fn output(
+    query: &str,
+    library: &Library,
+    found: &[Match],
+    failed: &[String],
+    origin: &str,
+) -> ToolOutput {
+    let lines = (1..).zip(found).map(|(number, one)| {
+        let text = one.text.as_deref().map(|text| format!("\n\n{text}\n")).unwrap_or_default();
+        format!(
+            "{number}. {} ({}, {})\n   {}{text}",
+            one.title, one.topic, one.documentation, one.url
+        )
+    });
+    let mut text = lines.collect::<Vec<_>>().join("\n");
+    if found.is_empty() {
+        text = format!(
+            "No name in the documentation of {} fits: {query}. Names are searched, not texts; use the name of a function or type.",
+            library.name
+        );
+    }
+    for failure in failed {
+        text.push_str(&format!("\n({failure})"));
+    }
+    let data = json!({
+        "query": query,
+        "language": library.name,
+        "backend": "devdocs",
+        "results": found,
+        "failed": failed,
+    });
+    ToolOutput::text(text).with_structured(data).with_origin(Trust::External, origin)
 }
 
 fn library(name: &str) -> Result<&'static Library, ToolError> {

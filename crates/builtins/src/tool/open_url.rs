@@ -7,8 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
-    Assessment, BoxFuture, CallCtx, Effect, ErrorType, Permission, Reach, Risk, Tool, ToolError,
-    ToolOutput, ToolSpec, Trust, defaults,
+    Assessment, Block, BoxFuture, CallCtx, Effect, ErrorType, Permission, Reach, Risk, Tool,
+    ToolError, ToolOutput, ToolSpec, Trust, defaults,
 };
 use toolcrib_net::{HttpClient, MAX_URL_BYTES};
 use url::Url;
@@ -35,7 +35,12 @@ pub(crate) enum LinkSurface {
     Clients(Arc<dyn ShowLink>),
     /// On the desktop of this machine.
     Desktop(Opener),
+    /// Where the result is shown, as a card with a link to click.
+    Result,
 }
+
+/// The end of every answer: a model takes an address that it opened for one that it has read.
+const NO_CONTENT: &str = "This tool returns nothing of its content.";
 
 /// Handler of `open_url`.
 pub(crate) struct OpenUrl {
@@ -108,27 +113,26 @@ impl Tool for OpenUrl {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let how = match place(&args.url)? {
+        let where_opened = "on the user's desktop";
+        match place(&args.url)? {
             Place::Web(url) => match &self.surface {
                 LinkSurface::Clients(clients) => {
                     clients.show_link(ctx, url.as_str()).await?;
-                    "is shown to the user as a link to click, on the page and in their notifications"
+                    Ok(link(&url, "as a link to click, on the page and in their notifications"))
                 }
                 LinkSurface::Desktop(opener) => {
                     opener.open(Path::new(url.as_str())).await?;
-                    "was opened on the user's desktop"
+                    Ok(opened(args.url.trim(), where_opened))
+                }
+                LinkSurface::Result => {
+                    Ok(link(&url, "as a link to click, because there is no desktop to open it on"))
                 }
             },
             Place::File(path) => {
                 self.open_file(ctx, &path).await?;
-                "was opened on the user's desktop"
+                Ok(opened(args.url.trim(), where_opened))
             }
-        };
-        let url = args.url.trim();
-        Ok(ToolOutput::structured(json!({
-            "url": url, "opened": true,
-            "note": format!("It {how}. This tool returns nothing of its content."),
-        })))
+        }
     }
 }
 
@@ -151,6 +155,24 @@ impl OpenUrl {
         })?;
         opener.open(&real).await
     }
+}
+
+fn opened(url: &str, place: &str) -> ToolOutput {
+    ToolOutput::structured(json!({
+        "url": url, "opened": true,
+        "note": format!("It was opened {place}. {NO_CONTENT}"),
+    }))
+}
+
+/// A card with the link. Whether the user clicks it is not known.
+fn link(url: &Url, how: &str) -> ToolOutput {
+    let text = format!("{url} is shown to the user {how}. It is not open yet. {NO_CONTENT}");
+    let host = url.host_str().unwrap_or_default();
+    let button =
+        json!({"label": format!("Open {host}"), "action": "open_url", "value": url.as_str()});
+    let card = json!({"blocks": [{"type": "buttons", "buttons": [button]}]});
+    let output = ToolOutput::from_blocks(vec![Block::text(text), Block::Card { card }]);
+    output.with_structured(json!({"url": url.as_str(), "opened": false, "shown": true}))
 }
 
 /// Reads an address.

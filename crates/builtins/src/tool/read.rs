@@ -15,7 +15,9 @@ use super::{aliases, base_spec, examples, on_file};
 use crate::document::Documents;
 use crate::fs::Workspace;
 use crate::http_fetch;
-use crate::reading::{Reading, Source, excerpt, read_file, read_page};
+use crate::reading::{
+    DocumentPart, DocumentText, Reading, Source, StoredDocuments, excerpt, read_file, read_page,
+};
 
 /// Default and largest number of characters of a result.
 const DEFAULT_CHARS: usize = 4_000;
@@ -29,17 +31,23 @@ pub(crate) struct Read {
     pub(crate) client: Option<HttpClient>,
     /// The reader of documents and articles.
     pub(crate) documents: Option<Documents>,
+    /// The documents that people have put in; `None` = there are none.
+    pub(crate) stored: Option<Arc<dyn StoredDocuments>>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// An address (https://…) of an article, a feed or a document, or the path of a file.
+    /// An address (https://…) of an article, a feed or a document, the path of a file, or
+    /// document:NAME for a document that the user put in.
     source: String,
     /// How many characters at most. Default: 4000.
     #[schemars(range(min = 1, max = 8000))]
     max_chars: Option<usize>,
     /// First character, to go on where a result ended. Default: 0.
     offset: Option<usize>,
+    /// First page of document:NAME; offset counts from there. Default: 1.
+    #[schemars(range(min = 1))]
+    page: Option<u32>,
 }
 
 pub(crate) fn spec() -> ToolSpec {
@@ -68,7 +76,14 @@ impl Tool for Read {
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
         max_chars(args)?;
-        match Source::parse(&args.source)? {
+        let source = Source::parse(&args.source)?;
+        if args.page.is_some() && !matches!(source, Source::Document(_)) {
+            return Err(ToolError::validation(
+                "page is for document:NAME. Leave it out and use offset; pdf_read reads pages of a PDF file.",
+            )
+            .with_nothing_read());
+        }
+        match source {
             Source::Url(url) => {
                 let summary = format!("read {}", http_fetch::masked_url(url));
                 let mut assessment = Assessment::from_spec(spec).with_summary(summary);
@@ -77,6 +92,14 @@ impl Tool for Read {
                 if let Some(client) = &self.client {
                     http_fetch::ask_about_private_address(client, url, &mut assessment);
                 }
+                Ok(assessment)
+            }
+            Source::Document(name) => {
+                let summary = format!("read the document {name}");
+                let mut assessment = Assessment::from_spec(spec).with_summary(summary);
+                assessment.operation = Some("read.document".to_owned());
+                (assessment.effect, assessment.reach) =
+                    (Effect::Read, Reach { private_read: true, ..Reach::default() });
                 Ok(assessment)
             }
             Source::Path(path) => {
@@ -99,6 +122,9 @@ impl Tool for Read {
         let max = max_chars(&args)?;
         let documents = self.documents.as_ref();
         let source = Source::parse(&args.source)?;
+        if let Source::Document(name) = source {
+            return self.stored_document(ctx, name, &args, max).await;
+        }
         let (reading, trust) = match (&source, &self.client, &self.workspace) {
             (Source::Url(url), Some(client), _) => {
                 (read_page(client, documents, url, ctx).await?, Trust::External)
@@ -108,8 +134,41 @@ impl Tool for Read {
             }
             (Source::Url(_), None, _) => return Err(unavailable("Addresses")),
             (Source::Path(_), _, None) => return Err(unavailable("Files")),
+            (Source::Document(_), _, _) => return Err(unavailable("Documents")),
         };
         Ok(output(reading, args.offset.unwrap_or_default(), max, trust))
+    }
+}
+
+impl Read {
+    async fn stored_document(
+        &self,
+        ctx: &CallCtx,
+        name: &str,
+        args: &Args,
+        max_chars: usize,
+    ) -> Result<ToolOutput, ToolError> {
+        let stored = self.stored.as_ref().ok_or_else(|| unavailable("Documents"))?;
+        let (page, offset) = (args.page.unwrap_or(1), args.offset.unwrap_or_default());
+        let offset = u32::try_from(offset).unwrap_or(u32::MAX);
+        let part = DocumentPart { document: name, page, offset, max_chars };
+        let DocumentText { name, format, text, next, untrusted } = stored.read(ctx, part).await?;
+        let about = match next {
+            Some((page, offset)) => {
+                format!("{name} ({format}): go on with page {page}, offset {offset}.")
+            }
+            None => format!("{name} ({format}): up to the end."),
+        };
+        let data = json!({
+            "source": format!("document:{name}"), "kind": format, "title": name, "text": text,
+            "next": next.map(|(page, offset)| json!({"page": page, "offset": offset})),
+        });
+        let blocks = vec![Block::text(about), Block::text(text)];
+        let output = ToolOutput::from_blocks(blocks).with_structured(data);
+        Ok(match untrusted {
+            Some(source) => output.with_origin(Trust::External, source),
+            None => output.with_origin(Trust::Workspace, name),
+        })
     }
 }
 

@@ -12,7 +12,7 @@ use toolcrib_core::{
 };
 
 use super::{base_spec, examples};
-use crate::web::search::{Found, Hit, Query, SearchChain};
+use crate::web::search::{Hit, Query, SearchAnswer, SearchChain};
 
 /// Results without `num`.
 const DEFAULT_RESULTS: usize = 5;
@@ -117,7 +117,7 @@ pub(super) fn number(num: Option<u8>) -> Result<usize, ToolError> {
 }
 
 /// The result as text and as data.
-pub(super) fn output(query: &str, found: &Found) -> ToolOutput {
+pub(super) fn output(query: &str, found: &SearchAnswer) -> ToolOutput {
     let hits: Vec<Value> = found.hits.iter().map(as_data).collect();
     let structured = json!({
         "query": query,
@@ -139,7 +139,7 @@ fn as_data(hit: &Hit) -> Value {
     data
 }
 
-fn as_text(query: &str, found: &Found) -> String {
+fn as_text(query: &str, found: &SearchAnswer) -> String {
     let mut text = if found.hits.is_empty() {
         format!("Nothing was found for: {query}")
     } else {

@@ -44,7 +44,7 @@ pub(crate) struct Channel {
 }
 
 /// A feed with what the server needs to say that it has not changed.
-struct Kept {
+struct CachedFeed {
     url: String,
     etag: Option<String>,
     modified: Option<String>,
@@ -54,7 +54,7 @@ struct Kept {
 /// Fetches feeds and keeps the last ones.
 pub(crate) struct FeedReader {
     pub(crate) client: HttpClient,
-    kept: Mutex<Vec<Kept>>,
+    kept: Mutex<Vec<CachedFeed>>,
 }
 
 impl FeedReader {
@@ -91,7 +91,12 @@ impl FeedReader {
         let (body, base) = (response.body, response.head.final_url);
         let channel = crate::tool::blocking(move || parse(&body, &base)).await?;
         let channel = Arc::new(channel);
-        self.keep(Kept { url: url.to_owned(), etag, modified, channel: Arc::clone(&channel) });
+        self.keep(CachedFeed {
+            url: url.to_owned(),
+            etag,
+            modified,
+            channel: Arc::clone(&channel),
+        });
         Ok(channel)
     }
 
@@ -106,7 +111,7 @@ impl FeedReader {
         Some(Arc::clone(&kept.channel))
     }
 
-    fn keep(&self, feed: Kept) {
+    fn keep(&self, feed: CachedFeed) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|other| other.url != feed.url);
         if feed.etag.is_none() && feed.modified.is_none() {

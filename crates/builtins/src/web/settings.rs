@@ -18,6 +18,8 @@ pub struct WebSettings {
     pub location: LocationSettings,
     /// Base address of the documentation service; `None`: DevDocs.
     pub docs: Option<String>,
+    /// Folder with installed documentations of DevDocs, searched first and without network.
+    pub docs_folder: Option<PathBuf>,
 }
 
 /// Services of `get_weather`.

@@ -74,6 +74,27 @@ pub(crate) enum Skill {
         #[command(flatten)]
         library_args: LibraryArgs,
     },
+    /// Show a skill with its instructions.
+    Show {
+        /// The skill.
+        name: String,
+        #[command(flatten)]
+        library_args: LibraryArgs,
+    },
+    /// Switch a skill on.
+    Enable {
+        /// The skill.
+        name: String,
+        #[command(flatten)]
+        library_args: LibraryArgs,
+    },
+    /// Switch a skill off: no model is offered it or can load it, and agents work without it.
+    Disable {
+        /// The skill.
+        name: String,
+        #[command(flatten)]
+        library_args: LibraryArgs,
+    },
     /// Check a skill more strictly than loading does.
     #[command(
         after_help = "Exit codes: 0 no problem found, 3 problems found, 4 the folder does not exist."

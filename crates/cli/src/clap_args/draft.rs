@@ -7,6 +7,7 @@ Examples:
   toolcrib draft list
   toolcrib draft show draft_019aabc00000000000000000000000a1
   toolcrib draft send draft_019aabc00000000000000000000000a1
+  toolcrib draft new webhook --to https://example.org/hook --body '{\"state\":\"done\"}'
 
 Models only write drafts; you send them. `drafts.send_without_asking` in config.toml lists recipients whose drafts are sent without a confirmation.";
 
@@ -22,7 +23,17 @@ pub(crate) enum Draft {
     Show {
         /// Id of the draft.
         draft: String,
+        /// Show what changed since this version, which an earlier `show` printed.
+        #[arg(long, value_name = "NUMBER")]
+        since: Option<i64>,
     },
+    /// Show the versions of a draft, the newest first.
+    History {
+        /// Id of the draft.
+        draft: String,
+    },
+    /// Write a draft yourself; nothing leaves.
+    New(NewDraft),
     /// Edit a draft that was not sent.
     Edit(EditDraft),
     /// Show a draft, and send it after a confirmation.
@@ -32,6 +43,26 @@ pub(crate) enum Draft {
         /// Id of the draft.
         draft: String,
     },
+}
+
+/// A draft to write.
+#[derive(Debug, Args)]
+pub(crate) struct NewDraft {
+    /// What it is.
+    #[arg(value_parser = ["mail", "webhook"])]
+    pub(crate) kind: String,
+    /// A mail address, which may be repeated, or the one web address of a webhook.
+    #[arg(long, required = true)]
+    pub(crate) to: Vec<String>,
+    /// Its subject, of a mail.
+    #[arg(long, default_value = "")]
+    pub(crate) subject: String,
+    /// Its text; of a webhook what is posted.
+    #[arg(long)]
+    pub(crate) body: String,
+    /// The account that sends a mail. Default: the only one.
+    #[arg(long)]
+    pub(crate) account: Option<String>,
 }
 
 /// Changes to a draft.

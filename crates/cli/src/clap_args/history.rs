@@ -1,8 +1,10 @@
 //! `history`, `explain`, `metrics`, `usage`: words for looking back.
 
 use clap::{Args, ValueEnum};
+use jiff::tz::TimeZone;
 use toolcrib_core::suggest;
-use toolcrib_core::{CallStatus, OutcomeKind, UsageBy};
+use toolcrib_core::{CallStatus, OutcomeKind};
+use toolcrib_ops::usage::UsageRows;
 
 use crate::time_format;
 
@@ -108,14 +110,17 @@ pub(crate) enum UsageGrouping {
     Agent,
     /// Tokens and costs of each model.
     Model,
+    /// Tokens, money and calls of each day of your time zone.
+    Day,
 }
 
-impl From<UsageGrouping> for UsageBy {
+impl From<UsageGrouping> for UsageRows {
     fn from(by: UsageGrouping) -> Self {
         match by {
             UsageGrouping::Tool => Self::Tool,
             UsageGrouping::Agent => Self::Agent,
             UsageGrouping::Model => Self::Model,
+            UsageGrouping::Day => Self::Day(TimeZone::system()),
         }
     }
 }

@@ -57,4 +57,17 @@ pub(crate) struct AddMail {
     /// The servers are in a private network.
     #[arg(long)]
     pub(crate) own_network: bool,
+    /// Log in by OAuth in a browser, with this client id, instead of a password. Default server:
+    /// Microsoft.
+    #[arg(long, value_name = "ID")]
+    pub(crate) oauth_client: Option<String>,
+    /// With --oauth-client: the device authorization endpoint of another server.
+    #[arg(long, value_name = "URL", requires_all = ["oauth_client", "oauth_token_url", "oauth_scope"])]
+    pub(crate) oauth_device_url: Option<String>,
+    /// With --oauth-device-url: the token endpoint.
+    #[arg(long, value_name = "URL", requires = "oauth_device_url")]
+    pub(crate) oauth_token_url: Option<String>,
+    /// With --oauth-device-url: what is asked for, with spaces between.
+    #[arg(long, value_name = "SCOPE", requires = "oauth_device_url")]
+    pub(crate) oauth_scope: Option<String>,
 }

@@ -74,11 +74,14 @@ pub(crate) enum Task {
 pub(crate) struct AddTask {
     /// Short description of the task.
     pub(crate) description: String,
-    /// Prompt of its runs, or the message of an alarm.
+    /// Prompt of its runs, or the message of an alarm or a notification.
     pub(crate) prompt: String,
     /// Create an alarm: it notifies you every minute until you dismiss it.
     #[arg(long)]
     pub(crate) alarm: bool,
+    /// Create a notification: it notifies you once at each of its times, and no agent runs.
+    #[arg(long, conflicts_with = "alarm")]
+    pub(crate) notify: bool,
     /// Time such as 2026-11-30T09:00, in the zone of the task unless it has an offset.
     #[arg(long, value_name = "TIME")]
     pub(crate) at: Option<String>,
@@ -89,6 +92,10 @@ pub(crate) struct AddTask {
     /// daily, weekly, monthly, weekdays, hourly or interval:MINUTES, with --at as the first time.
     #[arg(long, value_name = "RECURRENCE")]
     pub(crate) every: Option<String>,
+    /// With --every hourly or interval:MINUTES: only between these times of the day, such as
+    /// 9:00-17:00.
+    #[arg(long, value_name = "START-END", requires = "every", value_parser = daily_hours)]
+    pub(crate) between: Option<(String, String)>,
     /// At every heartbeat, as part of its prompt.
     #[arg(long)]
     pub(crate) on_heartbeat: bool,
@@ -99,10 +106,30 @@ pub(crate) struct AddTask {
     /// When a file of the daemon's workspace that matches this glob changes.
     #[arg(long, value_name = "GLOB")]
     pub(crate) on_change: Option<String>,
+    /// When mail arrives; --mail-account, --mail-from and --mail-subject narrow it down.
+    #[arg(long)]
+    pub(crate) on_mail: bool,
+    /// With --on-mail: id or address of the account. Default: all accounts.
+    #[arg(long, value_name = "ACCOUNT", requires = "on_mail")]
+    pub(crate) mail_account: Option<String>,
+    /// With --on-mail: part of the sender's name or address.
+    #[arg(long, value_name = "TEXT", requires = "on_mail")]
+    pub(crate) mail_from: Option<String>,
+    /// With --on-mail: part of the subject.
+    #[arg(long, value_name = "TEXT", requires = "on_mail")]
+    pub(crate) mail_subject: Option<String>,
     /// Time zone such as Europe/Berlin. Default: that of this machine.
     #[arg(long, value_name = "ZONE")]
     pub(crate) zone: Option<String>,
     /// Agent of its runs. Default: the configured one.
     #[arg(long, value_name = "AGENT")]
     pub(crate) agent: Option<String>,
+}
+
+/// Two times of the day; whether they are times is checked with the rest of the schedule.
+fn daily_hours(text: &str) -> Result<(String, String), String> {
+    let parts = text.split_once('-').map(|(start, end)| (start.trim(), end.trim()));
+    let parts = parts.filter(|(start, end)| !start.is_empty() && !end.is_empty());
+    let (start, end) = parts.ok_or("write two times of the day, such as 9:00-17:00")?;
+    Ok((start.to_owned(), end.to_owned()))
 }

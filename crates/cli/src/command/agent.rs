@@ -1,15 +1,14 @@
 //! `toolcrib agent list|show|new`: agents as files.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use toolcrib_agent::library::{Expansion, Folder, Scope, UnknownName};
+use toolcrib_agent::library::{Folder, Scope, UnknownName};
 use toolcrib_core::Exclusion;
 use toolcrib_ops::OpError;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::agents::{
-    self, AddAgentRequest, AgentDetails, AgentFiles, AgentReply, ShowAgentRequest,
+    self, AddAgentRequest, AgentDetails, AgentFiles, AgentReply, ExpandedList, ShowAgentRequest,
 };
 
 use super::library_snapshot::{self, LibrarySnapshot};
@@ -32,7 +31,9 @@ fn context(snapshot: &LibrarySnapshot, new_agents: Folder) -> AgentFiles<'_> {
 
 /// The context of operations on agents that there are.
 pub(super) fn context_of_existing(snapshot: &LibrarySnapshot) -> AgentFiles<'_> {
-    context(snapshot, Folder { scope: Scope::User, path: PathBuf::new() })
+    // Without a home folder, no agent can be written.
+    let path = snapshot.folder_for_new("agents", false).unwrap_or_default();
+    context(snapshot, Folder { scope: Scope::User, path })
 }
 
 pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
@@ -40,7 +41,7 @@ pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
     let reply = agents::list(&context_of_existing(&snapshot));
     library_snapshot::print_problems(&reply.problems, json);
     if json {
-        output::print_json(&reply.agents.iter().map(to_json).collect::<Value>(), true)?;
+        output::print_json(&json!(reply.agents), true)?;
         return Ok(0);
     }
     let mut rows =
@@ -48,7 +49,7 @@ pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
     rows.extend(reply.agents.into_iter().zip(reply.tool_counts).map(|(agent, count)| {
         let tools = count.map_or_else(|| ALL_TOOLS.to_owned(), |count| count.to_string());
         let model = agent.model.unwrap_or_else(|| "-".to_owned());
-        vec![agent.name, agent.source.word().to_owned(), tools, model, agent.description]
+        vec![agent.name, agent.source.from, tools, model, agent.description]
     }));
     output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
@@ -61,7 +62,7 @@ pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, F
     let details = agents::show(&ctx, &request).map_err(|error| failure(&ctx, name, error))?;
     library_snapshot::print_problems(&details.problems, json);
     if json {
-        output::print_json(&details_json(&details), true)?;
+        output::print_json(&json!(details), true)?;
     } else {
         output::print_line(&to_text(&details))?;
     }
@@ -103,39 +104,6 @@ fn excluded_tools_text(details: &AgentDetails) -> String {
     }
 }
 
-/// An agent for machines, without its prompt.
-fn to_json(agent: &AgentReply) -> Value {
-    let mut row = json!(agent);
-    if let Value::Object(row) = &mut row {
-        // Members of the REST document only.
-        row.remove("writable");
-        row.remove("place");
-        library_snapshot::insert_source(row, &agent.source);
-    }
-    row
-}
-
-fn details_json(details: &AgentDetails) -> Value {
-    let mut row = to_json(&details.agent);
-    let excluded = details.tools.exclusions.iter().map(
-        |(tool, reason)| json!({"tool": tool, "excluded": reason, "reason": reason.to_string()}),
-    );
-    row["prompt"] = json!(details.prompt);
-    row["expansion"] = expansion_json(&details.tools.expansion);
-    row["excluded"] = excluded.collect();
-    row
-}
-
-fn expansion_json(expansion: &Expansion) -> Value {
-    let entries = expansion.entries.iter().map(|e| json!({"entry": e.entry, "tools": e.tools}));
-    let unknown = expansion.unknown.iter().map(|u| json!({"entry": u.entry, "near": u.near}));
-    json!({
-        "tools": expansion.tools,
-        "entries": entries.collect::<Value>(),
-        "unknown": unknown.collect::<Value>(),
-    })
-}
-
 fn to_text(details: &AgentDetails) -> String {
     let AgentDetails { agent, prompt, tools, .. } = details;
     let mut text = format!("{} - {}\n", agent.name, agent.title);
@@ -170,7 +138,7 @@ fn to_text(details: &AgentDetails) -> String {
 }
 
 /// What the list of tools comes to.
-fn tools_text(agent: &AgentReply, expansion: &Expansion) -> String {
+fn tools_text(agent: &AgentReply, expansion: &ExpandedList) -> String {
     let count = expansion.tools.len();
     let mut text = match &agent.tools {
         None => format!("tools    all, which are {count}\n"),

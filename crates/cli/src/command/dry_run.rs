@@ -4,9 +4,9 @@
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
 use toolcrib_core::{Batch, Verdict};
-use toolcrib_ops::tools::{self, DryRunReply, DryRunRequest, Prediction};
+use toolcrib_ops::advice;
+use toolcrib_ops::tools::{self, DryRunDocument, DryRunReply, DryRunRequest, Prediction};
 
-use super::policy_advice;
 use crate::output::{self, Failure};
 use crate::{op_context, stage_trace, terminal};
 
@@ -24,7 +24,7 @@ pub(super) async fn run(
     let ctx = op_context::for_toolcrib(toolcrib, None);
     let forecast = tools::dry_run(&ctx, DryRunRequest { batch }).await?;
     if json {
-        output::print_json(&to_json(&forecast), true)?;
+        output::print_json(&json!(DryRunDocument::from(&forecast)), true)?;
     } else {
         output::print_line(&to_text(&forecast))?;
     }
@@ -46,39 +46,6 @@ fn exit_code(forecast: &DryRunReply) -> u8 {
     }
 }
 
-fn advice(forecast: &DryRunReply) -> Option<String> {
-    let tool = forecast.tool.as_ref().map_or(forecast.asked.as_str(), |tool| tool.as_str());
-    let operation = forecast.operation.as_deref().unwrap_or(tool);
-    match (&forecast.ruling, &forecast.refused) {
-        (Some(said), _) => policy_advice::ruling_advice(said, tool, operation),
-        (None, Some(error)) => {
-            policy_advice::error_advice(error.error_type, error.obstacle.as_deref(), tool)
-        }
-        (None, None) => None,
-    }
-}
-
-fn to_json(forecast: &DryRunReply) -> Value {
-    json!({
-        "would": forecast.would,
-        "tool": forecast.tool,
-        "asked": forecast.asked,
-        "operation": forecast.operation,
-        "args": forecast.args,
-        "risk": forecast.risk,
-        "effect": forecast.effect,
-        "reach": forecast.reach,
-        "ruling": forecast.ruling,
-        "labels": forecast.labels,
-        "reasons": forecast.reasons,
-        "asking": forecast.asking,
-        "error_type": forecast.refused.as_ref().map(|error| error.error_type),
-        "message": forecast.refused.as_ref().map(|error| &error.message),
-        "advice": advice(forecast),
-        "stages": forecast.stages,
-    })
-}
-
 fn to_text(forecast: &DryRunReply) -> String {
     let tool = forecast.tool.as_ref().map_or(forecast.asked.as_str(), |tool| tool.as_str());
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
@@ -97,7 +64,7 @@ fn to_text(forecast: &DryRunReply) -> String {
     line("effect", &word(json!(forecast.effect)));
     line("reach", &reach_text(forecast));
     if let Some(said) = &forecast.ruling {
-        line("policy", &policy_advice::ruling_line(said));
+        line("policy", &advice::ruling_line(said));
         line("rule", &said.rule.as_ref().map(ToString::to_string).unwrap_or_default());
     }
     for reason in &forecast.reasons {
@@ -114,7 +81,7 @@ fn to_text(forecast: &DryRunReply) -> String {
             ),
         );
     }
-    if let Some(advice) = advice(forecast) {
+    if let Some(advice) = forecast.advice() {
         text += &format!("\n{}\n", terminal::escape_to_line(&advice));
     }
     text

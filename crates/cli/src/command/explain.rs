@@ -4,15 +4,17 @@ use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_core::audit::decision_name;
 use toolcrib_core::{AuditRow, CallRow, Clock as _, Decision, Outcome, OutcomeKind, SystemClock};
-use toolcrib_ops::calls::{self, AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest};
+use toolcrib_ops::advice;
+use toolcrib_ops::calls::{
+    self, AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest, ExplainedCall,
+};
 
 use super::approve::{ResumeTarget, may_run};
 use super::explain_run;
 use super::lookup;
-use super::policy_advice;
 use crate::clap_args::Explain;
 use crate::output::{self, Failure};
-use crate::{bootstrap, op_context, stage_trace, terminal, time_format};
+use crate::{bootstrap, json_document, op_context, stage_trace, terminal, time_format};
 
 /// Characters of a result that people are shown.
 const RESULT_CHARS: usize = 600;
@@ -134,7 +136,7 @@ impl CallDetails {
         if !matches!(kind, OutcomeKind::Denied | OutcomeKind::Expired | OutcomeKind::Failed) {
             return None;
         }
-        policy_advice::outcome_advice(self.outcome()?)
+        advice::outcome_advice(self.outcome()?)
     }
 
     /// A person decided, and nothing came of it yet.
@@ -204,38 +206,14 @@ impl CallDetails {
     }
 
     fn to_json(&self) -> Value {
-        let reply = &self.reply;
-        let question = reply.question.as_ref().map(|asked| {
-            let request = &asked.waiting.request;
+        json_document::with_members(
+            &ExplainedCall::from(&self.reply),
             json!({
-                "id": request.id,
-                "summary": request.summary,
-                "reasons": request.reasons,
-                "question": request.question,
-                "args": request.args,
-                "requested_at": request.requested_at,
-                "expires_at": request.expires_at,
-                "decision": asked.decision,
-            })
-        });
-        let audit = reply.audit.iter().map(|row| {
-            let record: Value = serde_json::from_str(&row.text).unwrap_or(Value::Null);
-            json!({"chain": row.chain, "seq": row.seq, "hash": row.hash, "record": record})
-        });
-        json!({
-            "call": reply.call,
-            "status": self.status(),
-            "ruling": reply.ruling,
-            "labels": reply.labels,
-            "facts": reply.row.as_ref().map(|row| lookup::call_json(row, reply.undone_at)),
-            "worker": reply.worker,
-            "earlier": reply.row.as_ref().map(|_| &reply.earlier),
-            "question": question,
-            "grants": reply.grants,
-            "outcome": self.outcome().map(outcome_json),
-            "advice": self.advice(),
-            "audit": audit.collect::<Vec<_>>(),
-        })
+                "status": self.status(),
+                "outcome": self.outcome().map(outcome_json),
+                "advice": self.advice(),
+            }),
+        )
     }
 
     fn to_text(&self) -> String {
@@ -315,7 +293,7 @@ impl CallDetails {
         let stored = self.reply.row.as_ref().and_then(|row| row.facts.policy.as_ref());
         match (&self.reply.ruling, stored) {
             (Some(ruling), _) => {
-                page.line("policy", &policy_advice::ruling_line(ruling));
+                page.line("policy", &advice::ruling_line(ruling));
                 if let Some(rule) = &ruling.rule {
                     page.line("rule", &rule.to_string());
                 }

@@ -28,6 +28,7 @@ pub(crate) fn run(command: Goal, json: bool) -> Result<u8, Failure> {
                     agent: new.agent,
                     rounds: new.rounds,
                     tokens: new.tokens,
+                    surroundings: bootstrap::surroundings(),
                 };
                 print_goal(&goals::start(&ctx, request).await?, json)
             }

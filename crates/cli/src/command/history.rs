@@ -1,9 +1,9 @@
 //! `toolcrib history`: the calls there were, the newest first.
 
-use serde_json::Value;
+use serde_json::json;
 use toolcrib_core::CallRow;
 use toolcrib_ops::StoreContext;
-use toolcrib_ops::calls::{self, HistoryReply, HistoryRequest};
+use toolcrib_ops::calls::{self, CallSummary, HistoryReply, HistoryRequest};
 
 use super::library_snapshot::{LibrarySnapshot, table};
 use super::lookup;
@@ -28,8 +28,8 @@ pub(crate) fn run(command: &History, json: bool) -> Result<u8, Failure> {
         let rows = &reply.calls;
         if json {
             let undone_at = |row: &CallRow| reply.undone.get(&row.facts.call).copied();
-            let calls = rows.iter().map(|row| lookup::call_json(row, undone_at(row)));
-            output::print_json(&calls.collect::<Value>(), true)?;
+            let calls = rows.iter().map(|row| CallSummary::new(row, undone_at(row)));
+            output::print_json(&json!(calls.collect::<Vec<_>>()), true)?;
         } else if !rows.is_empty() {
             output::print_line(&to_text(&reply))?;
         }

@@ -3,9 +3,9 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use toolcrib_ops::OpError;
-use toolcrib_ops::kits::{self, KitReply, ShowKitRequest};
+use toolcrib_ops::kits::{self, ShowKitRequest};
 use toolcrib_ops::library::LibraryContext;
 
 use super::library_snapshot::{self, LibrarySnapshot};
@@ -17,12 +17,12 @@ pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
     let reply = kits::list(&snapshot.context());
     library_snapshot::print_problems(&reply.problems, json);
     if json {
-        output::print_json(&reply.kits.iter().map(to_json).collect::<Value>(), true)?;
+        output::print_json(&json!(reply.kits), true)?;
         return Ok(0);
     }
     let mut rows = vec![["KIT", "FROM", "TOOLS", "DESCRIPTION"].map(str::to_owned).to_vec()];
     rows.extend(reply.kits.iter().map(|kit| {
-        let tools = kit.distinct_tools().join(", ");
+        let tools = kit.tools.join(", ");
         vec![kit.name.clone(), kit.source.word().to_owned(), tools, kit.description.clone()]
     }));
     output::print_line(&library_snapshot::table(&rows))?;
@@ -35,7 +35,7 @@ pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, F
     let kit = kits::show(&ctx, &ShowKitRequest { name: name.to_owned() })
         .map_err(|error| missing(&ctx, name, error))?;
     if json {
-        output::print_json(&to_json(&kit), true)?;
+        output::print_json(&json!(kit), true)?;
         return Ok(0);
     }
     let mut text = format!("{}\n\n{}\n\nfrom {}\n", kit.name, kit.description, kit.place);
@@ -58,17 +58,4 @@ fn missing(ctx: &LibraryContext<'_>, name: &str, error: OpError) -> Failure {
         Some(problem) => Failure::configuration(problem.to_string()),
         None => error.into(),
     }
-}
-
-fn to_json(kit: &KitReply) -> Value {
-    let mut row = json!({
-        "name": kit.name,
-        "description": kit.description,
-        "tools": kit.distinct_tools(),
-        "steps": kit.steps,
-    });
-    if let Value::Object(row) = &mut row {
-        library_snapshot::insert_source(row, &kit.source);
-    }
-    row
 }

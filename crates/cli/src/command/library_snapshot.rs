@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
 use toolcrib_agent::library::{Folders, Library};
 use toolcrib_app::{Toolcrib, runner};
-use toolcrib_ops::library::{FileProblem, FileSource, LibraryContext};
+use toolcrib_ops::library::{FileProblem, LibraryContext};
 
 use crate::bootstrap;
 use crate::clap_args::{LibraryArgs, WorkspaceArgs};
@@ -80,12 +79,6 @@ pub(super) fn folder_for_new(kind: &str, workspace: Option<&PathBuf>) -> Result<
 /// Says what is wrong with broken files, beside the data.
 pub(super) fn print_problems(problems: &[FileProblem], json: bool) {
     problems.iter().for_each(|problem| output::warn(&problem.to_string(), json));
-}
-
-/// Inserts the members that say where a thing comes from.
-pub(super) fn insert_source(row: &mut Map<String, Value>, source: &FileSource) {
-    row.insert("from".to_owned(), json!(source.word()));
-    row.insert("path".to_owned(), json!(source.path));
 }
 
 /// A table for people: columns as wide as their widest cell, the last one as it is.

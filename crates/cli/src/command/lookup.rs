@@ -1,6 +1,6 @@
 //! Calls in texts and JSON, for the commands that look back.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib_core::{CallRow, CallStatus, StoreError};
 
 use crate::output::Failure;
@@ -52,45 +52,6 @@ pub(super) fn arguments_summary(row: &CallRow) -> String {
         _ => args.to_owned(),
     };
     terminal::truncate_to_width(&terminal::escape_to_line(&text), ARGUMENTS_WIDTH)
-}
-
-/// A call for machines, with the time at which its changes were undone.
-pub(super) fn call_json(row: &CallRow, undone_at: Option<i64>) -> Value {
-    let (facts, end) = (&row.facts, row.end.as_ref());
-    let args: Option<Value> =
-        facts.args.as_deref().and_then(|args| serde_json::from_str(args).ok());
-    json!({
-        "call": facts.call,
-        "status": status_word(call_status(row)),
-        "tool": facts.tool,
-        "asked": facts.asked,
-        "operation": facts.operation,
-        "origin": facts.origin,
-        "agent": non_empty(&facts.context.agent),
-        "conversation": non_empty(&facts.context.conversation),
-        "topic": non_empty(&facts.context.topic),
-        "workspace": non_empty(&facts.context.workspace),
-        "channel": non_empty(&facts.context.channel),
-        "device": non_empty(&facts.context.device),
-        "run": facts.run,
-        "received_at": facts.received_at,
-        "started_at": row.started_at,
-        "ended_at": end.map(|end| end.ended_at),
-        "duration_ms": end.filter(|end| end.attempts > 0).map(|end| end.run_nanos as f64 / 1e6),
-        "attempts": end.map(|end| end.attempts),
-        "error_type": end.and_then(|end| end.error_type),
-        "message": end.and_then(|end| end.message.clone()),
-        "risk": facts.risk,
-        "effect": facts.effect,
-        "args": args,
-        "args_hash": facts.args_hash,
-        "definition_hash": facts.definition_hash,
-        "output_hash": end.and_then(|end| end.output_hash.clone()),
-        "policy": facts.policy,
-        "approval": facts.approval,
-        "approved_by": facts.approved_by,
-        "undone_at": undone_at,
-    })
 }
 
 /// Empty text means that there is none.

@@ -2,8 +2,11 @@
 
 use serde_json::json;
 use toolcrib_app::Toolcrib;
-use toolcrib_mail::account::NewAccount;
-use toolcrib_ops::mail::{self, AddMailAccountRequest, MailAccountReply, TestMailAccountRequest};
+use toolcrib_mail::DeviceCode;
+use toolcrib_mail::account::{NewAccount, OauthSettings};
+use toolcrib_ops::mail::{
+    self, AddMailAccountRequest, AddMailOauthRequest, MailAccountReply, TestMailAccountRequest,
+};
 
 use super::library_snapshot;
 use super::secret::read_password;
@@ -14,16 +17,25 @@ use crate::{bootstrap, op_context};
 pub(crate) fn run(command: Mail, json: bool) -> Result<u8, Failure> {
     // Before the runtime: reading from the terminal has one of its own.
     let password = match &command {
-        Mail::Add(new) => read_password(&new.address)?,
-        Mail::List | Mail::Test { .. } | Mail::Rm { .. } => String::new(),
+        Mail::Add(new) if new.oauth_client.is_none() => read_password(&new.address)?,
+        Mail::Add(_) | Mail::List | Mail::Test { .. } | Mail::Rm { .. } => String::new(),
     };
     bootstrap::block_on(async {
         let toolcrib: Toolcrib = bootstrap::build_with_stores(&WorkspaceArgs::default()).await?;
         let ctx = op_context::for_toolcrib(&toolcrib, None);
         match command {
             Mail::Add(new) => {
-                let request = AddMailAccountRequest { account: account(new), password };
-                print_account(&mail::add(&ctx, request).await?, "works and is saved", json)
+                let added = match oauth_settings(&new) {
+                    Some(oauth) => {
+                        let request = AddMailOauthRequest { account: account(new), oauth };
+                        mail::add_oauth(&ctx, request, show_code).await?
+                    }
+                    None => {
+                        let request = AddMailAccountRequest { account: account(new), password };
+                        mail::add(&ctx, request).await?
+                    }
+                };
+                print_account(&added, "works and is saved", json)
             }
             Mail::List => print_list(&mail::list(&ctx)?, json),
             Mail::Test { account } => {
@@ -35,6 +47,30 @@ pub(crate) fn run(command: Mail, json: bool) -> Result<u8, Failure> {
             }
         }
     })
+}
+
+/// The authorization server, for a login by OAuth.
+fn oauth_settings(new: &AddMail) -> Option<OauthSettings> {
+    let client_id = new.oauth_client.clone()?;
+    let other = (&new.oauth_device_url, &new.oauth_token_url, &new.oauth_scope);
+    Some(match other {
+        (Some(device_url), Some(token_url), Some(scope)) => OauthSettings {
+            device_url: device_url.clone(),
+            token_url: token_url.clone(),
+            client_id,
+            scope: scope.clone(),
+        },
+        _ => OauthSettings::microsoft(&client_id),
+    })
+}
+
+fn show_code(code: &DeviceCode) {
+    output::eprint_line(&format!(
+        "Open {} in a browser and type {}. Waiting for {} minutes ...",
+        code.address,
+        code.code,
+        code.expires_in / 60
+    ));
 }
 
 fn account(new: AddMail) -> NewAccount {

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 use toolcrib_core::{Clock as _, SystemClock, ToolMetrics};
 use toolcrib_ops::calls;
+use toolcrib_ops::tools::ToolNumbers;
 
 use super::library_snapshot::table;
 use super::lookup::{LOCAL_OWNER, store_failure};
 use crate::clap_args::{Metrics, WorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::{bootstrap, op_context, terminal, time_format};
+use crate::{bootstrap, json_document, op_context, terminal, time_format};
 
 /// Columns of an error.
 const ERROR_WIDTH: usize = 60;
@@ -43,21 +44,10 @@ fn success_rate(tool: &ToolMetrics) -> Option<f64> {
 }
 
 fn to_json(tool: &ToolMetrics) -> Value {
-    let ms = |nanos: Option<u64>| nanos.map(|nanos| nanos as f64 / 1e6);
-    json!({
-        "tool": tool.tool,
-        "count": tool.count,
-        "success_rate": success_rate(tool),
-        "succeeded": tool.succeeded,
-        "failed": tool.failed,
-        "timed_out": tool.timed_out,
-        "not_run": tool.not_run,
-        "unknown": tool.unknown,
-        "p50_ms": ms(tool.p50_nanos),
-        "p95_ms": ms(tool.p95_nanos),
-        "last_error": tool.last_error,
-        "last_at": tool.last_at,
-    })
+    json_document::with_members(
+        &ToolNumbers::new(tool.clone(), true),
+        json!({"tool": tool.tool, "success_rate": success_rate(tool)}),
+    )
 }
 
 fn to_text(tools: &[ToolMetrics]) -> String {

@@ -2,14 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use toolcrib_app::Toolcrib;
-use toolcrib_code_mode::{ChainError, ChainFolder};
+use toolcrib_ops::OpError;
+use toolcrib_ops::administration::Recorder;
+use toolcrib_ops::chains::{self, ExpectedText, PutChainRequest, RemoveChainRequest};
 
 use super::library_snapshot;
-use crate::bootstrap;
 use crate::clap_args::{Chain, ChainRemove, ChainSave, LibraryArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
+use crate::{bootstrap, json_document, op_context};
 
 pub(super) fn run(command: &Chain, json: bool) -> Result<u8, Failure> {
     match command {
@@ -38,21 +40,26 @@ fn folder(toolcrib: &Toolcrib, everywhere: bool) -> Result<PathBuf, Failure> {
 
 fn save(save: &ChainSave, json: bool) -> Result<u8, Failure> {
     let code = with_description(read_script(&save.file)?, save.description.as_deref())?;
-    let (kept, of_anybody) = bootstrap::block_on(async {
+    let kept = bootstrap::block_on(async {
         let toolcrib = open_toolcrib(&save.library_args, json).await?;
-        let folder = folder(&toolcrib, save.global)?;
-        let kept = toolcrib.save_chain(&folder, &save.name, &code).await.map_err(failure)?;
-        let of_anybody =
-            toolcrib.saved_chain_folder().is_some_and(|of| of.path == folder && of.of_anybody);
-        Ok((kept, of_anybody))
+        let request = PutChainRequest {
+            name: save.name.clone(),
+            code,
+            folder: Some(folder(&toolcrib, save.global)?),
+            expected: ExpectedText::Any,
+        };
+        let ctx = op_context::for_toolcrib(&toolcrib, None);
+        Ok(chains::put(&ctx, &Recorder::None, request).await.map_err(failure)?.chain)
     })?;
     if json {
-        output::print_json(&json!({"tool": kept.name, "path": kept.path}), true)?;
+        let own = json!({ "tool": kept.chain.name });
+        output::print_json(&json_document::with_members(&kept, own), true)?;
         return Ok(0);
     }
-    output::print_line(&kept.path.display().to_string())?;
-    let mut words = format!("toolcrib: try it: toolcrib tool call {} --args '{{…}}'", kept.name);
-    if of_anybody {
+    output::print_line(&kept.chain.path.display().to_string())?;
+    let mut words =
+        format!("toolcrib: try it: toolcrib tool call {} --args '{{…}}'", kept.chain.name);
+    if kept.chain.asked_about {
         words += "\ntoolcrib: scripts of a workspace ask before they run, whatever risk they declare; \
                   `toolcrib trust` lifts that for a workspace that is yours";
     }
@@ -84,68 +91,60 @@ fn with_description(code: String, description: Option<&str>) -> Result<String, F
 }
 
 fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
-    let toolcrib = bootstrap::block_on(open_toolcrib(places, json))?;
-    let chains = toolcrib.saved_chains();
+    let chains = bootstrap::block_on(async {
+        let toolcrib = open_toolcrib(places, json).await?;
+        Ok(chains::list(&op_context::for_toolcrib(&toolcrib, None)).await?)
+    })?;
     if json {
-        let row = |chain: &toolcrib_app::ChainEntry| {
-            let (description, problem) = match &chain.kept.description {
-                Ok(text) => (Some(text), None),
-                Err(why) => (None, Some(why)),
-            };
-            json!({
-                "name": chain.kept.name,
-                "description": description,
-                "problem": problem,
-                "folder": chain.folder,
-                "asked_about": chain.of_anybody,
-                "path": chain.kept.path,
-            })
-        };
-        output::print_json(&chains.iter().map(row).collect::<Value>(), true)?;
+        output::print_json(&json!(chains), true)?;
         return Ok(0);
     }
     let mut rows = vec![["SCRIPT", "FROM", "DESCRIPTION"].map(str::to_owned).to_vec()];
     rows.extend(chains.into_iter().map(|chain| {
-        let words = chain.kept.description.unwrap_or_else(|why| format!("cannot be used: {why}"));
-        vec![chain.kept.name, chain.folder, words]
+        let problem = chain.problem.map(|why| format!("cannot be used: {why}"));
+        let words = chain.description.or(problem).unwrap_or_default();
+        vec![chain.name, chain.folder, words]
     }));
     output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
 }
 
 fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
-    let toolcrib = bootstrap::block_on(open_toolcrib(places, json))?;
-    let chain = toolcrib.saved_chains().into_iter().find(|chain| chain.kept.name == name);
-    let chain = chain.ok_or_else(|| missing(name))?;
-    let code = chain.kept.text().map_err(failure)?;
+    let chain = bootstrap::block_on(async {
+        let toolcrib = open_toolcrib(places, json).await?;
+        Ok(chains::show(&op_context::for_toolcrib(&toolcrib, None), name).await?)
+    })?;
     if json {
-        output::print_json(&json!({"name": name, "path": chain.kept.path, "code": code}), true)?;
+        output::print_json(&json!(chain), true)?;
     } else {
-        output::print_line(code.trim_end())?;
+        output::print_line(chain.code.trim_end())?;
     }
     Ok(0)
 }
 
 fn rm(remove: &ChainRemove, json: bool) -> Result<u8, Failure> {
-    let toolcrib = bootstrap::block_on(open_toolcrib(&remove.library_args, json))?;
-    let folder = ChainFolder::new(folder(&toolcrib, remove.global)?);
-    folder.remove(&remove.name).map_err(failure)?;
+    let removed = bootstrap::block_on(async {
+        let toolcrib = open_toolcrib(&remove.library_args, json).await?;
+        let request = RemoveChainRequest {
+            name: remove.name.clone(),
+            folder: Some(folder(&toolcrib, remove.global)?),
+            expected: ExpectedText::Any,
+        };
+        let ctx = op_context::for_toolcrib(&toolcrib, None);
+        chains::remove(&ctx, &Recorder::None, request).await.map_err(failure)
+    })?;
     if json {
-        output::print_json(&json!({"removed": remove.name}), true)?;
+        output::print_json(&json!(removed), true)?;
     } else {
-        output::eprint_line(&format!("toolcrib: {} is no longer a tool", remove.name));
+        output::eprint_line(&format!("toolcrib: {} is no longer a tool", removed.removed));
     }
     Ok(0)
 }
 
-fn missing(name: &str) -> Failure {
-    Failure::not_found(format!("there is no script {name}; `toolcrib chain list` shows them"))
-}
-
-fn failure(error: ChainError) -> Failure {
+/// A script that cannot be used is an error of the command, not of Toolcrib.
+fn failure(error: OpError) -> Failure {
     match error {
-        ChainError::Missing(name) => missing(&name),
-        ChainError::File { .. } => Failure::run(error.to_string()),
-        error => Failure::usage(error.to_string()),
+        OpError::Conflict(why) => Failure::usage(why),
+        error => error.into(),
     }
 }

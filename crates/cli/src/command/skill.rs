@@ -1,13 +1,16 @@
-//! `toolcrib skill list|add|validate`: skills as folders.
+//! `toolcrib skill list|show|add|enable|disable|validate`: skills as folders.
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
+use toolcrib_app::SwitchTarget;
+use toolcrib_core::SwitchState;
 use toolcrib_ops::OpError;
-use toolcrib_ops::skills::{self, AddSkillRequest, SkillReply, ValidateSkillRequest};
+use toolcrib_ops::skills::{self, AddSkillRequest, ShowSkillRequest, ValidateSkillRequest};
 
 use super::library_snapshot::{self, LibrarySnapshot};
-use crate::clap_args::LibraryArgs;
+use super::switches;
+use crate::clap_args::{LibraryArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
 
 pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
@@ -15,32 +18,53 @@ pub(super) fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
     let reply = skills::list(&snapshot.context());
     library_snapshot::print_problems(&reply.problems, json);
     if json {
-        output::print_json(&reply.skills.iter().map(to_json).collect::<Value>(), true)?;
+        output::print_json(&json!(reply.skills), true)?;
         return Ok(0);
     }
-    let mut rows = vec![["SKILL", "VERSION", "FROM", "DESCRIPTION"].map(str::to_owned).to_vec()];
+    let mut rows =
+        vec![["SKILL", "STATE", "VERSION", "FROM", "DESCRIPTION"].map(str::to_owned).to_vec()];
     rows.extend(reply.skills.into_iter().map(|skill| {
-        vec![skill.name, skill.version, skill.source.word().to_owned(), skill.description]
+        let state = if skill.enabled { "on" } else { "off" }.to_owned();
+        vec![skill.name, state, skill.version, skill.source.from, skill.description]
     }));
     output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
 }
 
-fn to_json(skill: &SkillReply) -> Value {
-    let mut row = json!({
-        "name": skill.name,
-        "display_name": skill.display_name,
-        "description": skill.description,
-        "version": skill.version,
-        "license": skill.license,
-        "compatibility": skill.compatibility,
-        "allowed_tools": skill.allowed_tools,
-        "tools_required": skill.tools_required,
-    });
-    if let Value::Object(row) = &mut row {
-        library_snapshot::insert_source(row, &skill.source);
+pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
+    let snapshot = LibrarySnapshot::load(places, json)?;
+    let request = ShowSkillRequest { name: name.to_owned() };
+    let details = skills::show(&snapshot.context(), &request)?;
+    if json {
+        output::print_json(&json!(details), true)?;
+        return Ok(0);
     }
-    row
+    let skill = &details.skill;
+    let state = if skill.enabled { "on" } else { "off" };
+    output::print_line(&format!("{} ({state}, {})", skill.name, skill.place))?;
+    output::print_line(&skill.description)?;
+    if !skill.agents.is_empty() {
+        output::print_line(&format!("agents that begin with it: {}", skill.agents.join(", ")))?;
+    }
+    output::print_line(&format!("\n{}", details.instructions))?;
+    Ok(0)
+}
+
+/// Switches a skill on or off, after it was looked up.
+pub(super) fn switch(
+    name: &str,
+    state: SwitchState,
+    places: &LibraryArgs,
+    json: bool,
+) -> Result<u8, Failure> {
+    let snapshot = LibrarySnapshot::load(places, json)?;
+    skills::show(&snapshot.context(), &ShowSkillRequest { name: name.to_owned() })?;
+    let world = WorkspaceArgs {
+        workspace: places.workspace.clone(),
+        tools: places.tools.clone(),
+        ..WorkspaceArgs::default()
+    };
+    switches::set_target(&world, SwitchTarget::Skill(name.to_owned()), Some(state), json)
 }
 
 pub(super) fn add(
@@ -57,7 +81,7 @@ pub(super) fn add(
         error => error.into(),
     })?;
     if json {
-        output::print_json(&to_json(&skill), true)?;
+        output::print_json(&json!(skill), true)?;
     } else {
         output::print_line(&skill.place)?;
         let name = &skill.name;

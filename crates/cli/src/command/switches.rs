@@ -8,7 +8,7 @@ use toolcrib_ops::switches::{
 };
 
 use super::kill_switch;
-use crate::clap_args::{StopTools, SwitchArgs};
+use crate::clap_args::{StopTools, SwitchArgs, WorkspaceArgs};
 use crate::daemon::client::{ApiRequest, Client, percent_encode};
 use crate::output::{self, Failure};
 use crate::{bootstrap, op_context};
@@ -31,7 +31,7 @@ pub(crate) fn set_switch(
             kill_switch::stop_tools(&StopTools { reason: None, finish_running: false }, json)
         }
         (SwitchTarget::Everything, state) => kill_switch::release_kill_switch(state, json),
-        _ => set_one(command, state, json),
+        _ => set_target(&command.workspace_args, switched, state, json),
     }
 }
 
@@ -90,10 +90,15 @@ async fn change_in_daemon(name: &str, state: Option<SwitchState>) -> Result<Opti
     reply.into_reply::<SwitchRow>().map(|_| Some(true))
 }
 
-fn set_one(command: &SwitchArgs, state: Option<SwitchState>, json: bool) -> Result<u8, Failure> {
+/// Sets one switch, or with `None` takes its setting back, and says what holds now.
+pub(super) fn set_target(
+    world: &WorkspaceArgs,
+    target: SwitchTarget,
+    state: Option<SwitchState>,
+    json: bool,
+) -> Result<u8, Failure> {
     bootstrap::block_on(async {
-        let toolcrib = bootstrap::build_with_stores(&command.workspace_args).await?;
-        let target = command.selection.selected();
+        let toolcrib = bootstrap::build_with_stores(world).await?;
         let SwitchChange { target, changed, by_daemon } =
             change_switch(&toolcrib, target, state).await?;
         let name = target.name();
@@ -115,7 +120,8 @@ fn set_one(command: &SwitchArgs, state: Option<SwitchState>, json: bool) -> Resu
                 None if changed => "reset to its default",
                 None => "already at its default",
             };
-            // Running processes keep the switches that they read; the daemon reads them again at once.
+            // Running processes keep the switches that they read; the daemon reads them again at
+            // once.
             let since = match (changed, by_daemon) {
                 (true, true) => " in the daemon, and in every process that starts from now on",
                 (true, false) => " in every process that starts from now on",
@@ -141,7 +147,10 @@ fn check_known_name(toolcrib: &Toolcrib, target: &SwitchTarget) -> Result<(), Fa
             let features = infos.iter().filter_map(|info| info.controlled_by.as_deref());
             ("feature", name, features.collect())
         }
-        SwitchTarget::Tool(_) | SwitchTarget::Tier(_) | SwitchTarget::Everything => return Ok(()),
+        SwitchTarget::Tool(_)
+        | SwitchTarget::Tier(_)
+        | SwitchTarget::Skill(_)
+        | SwitchTarget::Everything => return Ok(()),
     };
     known.sort_unstable();
     known.dedup();

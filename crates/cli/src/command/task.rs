@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolcrib_assistant::task::When;
 use toolcrib_assistant::time;
-use toolcrib_core::{Clock as _, SystemClock, TaskId};
+use toolcrib_core::{Clock as _, MailFilter, SystemClock, TaskId};
 use toolcrib_ops::tasks::{
     self, AddTaskRequest, ChangeTaskRequest, ListTasksRequest, ShowTaskRequest, TaskChange,
     TaskExecutionReply, TaskReply,
@@ -42,15 +42,24 @@ fn request(new: AddTask) -> AddTaskRequest {
         description: new.description,
         prompt: new.prompt,
         is_alarm: new.alarm,
+        is_notification: new.notify,
         when: When {
             execute_at: new.at,
             cron: new.cron,
             recurrence: new.every,
+            window_start: new.between.as_ref().map(|hours| hours.0.clone()),
+            window_end: new.between.map(|hours| hours.1),
             on_heartbeat: new.on_heartbeat,
             hook: new.hook,
             on_change: new.on_change,
+            on_mail: new.on_mail.then_some(MailFilter {
+                account: new.mail_account,
+                from: new.mail_from,
+                subject: new.mail_subject,
+            }),
         },
         zone: new.zone,
+        surroundings: bootstrap::surroundings(),
         agent: new.agent,
     }
 }
@@ -121,7 +130,7 @@ fn print_task(task: &TaskReply, json: bool) -> Result<u8, Failure> {
         terminal::escape_to_line(&task.schedule),
         task.zone,
     );
-    for next in &task.next {
+    for next in &task.next_in_words {
         text += &format!("  next: {next}\n");
     }
     if task.rings > 0 {

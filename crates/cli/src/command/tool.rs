@@ -4,146 +4,83 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_app::{SubmitError, Toolcrib};
 use toolcrib_core::{
-    Answer, ApprovalRequest, Batch, Block, Call, Entry, ErrorType, Invoker as _, ModelResult,
-    Origin, Outcome, RawArgs, Status, SwitchState, ToolError, ToolInfo, ToolSpec, ViewRequest,
-    display_text,
+    Answer, ApprovalRequest, Batch, Block, Call, ErrorType, Invoker as _, ModelResult, Origin,
+    Outcome, RawArgs, ToolError, ToolSpec, ViewRequest, display_text,
 };
-use toolcrib_ops::calls::{self, CallerContextRequest, ResultLimit};
-use toolcrib_ops::tools;
+use toolcrib_ops::advice;
+use toolcrib_ops::calls::{self, CallDocument, CallerContextRequest, ResultLimit};
+use toolcrib_ops::switches::SwitchMode;
+use toolcrib_ops::tools::{self, ListToolsRequest, ToolRow};
 
 use super::library_snapshot::LibrarySnapshot;
-use super::{dry_run, kill_switch, policy_advice, result_media, tool_call_in_daemon};
+use super::{call_json, dry_run, kill_switch, result_media, tool_call_in_daemon};
 use crate::clap_args::{LibraryArgs, ToolCall, ToolList, WorkspaceArgs, tool_arguments};
 use crate::output::{self, Failure};
-use crate::{bootstrap, jsonl, op_context, stage_trace, terminal};
+use crate::{bootstrap, json_document, jsonl, op_context, stage_trace, terminal};
 
 pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
     kill_switch::warn_if_engaged(json)?;
     let toolcrib = bootstrap::block_on(bootstrap::inspect_as_agent(&command.workspace_args, json))?;
-    if command.all {
-        return list_all(&toolcrib, json);
-    }
-    let infos = toolcrib.infos();
+    let rows = bootstrap::block_on(async {
+        let ctx = op_context::for_toolcrib(&toolcrib, None);
+        Ok(tools::list(&ctx, ListToolsRequest::default()).await?)
+    })?;
     if json {
-        let rows = infos
-            .iter()
-            .map(|info| Value::Object(ToolListRow::load(&toolcrib, info).to_json(info)));
-        output::print_json(&Value::Array(rows.collect()), true)?;
+        output::print_json(&rows.iter().map(|row| row_json(&toolcrib, row)).collect(), true)?;
         return Ok(0);
     }
-    let mut text = LIST_HEADER.to_owned() + "DESCRIPTION\n";
-    for info in &infos {
-        // Of a broken tool, the reason is shown.
-        let about = match &info.status {
-            Status::Error { reason } => reason.as_str(),
-            _ => display_text::first_sentence(&info.description),
+    let last = if command.all { "OFFERED" } else { "DESCRIPTION" };
+    let mut text = format!("{LIST_HEADER}{last}\n");
+    for row in &rows {
+        let about = match (command.all, &row.reason) {
+            (true, _) if row.offered => "yes".to_owned(),
+            (true, _) => {
+                let reason = row.excluded.as_ref().map(ToString::to_string).unwrap_or_default();
+                terminal::escape_to_line(&format!("no: {reason}"))
+            }
+            // Of a broken tool, the reason is shown.
+            (false, Some(reason)) if row.status == "error" => reason.clone(),
+            (false, _) => display_text::first_sentence(&row.description).to_owned(),
         };
-        text += &ToolListRow::load(&toolcrib, info).row(info, about);
+        text += &list_line(row, &about);
     }
     output::print_line(&text)?;
     Ok(0)
 }
 
-/// Every tool, and why some are not offered.
-fn list_all(toolcrib: &Toolcrib, json: bool) -> Result<u8, Failure> {
-    let reasons = tools::exclusions(toolcrib, &ViewRequest::default());
-    let reason_of = |name: &str| {
-        let found = reasons.iter().find(|(excluded, _)| excluded == name);
-        found.map(|(_, reason)| reason)
-    };
-    let mut rows = Vec::new();
-    let mut text = LIST_HEADER.to_owned() + "OFFERED\n";
-    for info in toolcrib.infos() {
-        let reason = reason_of(info.id.as_str());
-        let offered = reason.map_or_else(|| "yes".to_owned(), |reason| format!("no: {reason}"));
-        let costs = ToolListRow::load(toolcrib, &info);
-        text += &costs.row(&info, &terminal::escape_to_line(&offered));
-        let mut one = costs.to_json(&info);
-        one.insert("offered".to_owned(), json!(reason.is_none()));
-        one.insert("excluded".to_owned(), json!(reason));
-        one.insert("reason".to_owned(), json!(reason.map(ToString::to_string)));
-        rows.push(Value::Object(one));
-    }
-    if json {
-        output::print_json(&Value::Array(rows), true)?;
-    } else {
-        output::print_line(&text)?;
-    }
-    Ok(0)
+/// A tool for machines, with members that only this command has.
+fn row_json(toolcrib: &Toolcrib, row: &ToolRow) -> Value {
+    let infos = toolcrib.infos().into_iter().find(|info| info.id.as_str() == row.name);
+    let info = infos.map(|info| json!(info)).unwrap_or_default();
+    json_document::with_members(row, info)
 }
 
 /// The columns but the last.
 const LIST_HEADER: &str =
     "TOOL                   RISK      STATUS     TIER         SOURCE       TOKENS  ";
 
-/// What a list says of a tool besides its [`ToolInfo`].
-struct ToolListRow {
-    risk: String,
-    /// `local`, `hosted` or `provider_defined`.
-    kind: &'static str,
-    /// About how many tokens its declaration takes in a request.
-    tokens: u64,
-}
-
-impl ToolListRow {
-    fn load(toolcrib: &Toolcrib, info: &ToolInfo) -> Self {
-        let entry = toolcrib.entry(info.id.as_str());
-        Self {
-            risk: entry
-                .as_ref()
-                .map(|entry| wire_name(json!(entry.spec().risk)))
-                .unwrap_or_default(),
-            kind: entry.as_ref().map(Entry::kind).unwrap_or_default(),
-            tokens: entry
-                .as_ref()
-                .map(|entry| toolcrib.declaration_tokens(entry))
-                .unwrap_or_default(),
-        }
-    }
-
-    fn row(&self, info: &ToolInfo, about: &str) -> String {
-        // Who runs it belongs to where it comes from; of most it is this program.
-        let source = match self.kind {
-            "local" => info.source.clone(),
-            kind => format!("{} ({})", info.source, kind.replace('_', "-")),
-        };
-        format!(
-            "{:<22} {:<9} {:<10} {:<12} {:<12} {:>6}  {about}\n",
-            info.id.as_str(),
-            self.risk,
-            status_column(info),
-            info.tier.as_str(),
-            terminal::escape_to_line(&source),
-            self.tokens,
-        )
-    }
-
-    /// As one object.
-    fn to_json(&self, info: &ToolInfo) -> Map<String, Value> {
-        let mut one = jsonl::into_object(json!(info));
-        one.insert("risk".to_owned(), json!(self.risk));
-        one.insert("kind".to_owned(), json!(self.kind));
-        one.insert("tokens".to_owned(), json!(self.tokens));
-        one
-    }
+fn list_line(row: &ToolRow, about: &str) -> String {
+    // Who runs it belongs to where it comes from; most are run by this program.
+    let source = match row.kind.as_str() {
+        "local" => row.source.clone(),
+        kind => format!("{} ({})", row.source, kind.replace('_', "-")),
+    };
+    format!(
+        "{:<22} {:<9} {:<10} {:<12} {:<12} {:>6}  {about}\n",
+        row.name,
+        row.risk,
+        status_column(row),
+        row.tier,
+        terminal::escape_to_line(&source),
+        row.tokens,
+    )
 }
 
 /// Its status; of one that can be used, whether every call of it is asked about.
-fn status_column(info: &ToolInfo) -> &'static str {
-    match (&info.status, info.state) {
-        (Status::System | Status::Connected, SwitchState::Ask) => "ask",
-        (other, _) => status(other),
-    }
-}
-
-fn status(status: &Status) -> &'static str {
-    match status {
-        Status::System => "system",
-        Status::Available { .. } => "available",
-        Status::Connected => "connected",
-        Status::Disabled => "disabled",
-        Status::Offline { .. } => "offline",
-        Status::Error { .. } => "error",
+fn status_column(row: &ToolRow) -> &str {
+    match (row.status.as_str(), row.state) {
+        ("system" | "connected", SwitchMode::Ask) => "ask",
+        (status, _) => status,
     }
 }
 
@@ -152,31 +89,13 @@ fn wire_name(value: Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Likeness from which a name is offered in place of a wrong one, in thousandths.
-const SIMILARITY_THRESHOLD: u16 = 800;
-
-fn similarity(a: &str, b: &str) -> u16 {
-    (strsim::jaro_winkler(a, b) * 1000.0) as u16
-}
-
-/// There is no such tool; the nearest name is offered.
-pub(super) fn unknown_tool(toolcrib: &Toolcrib, name: &str) -> Failure {
-    let infos = toolcrib.infos();
-    let near = infos.iter().map(|info| info.id.as_str()).max_by_key(|id| similarity(id, name));
-    let near = near
-        .filter(|id| similarity(id, name) >= SIMILARITY_THRESHOLD)
-        .map(|id| format!("did you mean {id}? "));
-    Failure::not_found(format!(
-        "there is no tool {name}; {}`toolcrib tool list` shows what there is",
-        near.unwrap_or_default()
-    ))
-}
-
 pub(crate) fn show(name: &str, world: &WorkspaceArgs, json: bool) -> Result<u8, Failure> {
     let toolcrib = bootstrap::block_on(bootstrap::inspect_as_agent(world, json))?;
-    let Some(spec) = toolcrib.spec(name) else { return Err(unknown_tool(&toolcrib, name)) };
+    let spec = tools::find_tool(&toolcrib, name)?;
     if json {
-        output::print_json(&json!(*spec), true)?;
+        let ctx = op_context::for_toolcrib(&toolcrib, None);
+        let document = tools::show(&ctx, name, &ViewRequest::default())?;
+        output::print_json(&json_document::with_members(&document, json!(*spec)), true)?;
     } else {
         output::print_line(&to_text(&spec))?;
     }
@@ -380,7 +299,7 @@ fn print_outcome(outcome: &Outcome) -> Result<(), Failure> {
     }
     print_result(&outcome.result)?;
     // What the call itself says is for models; a person is told what can be changed.
-    if let Some(advice) = policy_advice::outcome_advice(outcome) {
+    if let Some(advice) = advice::outcome_advice(outcome) {
         output::eprint_line(&format!("toolcrib: {advice}"));
     }
     Ok(())
@@ -411,52 +330,9 @@ fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> 
     Ok(())
 }
 
-/// `{outcome, error_type?, result}` and what else is known: the form of `--json` and of `--lines`.
+/// The form of `--json` and of `--lines`.
 fn answer_json(answer: &Answer) -> Map<String, Value> {
-    let outcome = match answer {
-        Answer::Done(outcome) => outcome,
-        Answer::Suspended(request) => {
-            return jsonl::into_object(
-                json!({"outcome": "suspended", "approval": request.id, "result": null}),
-            );
-        }
-    };
-    let mut reply = jsonl::into_object(json!({"outcome": outcome.kind}));
-    if let Some(error_type) = outcome.error_type() {
-        reply.insert("error_type".to_owned(), json!(error_type));
-    }
-    match &outcome.result {
-        Ok(result) => {
-            reply.insert("result".to_owned(), result.result.clone());
-            let wire = outcome.to_wire();
-            for key in ["trust", "source", "sandbox", "artifact", "warning", "neutralised"] {
-                if let Some(value) = wire.get(key) {
-                    reply.insert(key.to_owned(), value.clone());
-                }
-            }
-            if let Some(data) = &result.structured {
-                reply.insert("structured".to_owned(), data.clone());
-            }
-            // As REST shows them.
-            let blocks: Vec<&Block> = result.media.iter().chain(&result.for_people).collect();
-            if !blocks.is_empty() {
-                reply.insert("blocks".to_owned(), json!(blocks));
-            }
-            if result.is_error {
-                reply.insert("is_error".to_owned(), json!(true));
-            }
-        }
-        Err(error) => {
-            reply.insert("result".to_owned(), json!(error.message));
-        }
-    }
-    if let Some(end) = &outcome.unrecorded {
-        reply.insert("unrecorded".to_owned(), end.to_wire());
-    }
-    if !outcome.notes.is_empty() {
-        reply.insert("notes".to_owned(), json!(outcome.notes));
-    }
-    reply
+    call_json::to_json(&json!(CallDocument::from(answer.clone())))
 }
 
 #[derive(Deserialize)]

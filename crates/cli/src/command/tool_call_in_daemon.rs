@@ -3,12 +3,12 @@
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 use toolcrib_core::{Block, ErrorType};
+use toolcrib_ops::advice::RefusedCall;
 use toolcrib_ops::calls::{CallDocument, CallState, serialized_name};
 
 use crate::bootstrap;
 use crate::clap_args::ToolCall;
-use crate::command::policy_advice::RefusedCall;
-use crate::command::result_media;
+use crate::command::{call_json, result_media};
 use crate::daemon::client::{ApiRequest, Client, reject_workspace_args};
 use crate::output::{self, Failure};
 
@@ -49,7 +49,7 @@ pub(super) fn run(command: &ToolCall, name: &str, args: String, json: bool) -> R
 /// `--json` prints it as it came, with members that only a newer daemon has.
 pub(super) fn print_call(call: &CallDocument, document: &Value, json: bool) -> Result<u8, Failure> {
     if json {
-        output::print_json(document, true)?;
+        output::print_json(&Value::Object(call_json::to_json(document)), true)?;
     } else {
         call.notes.iter().for_each(|note| output::eprint_line(&format!("toolcrib: {note}")));
     }

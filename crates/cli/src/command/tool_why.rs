@@ -1,8 +1,7 @@
 //! `toolcrib tool why`: whether a tool is offered to a caller, what excludes it otherwise, and how
 //! to change that.
 
-use serde_json::{Value, json};
-use toolcrib_core::{Exclusion, Status};
+use serde_json::json;
 use toolcrib_ops::tools::{self, WhyRequest};
 
 use super::agent;
@@ -26,119 +25,21 @@ pub(super) fn run(command: &ToolWhy, json: bool) -> Result<u8, Failure> {
         ..WhyRequest::default()
     };
     let reply = bootstrap::block_on(async { Ok(tools::why(&ctx, request).await?) })?;
-    let (tool, agent) = (&reply.tool, command.agent.as_deref());
-    let reason = reply.excluded.as_ref();
-    let advice = reason.map(|reason| exclusion_advice(reason, tool, agent));
     if json {
-        let mut answer = json!({"tool": tool, "agent": agent, "offered": reply.offered});
-        if let (Some(reason), Value::Object(answer)) = (reason, &mut answer) {
-            answer.insert("excluded".to_owned(), json!(reason));
-            answer.insert("reason".to_owned(), json!(reply.reason));
-            answer.insert("advice".to_owned(), json!(advice));
-        }
-        output::print_json(&answer, true)?;
+        output::print_json(&json!(reply), true)?;
         return Ok(0);
     }
+    let (tool, agent) = (&reply.tool, reply.agent.as_deref());
     let to =
         agent.map(|name| format!(" to {}", terminal::escape_to_line(name))).unwrap_or_default();
-    let text = match reason {
+    let text = match &reply.excluded {
         None => format!("{tool} is offered{to}\n"),
         Some(reason) => {
             let reason = terminal::escape_to_line(&reason.to_string());
-            let advice = advice.map(|advice| format!("{advice}\n")).unwrap_or_default();
+            let advice = reply.advice.map(|advice| format!("{advice}\n")).unwrap_or_default();
             format!("{tool} is not offered{to}: {reason}\n{advice}")
         }
     };
     output::print_line(&text)?;
     Ok(0)
-}
-
-/// What to do about it.
-pub(super) fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> String {
-    match reason {
-        Exclusion::KillSwitch => "`toolcrib start-tools` switches tools on.".to_owned(),
-        Exclusion::SourceOff { source } => {
-            format!("`toolcrib tool enable --source {source}` switches it on.")
-        }
-        Exclusion::TierOff { tier } => {
-            format!("`toolcrib tool enable --tier {}` switches it on.", tier.as_str())
-        }
-        Exclusion::GroupOff { group } => {
-            format!("`toolcrib tool enable --group {group}` switches it on.")
-        }
-        Exclusion::FeatureOff { feature } => {
-            format!("`toolcrib tool enable --feature {feature}` switches it on.")
-        }
-        Exclusion::Disabled => format!("`toolcrib tool enable {tool}` switches it on."),
-        Exclusion::Rule { rule } => format!(
-            "The rule is written at {}: change it there; `toolcrib rules list` shows all rules.",
-            rule.origin
-        ),
-        Exclusion::Role { flag } => format!(
-            "Take `{flag} = false` out of the section [flags] of the configuration, or give the agent another role."
-        ),
-        Exclusion::Agent => match agent {
-            Some(agent) => {
-                format!("`toolcrib agent tools {agent} --add {tool}` adds it to the agent's list.")
-            }
-            None => "Add it to the agent's list of tools.".to_owned(),
-        },
-        Exclusion::Skill => "Add it to `allowed_tools` of the skill, or end the skill.".to_owned(),
-        // The reason itself says which keys of the configuration it needs.
-        Exclusion::NotReady { status: Status::Available { missing } }
-            if missing.iter().any(|key| key.contains('.')) =>
-        {
-            "docs/web.md describes the settings.".to_owned()
-        }
-        Exclusion::NotReady { status: Status::Available { missing } } => format!(
-            "Set {} in [tools.{tool}.config] of the configuration, or a secret with `toolcrib secret set`.",
-            missing.join(", ")
-        ),
-        Exclusion::NotReady { .. } => {
-            format!("`toolcrib tool show {tool}` shows it; mend what its source says.")
-        }
-        Exclusion::Provider => {
-            "The provider of a model runs it: it is offered to models that have it.".to_owned()
-        }
-        Exclusion::Model => format!(
-            "Add {tool} to `on_device_tools` in [discovery] of the configuration, or choose a model that does not run on this device."
-        ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use toolcrib_core::{RuleRef, Tier, Verdict};
-
-    #[test]
-    fn every_reason_comes_with_what_to_do() {
-        let rule = RuleRef {
-            effect: Verdict::Deny,
-            rule: "shell".into(),
-            origin: "rules.toml:3".into(),
-            reason: None,
-        };
-        for (reason, part) in [
-            (Exclusion::KillSwitch, "start-tools"),
-            (Exclusion::SourceOff { source: "own".into() }, "--source own"),
-            (Exclusion::TierOff { tier: Tier::Interface }, "--tier interface"),
-            (Exclusion::GroupOff { group: "files".into() }, "--group files"),
-            (Exclusion::FeatureOff { feature: "mail".into() }, "--feature mail"),
-            (Exclusion::Disabled, "tool enable shell"),
-            (Exclusion::Rule { rule }, "rules.toml:3"),
-            (Exclusion::Role { flag: "allow_shell".into() }, "`allow_shell = false`"),
-            (Exclusion::Agent, "agent tools ann --add shell"),
-            (Exclusion::Skill, "allowed_tools"),
-            (
-                Exclusion::NotReady { status: Status::Available { missing: vec!["key".into()] } },
-                "[tools.shell.config]",
-            ),
-            (Exclusion::Provider, "provider"),
-            (Exclusion::Model, "on_device_tools"),
-        ] {
-            let advice = exclusion_advice(&reason, "shell", Some("ann"));
-            assert!(advice.contains(part), "{reason:?}: {advice}");
-        }
-    }
 }

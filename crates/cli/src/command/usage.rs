@@ -52,6 +52,9 @@ fn to_text(sums: &[UsageTotals], by: UsageGrouping) -> String {
         UsageGrouping::Agent => {
             &["AGENT", "ANSWERS", "INPUT", "OUTPUT", "CACHED", "COST (ESTIMATE)", "CALLS", "TIME"]
         }
+        UsageGrouping::Day => {
+            &["DAY", "ANSWERS", "INPUT", "OUTPUT", "CACHED", "COST (ESTIMATE)", "CALLS", "TIME"]
+        }
         UsageGrouping::Model => {
             &["MODEL", "ANSWERS", "INPUT", "OUTPUT", "CACHED", "REASONING", "COST (ESTIMATE)"]
         }
@@ -70,7 +73,9 @@ fn to_text(sums: &[UsageTotals], by: UsageGrouping) -> String {
         let cached = count_text(sum.cache_read);
         match by {
             UsageGrouping::Tool => vec![name, calls, time],
-            UsageGrouping::Agent => vec![name, answers, input, output, cached, cost, calls, time],
+            UsageGrouping::Agent | UsageGrouping::Day => {
+                vec![name, answers, input, output, cached, cost, calls, time]
+            }
             UsageGrouping::Model => {
                 vec![name, answers, input, output, cached, count_text(sum.reasoning), cost]
             }

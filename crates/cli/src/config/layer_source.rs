@@ -108,6 +108,7 @@ impl Source {
                     | ["sandbox", "home"]
                     | ["python", "program"]
                     | ["web", "location", "database"]
+                    | ["web", "docs", "folder"]
                     | ["discovery", "model"],
                     Value::String(file),
                 ) => {

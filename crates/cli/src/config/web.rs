@@ -29,7 +29,7 @@ pub(crate) struct WebSection {
     weather: WeatherSection,
     news: AddressSection,
     location: LocationSection,
-    docs: AddressSection,
+    docs: DocsSection,
 }
 
 /// `[web.brave]` and the like.
@@ -58,6 +58,15 @@ struct GoogleSection {
 struct AddressSection {
     #[serde(deserialize_with = "address")]
     url: Option<String>,
+}
+
+/// `[web.docs]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct DocsSection {
+    #[serde(deserialize_with = "address")]
+    url: Option<String>,
+    folder: Option<PathBuf>,
 }
 
 /// `[web.weather]`
@@ -144,9 +153,10 @@ impl WebSection {
             news: news.url.clone(),
             location: LocationSettings {
                 services: location.services.clone(),
-                database: location.database.as_deref().map(resolve),
+                database: location.database.as_deref().map(&resolve),
             },
             docs: docs.url.clone(),
+            docs_folder: docs.folder.as_deref().map(resolve),
         }
     }
 

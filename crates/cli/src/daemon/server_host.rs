@@ -1,5 +1,6 @@
 //! The binary around the daemon: configuration, models and agents as the server asks for them.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -22,7 +23,7 @@ use crate::command::mcp::{edit_servers, prepare_program};
 use crate::config::{self, Config, Env, KeyPath};
 use crate::output::Failure;
 use crate::session::{AgentAndModels, ModelConnections, RunEnvironment, RunSetup, choose_models};
-use crate::{bootstrap, rule_layers};
+use crate::{backup, bootstrap, rule_layers};
 
 /// The run that a daemon without models can show.
 const TOUR: &str = include_str!("../../../../docs/tour.yaml");
@@ -306,13 +307,25 @@ impl DaemonHost for CliHost {
 
     fn settings(&self) -> Result<Vec<SettingRow>, HostError> {
         let now = self.current();
-        let rows = settings::effective_values(&now.config, &self.setup.workspace_args());
-        Ok(rows.into_iter().map(|(key, value, origin)| row(&key, value, origin)).collect())
+        Ok(settings::effective_values(&now.config, &self.setup.workspace_args()))
     }
 
     fn set_setting(&self, key: &str, value: Option<&str>) -> Result<(), HostError> {
         let key = KeyPath::parse(key).map_err(HostError::Invalid)?;
         Ok(settings::write_user_value(&key, value, self.setup.workspace().as_deref())?)
+    }
+
+    fn backup(&self) -> Result<File, HostError> {
+        let failed = |error: std::io::Error| {
+            HostError::Failed(format!("the backup cannot be written: {error}"))
+        };
+        // Beside the database, where there is room for a copy of it.
+        let state = bootstrap::state_folder()?;
+        let folder = tempfile::Builder::new().prefix(".download-").tempdir_in(state);
+        let path = folder.as_ref().map(|folder| folder.path().join("backup"));
+        let path = path.map_err(|error| HostError::Failed(error.to_string()))?;
+        backup::create(&path, false, false)?;
+        File::open(path).map_err(failed)
     }
 
     fn reload(&self) -> BoxFuture<'_, Result<Reloaded, HostError>> {
@@ -338,11 +351,4 @@ impl DaemonHost for CliHost {
 
 fn stored_setup(run: &StoredRun) -> serde_json::Value {
     run.state.get("setup").cloned().unwrap_or_default()
-}
-
-/// Trust says what file tools must not touch, which is settled at the start.
-fn row(key: &KeyPath, value: serde_json::Value, origin: String) -> SettingRow {
-    let first = key.parts().first().copied().unwrap_or_default();
-    let live = !["server", "models", "trusted_workspaces"].contains(&first);
-    SettingRow { key: key.to_string(), value, origin, live }
 }

@@ -667,12 +667,12 @@ fn single_calls_are_denied_or_wait_as_they_are_told_to() {
         reply,
         json!({"outcome": "suspended", "approval": env.inbox(&[])[0]["id"], "result": null})
     );
-    env.run(&["approve", "skip", reply["approval"].as_str().unwrap()]).code(0);
+    env.run(&["approve", "skip", reply["approval"]["id"].as_str().unwrap()]).code(0);
     let line = json!({"id": 1, "tool": "delete_file", "args": {"path": "notes.md"}});
     let args = ["tool", "call", "--lines", "--on-ask", "fail"];
     let reply = support::json(&env.feed(&args, format!("{line}\n")).code(0).stdout);
     assert_eq!(reply["outcome"], "suspended");
-    assert_eq!(reply["approval"], env.inbox(&[])[0]["id"]);
+    assert_eq!(reply["approval"]["id"], env.inbox(&[])[0]["id"]);
     assert!(env.read("notes.md").is_some());
 }
 

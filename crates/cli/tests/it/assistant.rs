@@ -1,8 +1,10 @@
 //! `toolcrib memory` and `toolcrib task`: what a person sees and changes of them.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
-use crate::support::{self, TestEnv};
+use crate::support::{self, DaemonProcess, TestEnv};
 
 #[test]
 fn a_memory_of_a_model_is_seen_changed_and_taken_back() {
@@ -69,6 +71,101 @@ fn tasks_are_made_listed_and_cancelled() {
     env.run(&["task", "history", id]).code(0).says(&["has not run yet"]);
     env.run(&["task", "add", "x", "y", "--at", "2020-01-01T00:00Z"]).code(2).says(&["now it is"]);
     env.run(&["task", "add", "x", "y"]).code(2).says(&["either execute_at or cron"]);
+}
+
+#[test]
+fn a_recurrence_is_limited_to_hours_of_the_day() {
+    let env = TestEnv::new();
+    let every = [
+        "task",
+        "add",
+        "Water",
+        "Drink.",
+        "--every",
+        "interval:90",
+        "--at",
+        "2099-01-01T09:00",
+        "--between",
+        "9:00-12:30",
+        "--zone",
+        "Europe/Berlin",
+        "--notify",
+    ];
+    env.run(&every).code(0).prints(&[
+        "interval:90 from Thu, January 1, 2099 at 9:00, between 9:00 and 12:30",
+        "next: Thu, January 1, 2099 at 9:00 +01:00",
+        "next: Thu, January 1, 2099 at 12:00 +01:00",
+    ]);
+    let listed = support::json(&env.run(&["task", "list", "--json"]).code(0).stdout);
+    assert_eq!(listed[0]["kind"], "notification", "{listed}");
+    for (more, words) in [
+        (["--every", "daily", "--between", "9:00-17:00"], "daily has one time a day"),
+        (["--every", "hourly", "--between", "9:00-25:00"], "is not a time of the day"),
+        (["--every", "hourly", "--between", "9:00-9:00"], "must be different times"),
+        (["--every", "interval:1440", "--between", "9:00-10:00"], "No time of this recurrence"),
+        (["--every", "hourly", "--between", "morning"], "such as 9:00-17:00"),
+    ] {
+        let args = [&["task", "add", "x", "y", "--at", "2099-01-01T23:30"][..], &more].concat();
+        env.run(&args).code(2).says(&[words]);
+    }
+    let line = json!({
+        "id": "window", "recurrence": "hourly", "execute_at": "2026-03-01T08:30", "zone": "UTC",
+        "window_start": "22:00", "window_end": "1:00", "after": "2026-03-01T08:00", "count": 4,
+    });
+    let answer = env.feed(&["task", "next", "--lines"], support::feed(&[line])).code(0);
+    assert_eq!(
+        support::lines(&answer.stdout)[0]["next"],
+        json!([
+            "2026-03-01T22:30:00+00:00",
+            "2026-03-01T23:30:00+00:00",
+            "2026-03-02T00:30:00+00:00",
+            "2026-03-02T22:30:00+00:00"
+        ])
+    );
+    let broken = env.feed(&["task", "next", "--lines"], "0 9 * * *\n").code(0).stdout;
+    assert!(broken.contains("Write one JSON object on each line, such as"), "{broken}");
+    // A model lists what is due in a range of time.
+    for (range, count) in [("2099-01-01/2099-01-01", 1), ("2098-01-01/2098-12-31", 0), ("today", 0)]
+    {
+        let (reply, code) = env.call("list_tasks", &json!({ "time_range": range }), &[]);
+        assert_eq!(code, 0, "{reply}");
+        let found = reply["structured"]["tasks"].as_array().map_or(0, Vec::len);
+        assert_eq!(found, count, "{range}: {reply}");
+    }
+    let (reply, code) = env.call("list_tasks", &json!({"time_range": "soon"}), &[]);
+    assert_ne!(code, 0);
+    assert!(reply["result"].to_string().contains("Use today, tomorrow, week, month"), "{reply}");
+}
+
+/// It asks no model: the daemon has none that answers.
+#[test]
+fn a_task_that_is_a_notification_notifies_once() {
+    let env = TestEnv::new();
+    let model = env.script("script", "  - expect:\n      system_contains: never\n    say: x\n");
+    let daemon = DaemonProcess::start(&env, &["--model", &model]);
+    let now = jiff::Timestamp::now().to_string();
+    let add = ["task", "add", "Tea", "The tea is ready.", "--at", &now, "--notify", "--json"];
+    let made = support::json(&env.run(&add).code(0).stdout);
+    let id = made["task"].as_str().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    let ended = loop {
+        let task = support::json(&env.run(&["task", "show", id, "--json"]).code(0).stdout);
+        if task["status"] == "COMPLETED" {
+            break task;
+        }
+        assert!(Instant::now() < until, "{task}");
+        std::thread::sleep(Duration::from_millis(200));
+    };
+    let history = &ended["history"];
+    assert_eq!((&history[0]["ok"], &history[0]["run"]), (&json!(true), &json!(null)), "{ended}");
+    assert_eq!(history.as_array().unwrap().len(), 1, "{ended}");
+    let sent = support::json(&env.run(&["notification", "list", "--json"]).code(0).stdout);
+    assert_eq!(sent.as_array().unwrap().len(), 1, "{sent}");
+    assert_eq!(
+        (&sent[0]["title"], &sent[0]["message"]),
+        (&json!("Tea"), &json!("The tea is ready."))
+    );
+    daemon.stop(&env).0.code(0);
 }
 
 #[test]
@@ -174,6 +271,36 @@ fn documents_are_put_in_searched_read_deleted_and_restored() {
     let listed = support::json(&env.run(&["document", "list", "--json"]).code(0).stdout);
     assert_eq!(listed.as_array().unwrap().len(), 2, "nothing of it is kept: {listed}");
     env.run(&["document", "show", "none"]).code(4);
+    // Text without pages has no ninth one; its beginning was shown.
+    env.run(&["document", "show", "lease.txt", "--page", "9"])
+        .code(2)
+        .says(&["\"lease.txt\" has no pages", "there is nothing at page 9"]);
+    env.run(&["document", "show", "lease.txt", "--offset", "99999"])
+        .code(2)
+        .says(&["there is nothing at offset 99999"]);
+    // `read` reads the same text, for whom has the tool for documents.
+    let part = json!({"source": "document:lease.txt", "offset": 4, "max_chars": 20});
+    let (reply, code) = env.call("read", &part, &[]);
+    assert_eq!(
+        (code, &reply["structured"]["text"]),
+        (0, &json!("rent is 900.\n\nThe no")),
+        "{reply}"
+    );
+    let next = &reply["structured"]["next"];
+    assert_eq!(next["offset"], json!(24), "{reply}");
+    for (source, page, words) in [
+        ("document:lese.txt", json!(null), "Did you mean lease.txt?"),
+        ("document:lease.txt", json!(3), "has no pages"),
+        ("lease.txt", json!(2), "page is for document:NAME"),
+    ] {
+        let (reply, code) = env.call("read", &json!({"source": source, "page": page}), &[]);
+        assert_ne!(code, 0, "{reply}");
+        assert!(reply["result"].to_string().contains(words), "{words}: {reply}");
+    }
+    env.run(&["tool", "disable", "--feature", "documents"]).code(0);
+    let (reply, code) = env.call("read", &json!({"source": "document:lease.txt"}), &[]);
+    assert_ne!(code, 0, "{reply}");
+    assert!(reply["result"].to_string().contains("switched off"), "{reply}");
 }
 
 #[cfg(target_os = "linux")]
@@ -184,6 +311,9 @@ fn a_pdf_is_found_with_its_page() {
     let file = env.root().join("a.pdf").display().to_string();
     env.run(&["document", "add", &file]).code(0).says(&["a.pdf is ready, 1 page"]);
     env.run(&["document", "search", "when is payment due"]).code(0).prints(&["a.pdf, page 1"]);
+    env.run(&["document", "show", "a.pdf", "--page", "9"])
+        .code(2)
+        .says(&["\"a.pdf\" has 1 page: there is nothing at page 9"]);
 }
 
 #[test]

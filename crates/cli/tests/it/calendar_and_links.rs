@@ -56,6 +56,24 @@ fn opened(env: &TestEnv, url: &str) -> (Value, Option<String>) {
     (support::json(&ended.stdout), fs::read_to_string(&out).ok())
 }
 
+/// Without a desktop the tool was not there, and a model could only say that it has none.
+#[test]
+fn a_terminal_without_a_desktop_prints_the_address() {
+    let env = TestEnv::new();
+    let args = ["tool", "call", "open_url", "--policy", "auto", "url=https://example.com/a?b=1"];
+    let ended = end(env.command(&args), b"").code(0);
+    for part in [
+        "[Open example.com] open: https://example.com/a?b=1",
+        "It is not open yet",
+        "returns nothing of its content",
+    ] {
+        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
+    }
+    let listed = env.run(&["tool", "list", "--json"]).code(0).stdout;
+    let listed = support::json(&listed);
+    assert!(listed.as_array().unwrap().iter().any(|tool| tool["id"] == "open_url"), "{listed}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn a_terminal_opens_links_on_its_desktop() {

@@ -74,7 +74,7 @@ fn a_file_that_runs_later_is_changed_by_file_tools_only_after_a_question() {
     // The question waits like any other, and its approval is for this call.
     let (reply, code) = env.call("edit_file", &edit, &["--policy", "auto", "--on-ask", "fail"]);
     assert_eq!(code, 6, "{reply}");
-    let id = reply["approval"].as_str().unwrap();
+    let id = reply["approval"]["id"].as_str().unwrap();
     env.run(&["approve", "yes", id]).code(0);
     assert!(env.read(".git/config").unwrap().contains("fsmonitor"));
     check("write_file", &json!({"path": ".git/config", "content": "evil"}));

@@ -322,7 +322,7 @@ fn explain_says_who_runs_a_call_and_what_a_crash_means() {
     tool.started();
     let row = rows(&env, &["--status", "open"]).remove(0);
     let call = row["call"].as_str().unwrap();
-    assert_eq!((&row["tool"], &row["status"]), (&json!("slow"), &json!("open")));
+    assert_eq!((&row["tool"], &row["status"]), (&json!("slow"), &json!("running")));
     let (text, data) = explained(&env, call);
     let who = format!("process {}", child.id());
     assert!(text.contains("slow  running") && text.contains(&who), "{who}: {text}");

@@ -13,6 +13,7 @@ fn without_an_account_everything_says_how_to_add_one() {
     for command in ["test", "rm"] {
         env.run(&["mail", command, "ann"]).code(4).says(&["no mail account \"ann\""]);
     }
+    env.run(&["tool", "why", "check_email"]).prints(&["`toolcrib mail add ADDRESS` sets up"]);
     let (reply, code) = env.call(
         "compose_email",
         &json!({"to": "bob@example.org", "subject": "s", "body": "b"}),

@@ -37,6 +37,7 @@ mod docs_blocks;
 mod docs_examples;
 mod doctor;
 mod document_tools;
+mod draft_commands;
 mod exec;
 mod executed_files;
 mod file_tools;
@@ -46,9 +47,12 @@ mod help_and_completions;
 mod help_snapshots;
 mod history;
 mod hooks;
+mod html_cards;
 mod idempotency;
 mod kits;
 mod mail_commands;
+#[cfg(unix)]
+mod mail_daemon;
 mod mcp;
 mod mcp_auth;
 mod mcp_calls;
@@ -90,6 +94,7 @@ mod spec;
 #[cfg(target_os = "linux")]
 mod storage_faults;
 mod support;
+mod surfaces_agree;
 mod surroundings;
 mod taint;
 mod tool_chain;

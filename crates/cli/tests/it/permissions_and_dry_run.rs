@@ -71,7 +71,7 @@ fn a_permission_that_is_asked_about_is_granted_by_the_person() {
     assert!(reply["result"].as_str().unwrap().contains("Permission fs_write"), "{reply}");
     let (reply, code) = call(&["--on-ask", "fail"]);
     assert_eq!((reply["outcome"].as_str(), code), (Some("suspended"), 6));
-    let id = reply["approval"].as_str().unwrap();
+    let id = reply["approval"]["id"].as_str().unwrap();
     let rows = support::json(&env.run(&["approve", "list", "--json"]).code(0).stdout);
     assert_eq!(
         (&rows[0]["reasons"][0]["kind"], &rows[0]["channel"]),

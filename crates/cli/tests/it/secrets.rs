@@ -40,7 +40,8 @@ fn a_secret_reaches_its_tool_alone() {
             && listed.stdout.contains("tool weather (API_KEY)")
     );
     let listed = support::json(&env.run(&["secret", "list", "--json"]).code(0).stdout);
-    assert_eq!(listed[0]["used_by"], json!([{"tool": "weather", "key": "API_KEY"}]));
+    assert_eq!(listed[0]["used_by"], json!(["tool weather (API_KEY)"]));
+    assert_eq!(listed[0]["consumers"], json!([{"tool": "weather", "key": "API_KEY"}]));
     assert!(listed[0]["set_at"].as_i64().unwrap() > 0 && !listed.to_string().contains("s3cr3t"));
     env.feed(&set, "another-value-of-it").code(0).says(&["is replaced"]);
     env.run(&["secret", "rotate"]).code(0).says(&["1 secret is encrypted with a new key"]);

@@ -151,3 +151,33 @@ fn an_example_that_does_not_fit_its_tool_is_a_problem() {
     env.own("guides/read_file.yaml", &guide.replace("pth", "path"));
     env.play(expect, &[]).code(0);
 }
+
+#[test]
+fn a_skill_is_switched_off_and_on() {
+    let env = TestEnv::new();
+    env.own("skills/poems/SKILL.md", &skill("poems", ""));
+    env.own("agents/poet.md", "---\nskills: [poems]\n---\nP\n");
+    env.run(&["skill", "disable", "nosuch"]).code(4).says(&["there is no skill nosuch"]);
+    env.run(&["skill", "disable", "poems"]).code(0).says(&["skill:poems is off"]);
+    let rows = support::json(&env.run(&["skill", "list", "--json"]).code(0).stdout);
+    assert_eq!((&rows[1]["name"], &rows[1]["enabled"]), (&json!("poems"), &json!(false)));
+    assert_eq!(rows[1]["agents"], json!(["poet"]));
+    // No prompt offers it, no model loads it, and an agent that begins with it works without it.
+    let turns = r#"
+  - calls: [{tool: load_skill, args: {name: poems}}]
+  - expect: {results: [{tool: load_skill, outcome: failed, contains: switched off}]}
+    say: Then without.
+"#;
+    env.play(turns, &[]).code(0);
+    let prompt = env.run(&["prompt", "show", "--agent", "poet"]).code(0).stdout;
+    assert!(!prompt.contains("Writes poems") && !prompt.contains("five words"), "{prompt}");
+    env.run(&["skill", "enable", "poems"]).code(0).says(&["skill:poems is on"]);
+    let shown = env.run(&["skill", "show", "poems"]).code(0);
+    assert!(
+        shown.stdout.contains("poems (on,") && shown.stdout.contains("five words"),
+        "{}",
+        shown.stdout
+    );
+    env.play("\n  - expect: {system_contains: five words}\n    say: Hi.\n", &["--agent", "poet"])
+        .code(0);
+}

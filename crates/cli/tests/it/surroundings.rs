@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -71,37 +73,74 @@ fn a_terminal_has_its_locale_and_time_zone() {
     assert!(clock.contains("+09:00"), "{clock}");
 }
 
-#[test]
-fn a_request_says_where_the_person_is() {
-    let env = with_tools();
-    let model = env.script("script", CALLS);
-    let daemon = DaemonProcess::start(&env, &["--model", &model, "--policy", "auto"]);
-    let token = env.run(&["token", "show"]).code(0).stdout;
-    let post = |header: &str, body: &Value| {
-        let body = body.to_string();
-        daemon.raw(&format!(
-            "POST /api/v1/runs HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{header}\r\n{body}",
-            token.trim(),
+/// A daemon and what is asked of it over HTTP.
+struct Client {
+    daemon: DaemonProcess,
+    token: String,
+}
+
+impl Client {
+    fn start(env: &TestEnv) -> Self {
+        let model = env.script("script", CALLS);
+        let daemon = DaemonProcess::start(env, &["--model", &model, "--policy", "auto"]);
+        let token = env.run(&["token", "show"]).code(0).stdout.trim().to_owned();
+        Self { daemon, token }
+    }
+
+    /// The whole answer.
+    fn ask(&self, request: &str, header: &str, body: &Value) -> String {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        self.daemon.raw(&format!(
+            "{request} HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n{header}\r\n{body}",
+            self.token,
             body.len()
         ))
-    };
-    let outputs = |answer: &str| -> Vec<String> {
-        let body = answer.split_once("\r\n\r\n").unwrap().1;
-        let start = body.find('{').unwrap_or_else(|| panic!("{answer}"));
-        let mut values = serde_json::Deserializer::from_str(&body[start..]).into_iter::<Value>();
-        let snapshot = values.next().unwrap().unwrap();
-        let items = snapshot["items"].as_array().unwrap();
+    }
+
+    fn json(&self, request: &str, body: &Value) -> Value {
+        first_json(&self.ask(request, "", body))
+    }
+
+    /// The outputs of the tools of a run.
+    fn outputs(snapshot: &Value) -> Vec<String> {
+        let items = snapshot["items"].as_array().unwrap_or_else(|| panic!("{snapshot}"));
         items
             .iter()
             .filter_map(|item| Some(item["output"]["result"].as_str()?.to_owned()))
             .collect()
-    };
+    }
+
+    /// Waits until this has its run, and reads that.
+    fn run_of(&self, path: &str, run: impl Fn(&Value) -> Option<String>) -> Value {
+        let until = Instant::now() + Duration::from_secs(60);
+        loop {
+            let now = self.json(&format!("GET {path}"), &Value::Null);
+            if let Some(id) = run(&now) {
+                return self.json(&format!("GET /api/v1/runs/{id}"), &Value::Null);
+            }
+            assert!(Instant::now() < until, "{now}");
+            thread::sleep(Duration::from_millis(100));
+        }
+    }
+}
+
+fn first_json(answer: &str) -> Value {
+    let body = answer.split_once("\r\n\r\n").unwrap().1;
+    let start = body.find('{').unwrap_or_else(|| panic!("{answer}"));
+    let mut values = serde_json::Deserializer::from_str(&body[start..]).into_iter::<Value>();
+    values.next().unwrap().unwrap()
+}
+
+#[test]
+fn a_request_says_where_the_person_is() {
+    let env = with_tools();
+    let client = Client::start(&env);
     let surroundings = json!({
         "time_zone": "America/New_York", "place": "Vienna, Austria", "device": "phone",
     });
     let run = json!({"text": "Do it", "wait": true, "surroundings": surroundings});
-    let answer = post("Accept-Language: sv-SE,sv;q=0.9\r\n", &run);
-    let (wants, other, clock) = said(&outputs(&answer));
+    let answer = client.ask("POST /api/v1/runs", "Accept-Language: sv-SE,sv;q=0.9\r\n", &run);
+    let (wants, other, clock) = said(&Client::outputs(&first_json(&answer)));
     assert_eq!(wants["locale"], "sv-SE");
     assert_eq!(wants["time_zone"], "America/New_York");
     assert_eq!((&wants["place"], &wants["device"]), (&json!("Vienna, Austria"), &json!("phone")));
@@ -113,7 +152,42 @@ fn a_request_says_where_the_person_is() {
         (json!({"moon": true}), "moon"),
     ] {
         let run = json!({"text": "Do it", "surroundings": wrong});
-        let answer = post("", &run);
+        let answer = client.ask("POST /api/v1/runs", "", &run);
+        assert!(answer.starts_with("HTTP/1.1 4") && answer.contains(part), "{answer}");
+        let task =
+            json!({"description": "x", "prompt": "y", "cron": "0 9 * * *", "surroundings": wrong});
+        let answer = client.ask("POST /api/v1/tasks", "", &task);
         assert!(answer.starts_with("HTTP/1.1 4") && answer.contains(part), "{answer}");
     }
+}
+
+/// The runs of tasks and goals had neither place nor locale, whoever had made them.
+#[test]
+fn tasks_and_goals_keep_the_surroundings_of_their_request() {
+    let env = with_tools();
+    let client = Client::start(&env);
+    let surroundings = json!({
+        "locale": "sv-SE", "time_zone": "Asia/Tokyo", "place": "Kyoto", "device": "phone",
+    });
+    let mut task = json!({"description": "x", "prompt": "Do it", "cron": "0 9 * * *"});
+    task["surroundings"] = surroundings.clone();
+    let made = client.json("POST /api/v1/tasks", &task);
+    assert_eq!(made["zone"], "Asia/Tokyo", "{made}");
+    let path = format!("/api/v1/tasks/{}", made["task"].as_str().unwrap());
+    client.json(&format!("POST {path}/run"), &Value::Null);
+    let run = |task: &Value| Some(task["history"][0]["run"].as_str()?.to_owned());
+    let (wants, _, clock) = said(&Client::outputs(&client.run_of(&path, run)));
+    for field in ["locale", "time_zone", "place", "device"] {
+        assert_eq!(wants[field], surroundings[field], "{field}: {wants}");
+    }
+    assert!(clock.contains("+09:00"), "{clock}");
+    let goal = json!({"goal": "Find out where I am", "surroundings": surroundings});
+    let made = client.json("POST /api/v1/goals", &goal);
+    let path = format!("/api/v1/goals/{}", made["goal"].as_str().unwrap());
+    let run = |goal: &Value| {
+        let ended = goal["status"] == "done" || goal["status"] == "failed";
+        Some(goal["run"].as_str()?.to_owned()).filter(|_| ended)
+    };
+    let (wants, _, _) = said(&Client::outputs(&client.run_of(&path, run)));
+    assert_eq!((&wants["place"], &wants["locale"]), (&json!("Kyoto"), &json!("sv-SE")));
 }

@@ -60,6 +60,7 @@ const TOOLS: [&str; 61] = [
     "search_email",
     "compose_email",
     "reply_email",
+    "unsubscribe_email",
     "code_exec",
     "tool_chain",
     "find_tools",

@@ -1,5 +1,5 @@
-//! A kernel: a CPython process in the sandbox that runs one piece of code after another and keeps
-//! its variables.
+//! A kernel: a CPython process in the sandbox that runs pieces of code one after another and
+//! preserves its variables.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,17 +27,18 @@ const PROGRAM: &str = concat!(include_str!("kernel.py"), include_str!("bridge.py
 /// Timeout of a start: an interpreter whose files are not in the page cache, on a busy machine.
 const START: Duration = Duration::from_secs(30);
 
-/// How long before its time limit code is interrupted, so that its variables stay; at most a tenth
-/// of the limit.
+/// Time before the limit at which code is interrupted, so that its variables are preserved; at most
+/// a tenth of the limit.
 const ASKED_BEFORE: Duration = Duration::from_millis(500);
 
-/// How long code may go on after it was interrupted because the call was cancelled.
+/// Maximum time for which code may continue after it was interrupted because the call was
+/// cancelled.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Limit of processes and threads of a kernel: enough for one or two worker pools.
+/// Maximum number of processes and threads of a kernel: enough for one or two worker pools.
 const PROCESSES: u32 = 64;
 
-/// Bytes that a kernel may write to disk.
+/// Maximum number of bytes that a kernel may write to disk.
 const DISK: u64 = 1 << 30;
 
 /// Read buffer for output, in bytes.
@@ -62,7 +63,7 @@ pub(crate) struct KernelConfig<'a> {
     pub(crate) memory: u64,
 }
 
-/// A kernel that waits for code. Dropping it ends all its processes and removes its folder.
+/// A kernel that waits for code. Dropping it terminates all its processes and removes its folder.
 pub(crate) struct Kernel {
     process: Process,
     bridge: Box<dyn Duplex>,
@@ -83,7 +84,7 @@ pub(crate) struct KernelFiles {
 }
 
 impl KernelFiles {
-    /// The created files, with their bytes where they are stored.
+    /// Reads the created files; the result contains the bytes of those that are stored.
     pub(crate) async fn read_created(
         &self,
         made: &[CreatedFile],
@@ -143,7 +144,7 @@ impl MarkScanner {
         self.give_up(printed);
     }
 
-    /// Releases held bytes if no mark comes.
+    /// Releases held bytes if the mark does not arrive.
     fn give_up(self, printed: &mut CapturedOutput<'_>) {
         if !self.ended {
             printed.push(&self.held);
@@ -153,9 +154,9 @@ impl MarkScanner {
 
 /// Result of sending code.
 struct KernelReply {
-    /// The kernel's message; `None` if the time is over.
+    /// The kernel's message; `None` if the time limit is reached.
     said: Option<std::io::Result<Option<WorkerMessage>>>,
-    /// Whether the code was interrupted because its time was nearly over.
+    /// Whether the code was interrupted because its time limit was near.
     late: bool,
     /// Whether the code was interrupted because the call was cancelled.
     stopped: bool,
@@ -201,7 +202,7 @@ impl Kernel {
 
     /// Runs code with a time limit. Collects its output in `printed`. The kernel remains usable
     /// only after [`WorkerEnd::Done`], or after a [`WorkerEnd::TimedOut`] or
-    /// [`WorkerEnd::Cancelled`] that kept the variables: see [`Self::is_alive`].
+    /// [`WorkerEnd::Cancelled`] that preserved the variables: see [`Self::is_alive`].
     pub(crate) async fn run(
         &mut self,
         code: &str,
@@ -218,8 +219,8 @@ impl Kernel {
         WorkerRun { end, level: self.process.level, engine: self.engine.clone() }
     }
 
-    /// Converts the kernel to the worker of one script, and its files. Bind the files first, so
-    /// that they are dropped last.
+    /// Converts the kernel to the worker of one script, and returns its files separately. Bind the
+    /// files first, so that they are dropped last.
     pub(crate) fn into_script_worker(self) -> (KernelFiles, Worker) {
         let (from, to) = tokio::io::split(self.bridge);
         let mark = format!("\0{}\0", toolcrib_core::CallId::fresh());
@@ -233,17 +234,17 @@ impl Kernel {
         (self.files, worker)
     }
 
-    /// Whether it can run more code.
+    /// Returns whether it can run more code.
     pub(crate) fn is_alive(&self) -> bool {
         self.alive
     }
 
-    /// Whether it has the packages of the managed environment.
+    /// Returns whether it has the packages of the managed environment.
     pub(crate) fn has_packages(&self) -> bool {
         self.has_packages
     }
 
-    /// The files that the code created.
+    /// Reads the files that the code created.
     pub(crate) async fn files(
         &mut self,
         made: &[CreatedFile],
@@ -372,7 +373,7 @@ impl Kernel {
     }
 }
 
-/// A new scratch folder, with matplotlib's font cache from the installation.
+/// Creates a new scratch folder, with matplotlib's font cache from the installation.
 fn folder(making: &KernelConfig<'_>) -> std::io::Result<ScratchDir> {
     let folder = ScratchDir::new(making.scratch)?;
     let settings = folder.path().join(SETTINGS);
@@ -413,8 +414,8 @@ fn job(making: &KernelConfig<'_>, folder: &Path) -> (Job, Policy) {
         .folder(folder)
         .env("MPLBACKEND", "Agg")
         .env("MPLCONFIGDIR", folder.join(SETTINGS));
-    // Each thread of a linear algebra library takes memory of its own, and a call is one among
-    // many.
+    // Each thread of a linear algebra library takes additional memory, and many calls may run at
+    // the same time.
     for name in ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"] {
         job = job.env(name, "1");
     }

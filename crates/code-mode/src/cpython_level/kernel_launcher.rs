@@ -22,7 +22,7 @@ impl KernelLauncher {
         Arc::new(Self { setup, found: Mutex::default() })
     }
 
-    /// Starts a kernel, to which what rules deny appears empty.
+    /// Starts a kernel; paths that rules deny appear empty to it.
     ///
     /// # Errors
     /// A [`ToolError`]: no code has run.
@@ -37,8 +37,8 @@ impl KernelLauncher {
         Kernel::start(&config).await
     }
 
-    /// The Python for a new kernel. Searched again if the state of the managed environment has
-    /// changed.
+    /// Returns the Python for a new kernel, after a new search if the state of the managed
+    /// environment has changed.
     async fn interpreter(&self) -> Result<Interpreter, InterpreterError> {
         let Setup { program, env, environment, .. } = &self.setup;
         let mut found = self.found.lock().await;

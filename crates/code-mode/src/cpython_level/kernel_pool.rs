@@ -9,13 +9,13 @@ use toolcrib_core::{RunId, ToolError};
 
 use crate::cpython_level::kernel::Kernel;
 
-/// Limit of kernels: each may hold its variables in memory.
+/// Maximum number of kernels: each may store its variables in memory.
 const MAX_KERNELS: usize = 8;
 
 /// Idle time after which a kernel ends.
 const IDLE: Duration = Duration::from_secs(600);
 
-/// Runs whose ended kernels are remembered.
+/// Number of runs whose ended kernels are remembered.
 const REMEMBERED: usize = 256;
 
 /// The kernels of all runs. Dropping the pool ends all of them.
@@ -35,13 +35,14 @@ pub(crate) struct KernelSlot {
 #[derive(Default)]
 pub(crate) struct SlotState {
     kernel: Option<Kernel>,
-    /// Why the previous kernel is gone, as the end of a sentence, until the model is informed.
+    /// The reason why the previous kernel has ended, as the end of a sentence, until the model is
+    /// informed.
     gone: Option<&'static str>,
 }
 
 impl SlotState {
-    /// The run's kernel, or a new one with the reason why the previous variables are gone, for the
-    /// model.
+    /// Returns the run's kernel, or a new one with the reason for the loss of the previous
+    /// variables, for the model.
     pub(crate) async fn kernel(
         &mut self,
         anew: bool,
@@ -54,12 +55,13 @@ impl SlotState {
             Some(kernel) => (kernel, None),
             None => (start.await?, self.gone.take()),
         };
-        // Unless it is put back.
+        // Applies unless the kernel is returned.
         self.gone = Some("its last call was broken off");
         Ok((kernel, gone))
     }
 
-    /// Puts a kernel back. In between it belongs to the caller: dropping it ends the kernel.
+    /// Returns a kernel to the slot. In between it belongs to the caller: dropping it ends the
+    /// kernel.
     pub(crate) fn put(&mut self, kernel: Kernel) {
         // The model has already been informed about a kernel that died.
         *self = Self { kernel: Some(kernel).filter(Kernel::is_alive), gone: None };
@@ -92,7 +94,7 @@ impl KernelPool {
         drop(places);
     }
 
-    /// The slot of a run.
+    /// Returns the slot of a run.
     pub(crate) fn slot(&self, run: &str) -> Arc<KernelSlot> {
         let mut places = self.slots();
         if places.len() >= REMEMBERED {
@@ -108,7 +110,7 @@ impl KernelPool {
     }
 
     /// Records the use of a slot, evicts others if there are too many, and schedules the end of
-    /// this one when it is idle.
+    /// this one after its idle time.
     pub(crate) fn mark_used(&self, place: &Arc<KernelSlot>) {
         *place.used() = Instant::now();
         let weak = Arc::downgrade(place);

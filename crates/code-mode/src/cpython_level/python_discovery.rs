@@ -34,11 +34,11 @@ pub struct Interpreter {
     pub fonts: Vec<PathBuf>,
 }
 
-/// Why there is no usable Python.
+/// The reasons why there is no usable Python.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InterpreterError {
-    /// None was found.
+    /// No Python was found.
     #[error("no Python was found in PATH")]
     NotFound,
     /// A Python was found but does not work.
@@ -68,10 +68,11 @@ struct ProbeAnswer {
 }
 
 impl Interpreter {
-    /// The first working Python in the `PATH` of these variables.
+    /// Finds the first working Python in the `PATH` of these variables.
     ///
     /// # Errors
-    /// [`InterpreterError`]: the problem of the first Python that was found, or that there is none.
+    /// [`InterpreterError`]: the problem of the first Python that was found, or that none was
+    /// found.
     pub async fn find(env: &[(OsString, OsString)]) -> Result<Self, InterpreterError> {
         let path = env.iter().rev().find(|(name, _)| name == "PATH");
         let path = path.map_or(OsStr::new(""), |(_, path)| path);

@@ -11,7 +11,7 @@ const LOCK: &str = "lock";
 /// Attempts to create a lock file that a concurrent cleanup removes.
 const TRIES: usize = 100;
 
-/// The folder of one kernel, with a lock file beside it, out of reach of the code, that marks it as
+/// The folder of one kernel, with a lock file beside it, inaccessible to the code, that marks it as
 /// used.
 #[derive(Debug)]
 pub(crate) struct ScratchDir {
@@ -53,7 +53,7 @@ impl Drop for ScratchDir {
     }
 }
 
-/// Whether a lock file still has its name: only then does the lock exclude others.
+/// Returns whether a lock file still has its name: only then does the lock exclude others.
 fn is_named(lock: &tempfile::NamedTempFile) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     let (open, named) = (lock.as_file().metadata(), fs::symlink_metadata(lock.path()));

@@ -46,7 +46,7 @@ pub enum VirtualEnvState {
     },
 }
 
-/// Why the environment could not be changed.
+/// The reasons why the environment could not be changed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum VirtualEnvError {
@@ -87,18 +87,18 @@ struct Installed {
 }
 
 impl VirtualEnv {
-    /// The environment in this folder, which is created by the installation.
+    /// Returns the environment in this folder, which the installation creates.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// Its folder.
+    /// Returns its folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Its current state.
+    /// Returns its current state.
     #[must_use]
     pub fn state(&self) -> VirtualEnvState {
         if !self.folder.exists() {
@@ -120,7 +120,7 @@ impl VirtualEnv {
         }
     }
 
-    /// Its Python, if the environment is installed and up to date.
+    /// Returns its Python, if the environment is installed and up to date.
     pub(crate) async fn interpreter(
         &self,
         env: &[(OsString, OsString)],
@@ -143,7 +143,7 @@ impl VirtualEnv {
     /// its settings, proxies and certificates). The output of pip goes to standard error.
     ///
     /// # Errors
-    /// [`VirtualEnvError`]; the previous environment is gone then, which [`Self::state`] shows.
+    /// [`VirtualEnvError`]; the previous environment is then deleted, which [`Self::state`] shows.
     pub fn install(
         &self,
         python: &Interpreter,
@@ -199,7 +199,7 @@ impl VirtualEnv {
         self.clear()
     }
 
-    /// Imports the packages once, so that the work of their first import is done.
+    /// Imports the packages once, so that the work of their first import is already done.
     fn self_test(
         &self,
         env: &[(OsString, OsString)],
@@ -258,7 +258,7 @@ impl VirtualEnv {
     }
 }
 
-/// A command with only these variables, except those that change Python's behavior.
+/// Creates a command with only these variables, except those that change Python's behavior.
 fn quiet(program: &Path, env: &[(OsString, OsString)]) -> Command {
     let own = |name: &OsString| name.to_string_lossy().starts_with("PYTHON");
     let mut command = Command::new(program);

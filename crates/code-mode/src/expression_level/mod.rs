@@ -1,4 +1,4 @@
-//! The level `expression`: a built-in interpreter in a process of its own, a fresh one per call.
+//! The level `expression`: a built-in interpreter in a separate process, a new one per call.
 
 pub(crate) mod runner;
 pub(crate) mod worker;

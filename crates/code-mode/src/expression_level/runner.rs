@@ -1,4 +1,4 @@
-//! The level `expression`: gives one piece of code to a waiting worker and watches it until it
+//! The level `expression`: sends one piece of code to a waiting worker and monitors it until it
 //! ends. A worker is never reused.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::captured_output::CapturedOutput;
 use crate::expression_level::worker_pool::WorkerPool;
 use crate::worker_process::WorkerRun;
 
-/// Workers that run at the same time, so that a batch of many calls stays within 2 GiB.
+/// Number of workers that run at the same time, so that a batch of many calls stays within 2 GiB.
 pub(crate) const AT_ONCE: usize = 8;
 
 /// Runs code in workers.

@@ -18,11 +18,11 @@ use crate::worker_process::Worker;
 use crate::worker_protocol::{PROTOCOL, WorkerMessage};
 
 /// Number of idle workers: while one is used, the other is ready for a concurrent call.
-/// docs/code-mode.md has the cost of a worker.
+/// docs/code-mode.md states the cost of a worker.
 const WAITING: usize = 2;
 
 /// Delay after a call before the pool ends the used worker and starts the next one, so that this
-/// work does not slow the call: nearly all calls are answered by then.
+/// work does not slow the call: nearly all calls have ended by then.
 const AFTER: Duration = Duration::from_millis(20);
 
 /// Idle time after which workers end.
@@ -36,7 +36,7 @@ const START: Duration = Duration::from_secs(10);
 pub struct SharedWorkerPool(Arc<OnceLock<Arc<WorkerPool>>>);
 
 impl SharedWorkerPool {
-    /// The pool for this setup.
+    /// Returns the pool for this setup.
     pub(crate) fn get_or_start(setup: &Setup) -> Arc<WorkerPool> {
         let make = || {
             let minimum = setup.minimum.max(Level::Reduced);
@@ -77,7 +77,7 @@ impl WorkerPool {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// An idle worker, or a new one. A replacement is started a moment later.
+    /// Takes an idle worker, or starts one. A replacement is started a moment later.
     ///
     /// # Errors
     /// A [`ToolError`] if there is none: no code has run.
@@ -118,7 +118,7 @@ impl WorkerPool {
 
     async fn fill(self: &Arc<Self>) {
         while self.waiting().len() < WAITING {
-            // Without an idle worker the next call starts its own and reports the error.
+            // Without an idle worker the next call starts one and reports the error.
             let Ok(fresh) = self.start().await else { break };
             self.waiting().push(fresh);
         }
@@ -128,7 +128,7 @@ impl WorkerPool {
             tokio::spawn(async move {
                 let mut seen = None;
                 loop {
-                    // Holds no reference meanwhile, so that the pool can be dropped.
+                    // The task has no reference meanwhile, so that the pool can be dropped.
                     let Some(taken) = own.upgrade().map(|own| own.end_idle(seen)) else { return };
                     if taken.is_none() {
                         return;

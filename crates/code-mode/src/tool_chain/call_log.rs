@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_core::{CallId, ErrorType, Outcome, OutcomeKind, canonical_json};
 
-/// How a call ended, in the trace.
+/// The outcome of a call, in the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum CallStatus {
@@ -57,7 +57,7 @@ pub(super) struct CallLogEntry {
     pub(super) call: Option<CallId>,
 }
 
-/// The entries, and the number of times each call was made.
+/// The entries, and the number of occurrences of each call.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct CallLog {
     pub(super) lines: Vec<CallLogEntry>,
@@ -79,8 +79,8 @@ impl CallLog {
         self.lines.len() - 1
     }
 
-    /// The id of an admitted call. The same tool with the same arguments for the same time gets the
-    /// same id, so a script that runs again makes its calls under the same ids.
+    /// Assigns the id of an admitted call. The n-th call of a tool with the same arguments always
+    /// gets the same id, so a script that runs again makes its calls under the same ids.
     pub(super) fn assign_call_id(&mut self, place: usize, parent: CallId) -> CallId {
         let Some(line) = self.lines.get_mut(place) else { return CallId::fresh() };
         let what = format!("{}\n{}", line.tool, line.args_digest);
@@ -91,7 +91,7 @@ impl CallLog {
         id
     }
 
-    /// Records how a call ended.
+    /// Records the outcome of a call.
     pub(super) fn finish(&mut self, place: usize, status: CallStatus, duration_ms: f64) {
         if let Some(line) = self.lines.get_mut(place) {
             line.status = status;
@@ -99,7 +99,7 @@ impl CallLog {
         }
     }
 
-    /// Number of admitted calls.
+    /// Returns the number of admitted calls.
     pub(super) fn calls_made(&self) -> u32 {
         let made = self.lines.iter().filter(|line| line.call.is_some()).count();
         u32::try_from(made).unwrap_or(u32::MAX)

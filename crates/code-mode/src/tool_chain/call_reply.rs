@@ -6,10 +6,10 @@ use toolcrib_core::{Block, CallCtx, ErrorType, ModelResult, Outcome};
 use super::script_limits::INLINE_BYTES;
 use crate::worker_protocol::{ErrorKind, Reply, head};
 
-/// Characters shown of a stored result.
+/// Maximum number of characters shown of a stored result.
 const PREVIEW: usize = 4096;
 
-/// The reply for an outcome.
+/// Converts an outcome to the reply.
 pub(super) fn reply(ctx: &CallCtx, tool: &str, outcome: Outcome) -> Reply {
     match outcome.result {
         Ok(result) if result.is_error => {
@@ -41,7 +41,7 @@ pub(super) fn reply(ctx: &CallCtx, tool: &str, outcome: Outcome) -> Reply {
     }
 }
 
-/// The text of a result as a model would read it; data as JSON.
+/// Returns the text of a result as a model would read it; data as JSON.
 fn result_text(result: &ModelResult) -> String {
     match &result.result {
         Value::String(text) => text.clone(),

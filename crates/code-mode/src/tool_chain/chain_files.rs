@@ -26,7 +26,7 @@ pub struct ChainFile {
     pub description: Result<String, String>,
 }
 
-/// Why a chain cannot be saved or read.
+/// The reasons why a chain cannot be saved or read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChainError {
@@ -44,7 +44,7 @@ pub enum ChainError {
     /// The folder is full.
     #[error("there are {MAX_SAVED} scripts in {} already", .0.display())]
     Full(PathBuf),
-    /// There is no such chain.
+    /// No chain has this name.
     #[error("there is no script {0:?}")]
     Missing(String),
     /// The file cannot be used.
@@ -58,7 +58,7 @@ pub enum ChainError {
 }
 
 impl ChainFile {
-    /// Its text.
+    /// Returns its text.
     ///
     /// # Errors
     /// [`ChainError::Missing`]; [`ChainError::File`], also if its file is a link, not a regular
@@ -70,18 +70,18 @@ impl ChainFile {
 }
 
 impl ChainFolder {
-    /// The chains in this folder, which need not exist.
+    /// Returns the chains in this folder, which need not exist.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// The folder.
+    /// Returns the folder.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All chains, by name.
+    /// Returns all chains, by name.
     #[must_use]
     pub fn list(&self) -> Vec<ChainFile> {
         let kept = |path: PathBuf| {
@@ -92,7 +92,7 @@ impl ChainFolder {
         saved_chains::files(&self.path).into_iter().filter_map(kept).collect()
     }
 
-    /// The text of a chain.
+    /// Returns the text of a chain.
     ///
     /// # Errors
     /// [`ChainError::Missing`], [`ChainError::File`].
@@ -132,14 +132,14 @@ impl ChainFolder {
         fs::remove_file(&path).map_err(|error| file_error(name, path, error))
     }
 
-    /// The file of a valid name.
+    /// Returns the file of a valid name.
     fn file(&self, name: &str) -> Result<PathBuf, ChainError> {
         ToolName::local(name).map_err(|_| ChainError::Name(name.to_owned()))?;
         Ok(self.path.join(format!("{name}.{EXTENSION}")))
     }
 }
 
-/// The definition of the tool for this chain.
+/// Returns the definition of the tool for this chain.
 ///
 /// # Errors
 /// [`ChainError::Name`], [`ChainError::Definition`].

@@ -1,5 +1,5 @@
 //! Executes a script: takes its calls from the worker, runs them, and sends each reply as soon as
-//! it is there.
+//! it is available.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ const PIECE: usize = 16 << 10;
 /// Memory limit of a script, in bytes.
 const MEMORY: u64 = 256 << 20;
 
-/// How a script ended, in this process.
+/// The end of a script, in this process.
 pub(super) enum ScriptEnd {
     Done(Box<RunResult>),
     TimedOut,
@@ -59,7 +59,7 @@ struct PendingCall {
     request: Box<ApprovalRequest>,
 }
 
-/// A finished call.
+/// A completed call.
 struct FinishedCall {
     wanted: RequestedCall,
     place: usize,
@@ -83,16 +83,16 @@ pub(super) struct ScriptRun<'a> {
     pub(super) trust: Trust,
     references: BTreeSet<String>,
     begun: Instant,
-    /// Time that it took in other processes.
+    /// Time that it spent in other processes.
     before: Duration,
     open: Vec<PendingCall>,
     /// Its arguments.
     args: Option<serde_json::Value>,
     /// Calls that it waited for when it was suspended.
     left: Vec<(RequestedCall, usize)>,
-    /// Whether it keeps its process while people are asked: a CPython process cannot be suspended.
+    /// Whether its process continues while people decide: a CPython process cannot be suspended.
     stays: bool,
-    /// Calls and queries so far.
+    /// Number of calls and queries so far.
     asked: usize,
     /// Advice after a failure.
     pub(super) advice: Option<&'static str>,
@@ -128,13 +128,13 @@ impl<'a> ScriptRun<'a> {
         }
     }
 
-    /// For a worker that cannot be suspended.
+    /// Adapts the run to a worker that cannot be suspended.
     pub(super) fn without_suspend(mut self) -> Self {
         self.stays = true;
         self
     }
 
-    /// With these arguments.
+    /// Sets the arguments of the script.
     pub(super) fn with_args(mut self, args: Option<serde_json::Value>) -> Self {
         self.args = args;
         self
@@ -159,7 +159,7 @@ impl<'a> ScriptRun<'a> {
         })
     }
 
-    /// The command that starts the script in this worker.
+    /// Returns the command that starts the script in this worker.
     pub(super) fn start_command(&self, worker: &Worker) -> WorkerCommand {
         WorkerCommand::Script(Script {
             code: self.code.to_owned(),
@@ -172,12 +172,12 @@ impl<'a> ScriptRun<'a> {
         })
     }
 
-    /// Run time so far, without waiting for people.
+    /// Returns the run time so far, without waiting for people.
     pub(super) fn spent(&self) -> Duration {
         self.before + self.begun.elapsed().saturating_sub(self.children.approval_wait())
     }
 
-    /// The data to save while the script waits.
+    /// Returns the data to save while the script waits.
     pub(super) fn suspended(self, snapshot: String, engine: String) -> SuspendedScript {
         SuspendedScript {
             spent: self.spent(),
@@ -199,7 +199,7 @@ impl<'a> ScriptRun<'a> {
             worker.output.take().map(|MarkedOutput { from, mark }| (from, MarkScanner::new(&mark)));
         let ended = self.exchange(worker, &mut marked, order).await;
         if matches!(ended, Ok(ScriptEnd::TimedOut | ScriptEnd::AskedTooOften) | Err(_)) {
-            // Stopped now, so that its output ends.
+            // Stop it now, so that its output ends.
             worker.stop();
         }
         if let Some((mut from, output)) = marked {
@@ -207,7 +207,7 @@ impl<'a> ScriptRun<'a> {
         }
         let end = match ended {
             Ok(end) => end,
-            // The worker ended itself because the time was over.
+            // The worker ended itself because the time limit was reached.
             Err(_) if self.left_of(Duration::ZERO).is_none() => ScriptEnd::TimedOut,
             Err(error) => ScriptEnd::Died(Death::Other(error.to_string())),
         };
@@ -291,7 +291,7 @@ impl<'a> ScriptRun<'a> {
                 }
                 // A resumed script first reports that it waits.
                 None if thaws && !self.left.is_empty() => return Ok(ScriptEnd::Unreadable),
-                // The worker ended itself because the time was over.
+                // The worker ended itself because the time limit was reached.
                 None if self.left_of(Duration::ZERO).is_none() => return Ok(ScriptEnd::TimedOut),
                 None => return Ok(ScriptEnd::Died(Death::Other(String::new()))),
                 Some(_) => {
@@ -301,13 +301,14 @@ impl<'a> ScriptRun<'a> {
         }
     }
 
-    /// Counts calls and queries; returns whether there are too many.
+    /// Counts calls and queries; returns whether they exceed the limit.
     fn exceeds_query_limit(&mut self, more: usize) -> bool {
         self.asked += more;
         self.asked > MAX_QUERIES
     }
 
-    /// The next message; collects finished calls meanwhile. `None` if the time is over.
+    /// Waits for the next message; collects completed calls meanwhile. `None` if the time limit is
+    /// reached.
     async fn listen(
         &mut self,
         from: &mut Output,
@@ -335,7 +336,7 @@ impl<'a> ScriptRun<'a> {
         }
     }
 
-    /// Waits for a reply, or until no call is running; `false` if the time is over.
+    /// Waits for a reply, or until no call is running; `false` if the time limit is reached.
     async fn gather(
         &mut self,
         going: &mut RunningCalls<'a>,
@@ -352,7 +353,7 @@ impl<'a> ScriptRun<'a> {
         true
     }
 
-    /// The remaining time plus `more`; `None` if there is none.
+    /// Returns the remaining time plus `more`; `None` if there is none.
     fn left_of(&self, more: Duration) -> Option<Duration> {
         let left = (self.limit + more).saturating_sub(self.spent());
         (!left.is_zero()).then_some(left)
@@ -373,7 +374,7 @@ impl<'a> ScriptRun<'a> {
         self.make_call(wanted, place, Call { id: call, name, args: RawArgs::Value(args) }, going);
     }
 
-    /// Index, tool and arguments of a call that may be made.
+    /// Checks a call; returns index, tool and arguments of a permitted one.
     fn check_call(
         &mut self,
         wanted: &RequestedCall,
@@ -473,7 +474,7 @@ impl<'a> ScriptRun<'a> {
         replies.push((wanted.id, reply));
     }
 
-    /// The reply to a query.
+    /// Answers a query.
     async fn answer_query(&mut self, asks: ToolQuery) -> Reply {
         let text = asks.args.first().and_then(|arg| arg.as_str().map(str::to_owned));
         match (&*asks.what, text) {
@@ -505,7 +506,7 @@ impl<'a> ScriptRun<'a> {
         }
     }
 
-    /// The whole text of a result that this script received.
+    /// Returns the whole text of a result that this script received.
     fn materialize(&self, arg: Option<&serde_json::Value>) -> Reply {
         let wrong = |text: String| Reply::Raise { kind: ErrorKind::Arguments, text };
         let reference = match arg {
@@ -540,7 +541,7 @@ impl<'a> ScriptRun<'a> {
     }
 }
 
-/// Sends a reply, which the script may not read before its time is over.
+/// Sends a reply; the script may not read it before its time limit.
 async fn send_command(
     to: &mut Input,
     order: &WorkerCommand,
@@ -549,7 +550,7 @@ async fn send_command(
     timeout(left, framing::send(to, order)).await?
 }
 
-/// Reads the output if it is separate from the messages.
+/// Reads a message, and the output if it is separate from the messages.
 async fn read_message(
     marked: &mut Option<(Output, MarkScanner)>,
     piece: &mut [u8],

@@ -1,9 +1,9 @@
 //! The tool `tool_chain`: Python scripts that call tools.
 //!
-//! `tool` is the tool, `execute` runs a script and its calls, `script_limits` says which tools it
-//! may not call, `call_log` records its calls, `call_reply` converts outcomes for the script,
-//! `suspended` stores a script that waits for a person, `python_stubs` renders tools as Python
-//! functions, and `tool_lookup` searches them. `saved_chains` are scripts that are tools,
+//! `tool` defines the tool, `execute` runs a script and its calls, `script_limits` excludes the
+//! tools that it may not call, `call_log` records its calls, `call_reply` converts outcomes for the
+//! script, `suspended` stores a script that waits for a person, `python_stubs` renders tools as
+//! Python functions, and `tool_lookup` searches them. `saved_chains` are scripts that are tools,
 //! `chain_files` manages their files, `syntax_check` compiles them.
 
 mod call_log;

@@ -4,13 +4,13 @@
 use serde_json::{Map, Value};
 use toolcrib_core::ToolSpec;
 
-/// Characters of a description in a stub.
+/// Maximum characters of a description in a stub.
 const WORDS: usize = 400;
 
-/// Characters of the description of one parameter.
+/// Maximum characters of the description of one parameter.
 const PARAMETER_WORDS: usize = 160;
 
-/// Nesting of types; deeper ones are shown without their fields.
+/// Maximum nesting of types; deeper ones are shown without their fields.
 const DEPTH: usize = 4;
 
 /// Reserved words of Python.
@@ -21,7 +21,7 @@ const KEYWORDS: [&str; 35] = [
     "with", "yield",
 ];
 
-/// A valid Python identifier: letters, digits and underscores.
+/// Returns a valid Python identifier: letters, digits and underscores.
 pub(super) fn python_name(name: &str) -> String {
     let mut python: String =
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
@@ -41,7 +41,7 @@ struct Parameter<'s> {
     is_required: bool,
 }
 
-/// The parameters in positional order: required ones first.
+/// Returns the parameters in positional order: required ones first.
 fn parameters(schema: &Value) -> Vec<Parameter<'_>> {
     let required: Vec<&str> = schema
         .get("required")
@@ -62,7 +62,7 @@ fn parameters(schema: &Value) -> Vec<Parameter<'_>> {
     parameters
 }
 
-/// The arguments of a call by name.
+/// Returns the arguments of a call by name.
 ///
 /// # Errors
 /// A message for the script, in Python's wording.
@@ -98,7 +98,7 @@ pub(super) fn arguments(
     Ok(Value::Object(by_name))
 }
 
-/// The stub of a tool, with its documentation.
+/// Renders the stub of a tool, with its documentation.
 pub(super) fn stub(spec: &ToolSpec) -> String {
     let parameters = parameters(&spec.input_schema);
     let shown: Vec<String> = parameters
@@ -129,7 +129,7 @@ pub(super) fn stub(spec: &ToolSpec) -> String {
     stub
 }
 
-/// The beginning of a text, on one line that cannot end a docstring.
+/// Returns the beginning of a text, on one line that cannot end a docstring.
 pub(super) fn shorten(text: &str, most: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ").replace("\"\"\"", "'''");
     match line.char_indices().nth(most) {
@@ -191,7 +191,7 @@ fn simple(kind: &str, schema: &Value, root: &Value, depth: usize) -> String {
     }
 }
 
-/// The fields of an object type, in Python syntax.
+/// Returns the fields of an object type, in Python syntax.
 fn fields(schema: &Value, root: &Value, depth: usize) -> String {
     let inner = parameters(schema);
     if inner.is_empty() || depth == 0 {

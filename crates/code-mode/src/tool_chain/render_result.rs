@@ -1,5 +1,5 @@
-//! Renders the result of a script for the model: output, value and call trace, however the script
-//! ended.
+//! Renders the result of a script for the model: output, value and call trace, for every way in
+//! which a script can end.
 
 use serde_json::{Value, json};
 use toolcrib_core::{Block, CallCtx, ErrorType, ToolOutput};
@@ -11,16 +11,16 @@ use crate::render_result::files;
 use crate::worker_process::Death;
 use crate::worker_protocol::{CreatedFile, PythonException, ValueRepr, head};
 
-/// Characters of an error message.
+/// Maximum characters of an error message.
 const ERROR_CHARS: usize = 2000;
 
-/// Bytes shown of the output, of the value and of a traceback: with a trace of fifty calls this
-/// stays below the limit of one result (20,000), so that the trace is never cut.
+/// Maximum bytes shown of the output, of the value and of a traceback: with a trace of fifty calls
+/// the result stays below the limit of 20,000, so that the trace is never truncated.
 const PRINTED_BYTES: usize = 6000;
 const VALUE_BYTES: usize = 6000;
 const TRACEBACK_BYTES: usize = 3000;
 
-/// Status and message of a script that was stopped or died.
+/// Status and message of a script that was stopped or whose process died.
 fn stopped(end: &ScriptEnd, seconds: f64) -> Option<(&'static str, String)> {
     match end {
         ScriptEnd::TimedOut => Some((
@@ -48,7 +48,7 @@ fn stopped(end: &ScriptEnd, seconds: f64) -> Option<(&'static str, String)> {
     }
 }
 
-/// The result of a script, with the files that it created.
+/// Renders the result of a script, with the files that it created.
 pub(super) fn render(
     chain: ScriptRun<'_>,
     end: ScriptEnd,
@@ -115,7 +115,7 @@ fn trace(raised: &PythonException) -> String {
     if raised.trace.is_empty() { raised.kind.clone() } else { raised.trace.clone() }
 }
 
-/// The output, or both its ends and the reference of the whole.
+/// Returns the output, or both its ends and the reference to the whole.
 fn printed(ctx: &CallCtx, block: Option<Block>) -> Option<String> {
     match block? {
         Block::Text { text, .. } => Some(bounded(ctx, text, "text/plain", PRINTED_BYTES).0),
@@ -132,8 +132,8 @@ fn printed(ctx: &CallCtx, block: Option<Block>) -> Option<String> {
     .map(|text| text.trim_end().to_owned())
 }
 
-/// The returned value, as JSON if it is data, else as its `repr`; and the reference of the whole if
-/// this is a part.
+/// Returns the returned value, as JSON if it is data, otherwise as its `repr`; with a reference to
+/// the whole if this is a part.
 fn returned(ctx: &CallCtx, value: &ValueRepr, data: Option<&Value>) -> (String, Option<String>) {
     let (text, media_type) = match data {
         Some(Value::String(text)) => (text.clone(), "text/plain"),
@@ -143,7 +143,7 @@ fn returned(ctx: &CallCtx, value: &ValueRepr, data: Option<&Value>) -> (String, 
     bounded(ctx, text, media_type, VALUE_BYTES)
 }
 
-/// A text, or both its ends and the reference of the whole.
+/// Returns a text, or both its ends and the reference to the whole.
 fn bounded(ctx: &CallCtx, text: String, media_type: &str, most: usize) -> (String, Option<String>) {
     if text.len() <= most {
         return (text, None);
@@ -162,7 +162,7 @@ fn truncation_note(bytes: u64, whole: Option<&String>) -> String {
     }
 }
 
-/// A text without its middle if it is longer than `most`.
+/// Returns a text without its middle if it is longer than `most`.
 fn ends(text: &str, most: usize) -> String {
     if text.len() <= most {
         return text.to_owned();
@@ -171,8 +171,8 @@ fn ends(text: &str, most: usize) -> String {
     format!("{}\n…\n{}", head(text, most / 2), text.get(tail..).unwrap_or_default())
 }
 
-/// The calls as text: all of them if the script failed, so that the model repeats none; else those
-/// that did not succeed.
+/// Returns the calls as text: all of them if the script failed, so that the model repeats none;
+/// otherwise those that did not succeed.
 fn calls(book: &CallLog, all: bool) -> Vec<String> {
     let mut lines: Vec<String> = book
         .lines

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! `level` is `expression` (the default), `full` or `auto`, as for `tool_chain`. The script reads
-//! its arguments from the value `args`. Each of its calls is checked as if the model had made it;
-//! the script itself is part of the definition.
+//! its arguments from the value `args`. Each of its calls passes the same checks as a call of the
+//! model; the script itself is part of the definition.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::OpenOptions;
@@ -38,7 +38,7 @@ use crate::setup::Setup;
 /// Size limit of a saved chain, in bytes.
 pub(super) const MAX_BYTES: u64 = 200_000;
 
-/// Limit of chains per folder.
+/// Maximum number of chains per folder.
 pub(super) const MAX_SAVED: usize = 200;
 
 /// Extension of chain files.
@@ -48,25 +48,25 @@ pub(super) const EXTENSION: &str = "py";
 pub struct SavedChains {
     id: String,
     folder: PathBuf,
-    of_anybody: bool,
+    is_untrusted: bool,
     runner: Arc<ScriptRunner>,
 }
 
 impl SavedChains {
-    /// The chains in this folder; a missing folder has none. With `of_anybody`, such as for an
+    /// The chains in this folder; a missing folder has none. With `is_untrusted`, such as for an
     /// untrusted workspace, they have critical risk, so a person is asked before they run.
     #[must_use]
     pub fn new(
         id: impl Into<String>,
         folder: impl AsRef<Path>,
-        of_anybody: bool,
+        is_untrusted: bool,
         setup: &Setup,
     ) -> Self {
         let (id, folder) = (id.into(), folder.as_ref().to_owned());
-        Self { id, folder, of_anybody, runner: Arc::new(ScriptRunner::new(setup)) }
+        Self { id, folder, is_untrusted, runner: Arc::new(ScriptRunner::new(setup)) }
     }
 
-    /// A number that changes whenever a chain is added, removed or changed.
+    /// Returns a number that changes whenever a chain is added, removed or changed.
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
@@ -83,7 +83,7 @@ impl SavedChains {
         let name = ToolName::local(stem).unwrap_or_else(|_| remote_name("chain", stem));
         Some(match read(path) {
             Ok((mut spec, code)) => {
-                if self.of_anybody {
+                if self.is_untrusted {
                     spec.risk = Risk::Critical;
                 }
                 let (runner, wants) =
@@ -95,7 +95,8 @@ impl SavedChains {
     }
 }
 
-/// The chain files of a folder, by name. Files that begin with `_` are shared code and notes.
+/// Returns the chain files of a folder, by name. Files that begin with `_` are shared code and
+/// notes.
 pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
     let Ok(files) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = files.flatten().map(|file| file.path()).collect();
@@ -109,7 +110,7 @@ pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// Definition and text of a chain, or the reason why it cannot be a tool.
+/// Reads definition and text of a chain, or returns the reason why it cannot be a tool.
 pub(super) fn read(path: &Path) -> Result<(ToolSpec, String), String> {
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let name =
@@ -118,11 +119,12 @@ pub(super) fn read(path: &Path) -> Result<(ToolSpec, String), String> {
     Ok((spec(name, &code)?, code))
 }
 
-/// The text of a chain. The file may come from an untrusted author, so a symbolic link (for example
-/// to a private key), an endless file, and a pipe that blocks are refused.
+/// Reads the text of a chain. The file may come from an untrusted author, so a symbolic link (for
+/// example to a private key), an endless file, and a pipe that blocks are refused.
 ///
 /// # Errors
-/// Those of the system, and for anything but a regular file of at most [`MAX_BYTES`] bytes of text.
+/// The system's error; also for every file other than a regular file with at most [`MAX_BYTES`]
+/// bytes of text.
 pub(super) fn text(path: &Path) -> io::Result<String> {
     let other =
         || io::Error::other(format!("it is not a regular file of at most {MAX_BYTES} bytes"));
@@ -153,7 +155,7 @@ impl Source for SavedChains {
     }
 }
 
-/// The value of a line `# key: value` among the first comments.
+/// Returns the value of a line `# key: value` among the first comments.
 fn header_value<'c>(code: &'c str, key: &str) -> Option<&'c str> {
     code.lines()
         .map_while(|line| line.trim().strip_prefix('#'))
@@ -162,7 +164,7 @@ fn header_value<'c>(code: &'c str, key: &str) -> Option<&'c str> {
         .map(|(_, text)| text.trim())
 }
 
-/// The level that a script declares.
+/// Returns the level that a script declares.
 pub(super) fn header_level(code: &str) -> Result<ChainLevel, String> {
     let Some(said) = header_value(code, "level") else { return Ok(ChainLevel::default()) };
     let known = ChainLevel::deserialize(serde::de::value::StrDeserializer::<FormError>::new(said));

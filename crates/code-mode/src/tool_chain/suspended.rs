@@ -1,6 +1,6 @@
 //! Suspended scripts on disk: the data with which another process continues a script that waits for
-//! a person. Without its file a script runs again from its first line, and each of its calls gets
-//! its recorded outcome.
+//! a person. Without its file a script runs again from its first line, and each of its calls
+//! receives its recorded outcome.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,7 +14,7 @@ use super::call_log::CallLog;
 use crate::expression_level::worker::ENGINE;
 use crate::worker_protocol::{PROTOCOL, RequestedCall};
 
-/// How long an abandoned script is kept.
+/// Retention of an abandoned script.
 const RETENTION: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// A suspended script.
@@ -27,7 +27,7 @@ pub(super) struct SuspendedScript {
     pub(super) code: String,
     pub(super) snapshot: String,
     pub(super) book: CallLog,
-    /// Calls that it waits for, with their indexes in the call log.
+    /// Calls for which it waits, with their indexes in the call log.
     pub(super) open: Vec<(RequestedCall, usize)>,
     pub(super) printed: String,
     /// Its run time so far, without waiting for people.
@@ -58,7 +58,7 @@ impl SuspendedScripts {
         std::fs::create_dir_all(&self.folder)?;
         self.sweep();
         let text = serde_json::to_string(suspended)?;
-        // Readable by the owner only: the file contains everything that the script has read.
+        // Readable by the owner only: the file contains all data that the script has read.
         let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
         writeln!(file, "{}", canonical_json::sha256_text(&text))?;
         file.write_all(text.as_bytes())?;
@@ -67,7 +67,7 @@ impl SuspendedScripts {
         Ok(())
     }
 
-    /// The script saved for this code by this build; `None` if there is no usable one.
+    /// Takes the script saved for this code by this build; `None` if there is no usable one.
     pub(super) fn take(&self, call: CallId, code: &str) -> Option<SuspendedScript> {
         let text = std::fs::read_to_string(self.file(call)).ok()?;
         let (digest, text) = text.split_once('\n')?;
@@ -87,7 +87,7 @@ impl SuspendedScripts {
         let _ = std::fs::remove_file(self.file(call));
     }
 
-    /// Removes old files. Retries later what cannot be removed now.
+    /// Removes old files. Files that cannot be removed are retried later.
     fn sweep(&self) {
         let Ok(files) = std::fs::read_dir(&self.folder) else { return };
         let now = SystemTime::now();

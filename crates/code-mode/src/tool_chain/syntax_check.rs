@@ -46,7 +46,7 @@ pub async fn check_syntax(setup: &Setup, code: &str) -> Result<(), ChainError> {
     }
 }
 
-/// The error message, with advice.
+/// Returns the error message, with advice.
 fn message(raised: PythonException, wants: ChainLevel) -> String {
     let PythonException { trace, message, lacks, .. } = raised;
     let trace = if trace.is_empty() { message } else { trace };

@@ -37,17 +37,18 @@ const NEEDS: [&str; 4] = [
 /// Longest code, in characters.
 const CODE_CHARS: u32 = 200_000;
 
-/// Scripts that run at the same time in the interpreter. Most of them wait for their calls.
+/// Maximum number of scripts that run at the same time in the interpreter. Most of them wait for
+/// their calls.
 const AT_ONCE: usize = 16;
 
-/// Scripts that run at the same time in CPython. They keep their process while they wait for
-/// people, so they have slots of their own.
+/// Maximum number of scripts that run at the same time in CPython. They keep their process while
+/// they wait for people, so they have separate slots.
 const FULL_AT_ONCE: usize = 4;
 
 /// Time reserved at the end of a call for reporting how it ended.
 const LAST: Duration = Duration::from_millis(500);
 
-/// Additional time of a call beside its script: starting a worker, suspending the script.
+/// Additional time of a call besides its script: starting a worker, suspending the script.
 const AROUND: Duration = Duration::from_secs(30);
 
 /// Hint after a script that needs a feature missing in the interpreter.
@@ -146,7 +147,7 @@ fn spec() -> ToolSpec {
     spec
 }
 
-/// The definition of a tool that is a script.
+/// Returns the definition of a tool that is a script.
 pub(super) fn chain_spec(
     name: ToolName,
     description: impl Into<String>,
@@ -162,7 +163,7 @@ pub(super) fn chain_spec(
     spec
 }
 
-/// The error where nested calls are not possible.
+/// Returns the error if nested calls are not possible.
 pub(super) fn not_nested_error<'a>() -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
     let text = "A script cannot call tools here, so it was not run.";
     let error = ToolError::new(ErrorType::ToolNotAvailable, text);
@@ -220,7 +221,8 @@ impl ScriptRunner {
         };
         let mut end = chain.run(&mut worker, order).await;
         if matches!(end, ScriptEnd::Unreadable) {
-            // The script runs again from its first line, and its calls get their recorded outcomes.
+            // The script runs again from its first line, and its calls receive their recorded
+            // outcomes.
             self.pool.end(worker);
             worker = self.pool.take().await?;
             chain = begin();
@@ -251,7 +253,7 @@ impl ScriptRunner {
         Ok(ParentOutcome::Done(render_result::render(chain, end, Vec::new(), sandbox, &engine)))
     }
 
-    /// Runs a script in CPython. It cannot be suspended, so it waits for people in place.
+    /// Runs a script in CPython. It cannot be suspended, so it waits for people while it runs.
     async fn full<'a>(
         &self,
         ctx: &CallCtx,
@@ -278,7 +280,7 @@ impl ScriptRunner {
     }
 }
 
-/// Whether a script ended because it needs a feature missing in the interpreter.
+/// Returns whether a script ended because it needs a feature missing in the interpreter.
 fn needs_full_level(end: &ScriptEnd) -> bool {
     match end {
         ScriptEnd::Done(done) => done.raised.as_ref().is_some_and(|raised| raised.lacks.is_some()),

@@ -10,12 +10,12 @@ use super::python_stubs;
 /// Default number of results.
 pub(super) const DEFAULT_LIMIT: usize = 8;
 
-/// Characters of a result's description.
+/// Maximum number of characters of a result's description.
 const WORDS: usize = 120;
 
 /// Searches the tools of a view, best match first.
 pub trait ToolSearch: Send + Sync {
-    /// At most `limit` of the view's tools.
+    /// Returns at most `limit` of the view's tools.
     ///
     /// # Errors
     /// `execution_error` if the search is not available now.
@@ -80,8 +80,8 @@ fn score(entry: &Entry, asked: &[String]) -> usize {
         .sum()
 }
 
-/// The search result for a script: rows with name and description. Without a match it is an empty
-/// list, or one row that suggests similar names.
+/// Returns the search result for a script: rows with name and description. Without a match it is an
+/// empty list, or one row that suggests similar names.
 pub(super) fn to_json(found: &ToolMatches, most: usize) -> Value {
     let row = |name: &str, about: String| json!({"name": name, "about": about});
     let shown = found.tools.iter().take(most).map(|entry| {

@@ -12,6 +12,7 @@ mod grants;
 mod memories;
 mod monitor;
 mod notifications;
+mod store_error;
 mod switches;
 mod tasks;
 mod tokens;
@@ -33,36 +34,9 @@ pub use grants::GrantStore;
 pub use memories::{MEMORY_CHANGES_AGE, MEMORY_CHANGES_KEPT, MemoryStore};
 pub use monitor::{DatabaseFigures, LATENCY_SECONDS, Latency, Member, StoreMonitor, UnsharedStore};
 pub use notifications::NotificationStore;
+pub use store_error::StoreError;
 pub use switches::{Switch, SwitchState, SwitchStore};
 pub use tasks::TaskStore;
 pub use tokens::{ApiToken, Revocation, TokenHash, TokenStore};
-pub use usage::{UsageBy, UsageRow, UsageStore, UsageTotals};
+pub use usage::{QUARTER_HOUR_MS, UsageBy, UsageRow, UsageStore, UsageTotals, quarter_hour};
 pub use usage_totals::UsageAggregator;
-
-/// Why a store operation failed.
-#[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]
-pub enum StoreError {
-    /// The record exists or is already decided.
-    #[error("already recorded: {0}")]
-    Conflict(String),
-    /// A newer epoch owns the record.
-    #[error("the record belongs to epoch {current}, not {claimed}")]
-    Fenced {
-        /// Epoch of the record.
-        current: u64,
-        /// Epoch that tried to write.
-        claimed: u64,
-    },
-    /// The record does not exist.
-    #[error("no such record: {0}")]
-    Missing(String),
-    /// The disk is full. Earlier writes are unaffected, and writing works again once there is room.
-    #[error("the disk is full: {0}")]
-    Full(String),
-    /// The database was locked longer than a write waits; a retry can help.
-    #[error("the store is busy: {0}")]
-    Busy(String),
-    /// The store itself failed.
-    #[error("store failed: {0}")]
-    Failed(String),
-}

@@ -70,8 +70,8 @@ impl FromStr for SwitchState {
 pub struct Switch {
     /// Owner.
     pub owner: String,
-    /// Controlled item: `tools` (everything), `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`
-    /// or `feature:NAME`.
+    /// What it controls: `tools` (everything), `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`,
+    /// `feature:NAME` or `skill:NAME`.
     pub name: String,
     /// State.
     pub state: SwitchState,

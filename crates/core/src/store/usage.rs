@@ -51,13 +51,25 @@ pub enum UsageBy {
     Agent,
     /// By tool: calls and time. Tokens are `None`, because they belong to models.
     Tool,
+    /// By quarter of an hour, named by its number since 1970 ([`QUARTER_HOUR_MS`]): days of every
+    /// time zone, also those with a changed clock, are made of whole ones.
+    QuarterHour,
+}
+
+/// Milliseconds of a quarter of an hour. Offsets of time zones are multiples of it since 1972.
+pub const QUARTER_HOUR_MS: i64 = 15 * 60 * 1_000;
+
+/// The name of the quarter of an hour of a Unix time in milliseconds.
+#[must_use]
+pub fn quarter_hour(at: i64) -> String {
+    at.div_euclid(QUARTER_HOUR_MS).to_string()
 }
 
 /// Usage totals. Tokens and cost are `None` if no response reported any; otherwise they are sums of
 /// the reported values, a lower bound if `unreported` > 0.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct UsageTotals {
-    /// Model (`provider/model`), agent or tool.
+    /// Model (`provider/model`), agent, tool, or number of the quarter of an hour.
     pub name: String,
     /// Answers of models; 0 for tools.
     pub requests: u64,

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use super::{UsageBy, UsageRow, UsageTotals};
+use super::{UsageBy, UsageRow, UsageTotals, quarter_hour};
 
 impl UsageTotals {
     /// Returns totals of one model response, named by the grouping; calls are not counted yet.
@@ -12,6 +12,7 @@ impl UsageTotals {
         let name = match by {
             UsageBy::Model => format!("{}/{}", row.provider, row.model),
             UsageBy::Agent | UsageBy::Tool => row.agent.clone(),
+            UsageBy::QuarterHour => quarter_hour(row.at),
         };
         Self {
             name,
@@ -79,12 +80,12 @@ impl UsageAggregator {
         }
     }
 
-    /// Returns the totals, sorted by requests, then by calls, largest first. By agent, a missing
-    /// number of calls becomes 0: an agent without recorded calls made none.
+    /// The totals, sorted by requests, then by calls, largest first. By agent and by quarter of an
+    /// hour, a missing number of calls becomes 0: an agent without recorded calls made none.
     #[must_use]
     pub fn finish(self, by: UsageBy) -> Vec<UsageTotals> {
         let mut sums: Vec<UsageTotals> = self.sums.into_values().collect();
-        if by == UsageBy::Agent {
+        if matches!(by, UsageBy::Agent | UsageBy::QuarterHour) {
             for sum in &mut sums {
                 sum.calls.get_or_insert(0);
                 sum.run_nanos.get_or_insert(0);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toolcrib_core::store::{ARGS_BYTES, MESSAGE_CHARS};
 use toolcrib_core::{
-    CallDetails, CallEnd, CallRecord, ModelResult, Outcome, OutcomeKind, Report, Ruling,
+    CallDetails, CallEnd, CallId, CallRecord, ModelResult, Outcome, OutcomeKind, Report, Ruling,
     StageRecord, ToolError, Verdict, canonical_json,
 };
 
@@ -49,12 +49,19 @@ impl CallState {
             approval: self.facts.approval,
             approved_by: self.facts.approved_by.clone(),
             policy: self.policy_line().filter(|_| evidence),
+            parent: self.parent_call(),
             received_at: self.received_at,
         }
     }
 
-    /// Returns the ruling as stored: the rule, or the part of policy that asked or denied. A call
-    /// that ran without a rule or question has no such line.
+    /// The running call that made this one.
+    fn parent_call(&self) -> Option<CallId> {
+        let parent = self.scope.parent.as_ref()?;
+        parent.within.parent.calls.first().map(|call| call.id)
+    }
+
+    /// The ruling as it is stored: the rule, or who asked or denied. A call that just ran needs no
+    /// line.
     fn policy_line(&self) -> Option<String> {
         let ruling = self.facts.ruling.as_ref()?;
         let line = match &ruling.rule {

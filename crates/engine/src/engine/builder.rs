@@ -34,7 +34,7 @@ use crate::switch_cache::SwitchCache;
 pub struct EngineBuilder {
     policy: Policy,
     gates: Vec<Arc<dyn Gate>>,
-    brake: Option<Arc<dyn KillSwitch>>,
+    kill_switch: Option<Arc<dyn KillSwitch>>,
     stored_switches: Option<SwitchCache>,
     observers: Vec<Arc<dyn Observer>>,
     approver: Option<Arc<dyn Approver>>,
@@ -53,7 +53,7 @@ impl Default for EngineBuilder {
         Self {
             policy: Policy::default(),
             gates: Vec::new(),
-            brake: None,
+            kill_switch: None,
             stored_switches: None,
             observers: Vec::new(),
             approver: None,
@@ -115,8 +115,8 @@ impl EngineBuilder {
     /// engine checks it when a call is received, right before its start is recorded, and right
     /// after that if the call may change something.
     #[must_use]
-    pub fn kill_switch(mut self, brake: Arc<dyn KillSwitch>) -> Self {
-        self.brake = Some(brake);
+    pub fn kill_switch(mut self, kill_switch: Arc<dyn KillSwitch>) -> Self {
+        self.kill_switch = Some(kill_switch);
         self
     }
 
@@ -191,7 +191,7 @@ impl EngineBuilder {
                 parent_locks: ParentLocks::default(),
                 active_calls: CallTable::default(),
                 gates: self.gates,
-                kill_switch: self.brake,
+                kill_switch: self.kill_switch,
                 switch_cache: self.stored_switches,
                 observers: Observers::new(self.observers),
                 approver: self.approver,

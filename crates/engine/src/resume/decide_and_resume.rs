@@ -170,7 +170,7 @@ async fn run_again(
         .parent_call
         .map(|within| Arc::new(ParentContext { within: *within, cancel: None, slots: None }));
     let owner = ScopeOwner { origin: batch.origin, context: batch.context, view: batch.view, run };
-    let options = ScopeOptions { subscriber: None, is_replay: true, parent };
+    let options = ScopeOptions { is_replay: true, parent, ..ScopeOptions::default() };
     let scope = BatchScope::new(&engine, owner, 1, options);
     if let Some(error) = closed {
         // Outside its run the call would have no budget and could not be cancelled with the run.

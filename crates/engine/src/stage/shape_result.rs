@@ -8,7 +8,9 @@ use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::{
     ArtifactRef, Blob, Block, ErrorType, ModelResult, ToolError, ToolOutput, Trust,
 };
-use toolcrib_sanitizer::{Keep, TruncationLimits, sanitize, truncate_json};
+use toolcrib_sanitizer::{
+    Keep, MAX_HTML_CARD, TruncationLimits, html_card, sanitize, truncate_json,
+};
 
 use super::phase::{Finished, Shaped};
 use super::step::{StagePass, StageResult, fail};
@@ -153,10 +155,7 @@ impl<'a> ResultShaper<'a> {
         match self.without_secrets(block) {
             Block::Text { text, media_type } => self.words(text, media_type),
             Block::Resource { uri, media_type, text } => self.resource(uri, media_type, text),
-            Block::Html { html } => {
-                let html = self.mask(html);
-                self.for_people.push(Block::Html { html });
-            }
+            Block::Html { html } => self.html_card(&html),
             Block::Card { card } => {
                 let card = self.call.engine().secrets.mask_json(&card);
                 self.for_people.push(Block::Card { card });
@@ -196,8 +195,24 @@ impl<'a> ResultShaper<'a> {
         }
     }
 
-    /// Adds the text of a resource for the model; a client that displays resources gets the same
-    /// text.
+    /// A card as HTML. Only what the allow-list lets through is stored and shown.
+    fn html_card(&mut self, html: &str) {
+        let Some(card) = html_card(html) else {
+            let bytes = html.len();
+            self.changes.push(format!(
+                "HTML card of {bytes} bytes, left out: at most {MAX_HTML_CARD} are shown"
+            ));
+            return;
+        };
+        if !card.left_out.is_empty() {
+            self.changes.push(format!("HTML card, shown without {}", card.left_out.join(", ")));
+        }
+        // References such as `&#115;` are plain text now, so secrets are seen.
+        self.for_people.push(Block::Html { html: self.mask(card.html) });
+    }
+
+    /// The words of something with an address, as the model reads them; a client that shows such
+    /// things gets the same words.
     fn resource(&mut self, uri: String, media_type: Option<String>, text: Option<String>) {
         let has_text = text.is_some();
         let words = text.map_or_else(

@@ -15,14 +15,14 @@ use toolcrib_core::{
 const KEPT: u64 = defaults::MAX_ARTIFACT_BYTES;
 
 #[derive(Default)]
-struct Kept {
+struct StoredArtifacts {
     by_ref: HashMap<ArtifactRef, (ArtifactMeta, Arc<[u8]>, u64)>,
     bytes: u64,
     /// Counter of stored artifacts, which defines their order.
     stored: u64,
 }
 
-impl Kept {
+impl StoredArtifacts {
     fn insert(&mut self, mut meta: ArtifactMeta, bytes: Vec<u8>) -> ArtifactMeta {
         // Equal bytes from a trusted source do not make bytes from outside trusted.
         if let Some(known) = self.remove(&meta.artifact) {
@@ -50,15 +50,15 @@ impl Kept {
 /// Artifacts in memory.
 #[derive(Default)]
 pub struct MemoryArtifacts {
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<StoredArtifacts>>,
 }
 
 struct MemoryWriter {
     spill: ArtifactBuilder<Vec<u8>>,
-    kept: Arc<Mutex<Kept>>,
+    kept: Arc<Mutex<StoredArtifacts>>,
 }
 
-fn lock(kept: &Mutex<Kept>) -> MutexGuard<'_, Kept> {
+fn lock(kept: &Mutex<StoredArtifacts>) -> MutexGuard<'_, StoredArtifacts> {
     kept.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn the_oldest_make_room_for_new_ones() {
-        let mut kept = Kept::default();
+        let mut kept = StoredArtifacts::default();
         let mut add = |name: &str, bytes: u64| {
             let artifact = ArtifactRef(name.to_owned());
             let meta = ArtifactMeta {

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{
     BoxFuture, CallFilter, CallHistory, CallRow, RunId, StoreError, UsageAggregator, UsageBy,
-    UsageRow, UsageStore, UsageTotals,
+    UsageRow, UsageStore, UsageTotals, quarter_hour,
 };
 
 /// Maximum number of usage rows; the oldest are dropped first.
@@ -89,6 +89,7 @@ fn of_call(row: &CallRow, by: UsageBy) -> Option<UsageTotals> {
     let name = match by {
         UsageBy::Tool => row.facts.tool.as_ref()?.to_string(),
         UsageBy::Agent | UsageBy::Model => row.facts.context.agent.clone(),
+        UsageBy::QuarterHour => quarter_hour(row.facts.received_at),
     };
     Some(UsageTotals::from_calls(name, 1, end.run_nanos))
 }

@@ -7,9 +7,11 @@ use std::sync::Arc;
 use toolcrib_net::HttpClient;
 
 use super::file;
-use super::login::Login;
+use super::login::{Login, LoginSecret};
 use super::model::{MailAccount, NewAccount};
 use crate::error::MailError;
+use crate::imap_pool::ImapPool;
+use crate::oauth::{self, DeviceCode, OauthSettings, Tokens};
 use crate::{mailbox, submission};
 
 /// Where passwords are.
@@ -42,6 +44,8 @@ pub struct MailAccounts {
     path: PathBuf,
     vault: Arc<dyn PasswordVault>,
     client: HttpClient,
+    pool: ImapPool,
+    renewing: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl fmt::Debug for MailAccounts {
@@ -54,7 +58,7 @@ impl MailAccounts {
     /// The accounts in this file, with passwords in this vault.
     #[must_use]
     pub fn new(path: PathBuf, vault: Arc<dyn PasswordVault>, client: HttpClient) -> Self {
-        Self { path, vault, client }
+        Self { path, vault, client, pool: ImapPool::default(), renewing: Arc::default() }
     }
 
     /// All accounts.
@@ -104,12 +108,34 @@ impl MailAccounts {
         // Masked before anything else is done with it: a server may repeat it.
         self.vault.mask(password);
         let account = new.complete()?;
-        self.test_with(&account, password).await?;
+        self.test_with(&account, LoginSecret::Password(password.to_owned())).await?;
+        self.save(account, password.to_owned()).await
+    }
+
+    /// Lets the person agree in a browser, tests the account with its servers, then saves it with
+    /// its tokens. `show` is called once, with what the person needs. Nothing is saved if one of
+    /// the servers refuses.
+    ///
+    /// # Errors
+    /// [`MailError`].
+    pub async fn add_oauth(
+        &self,
+        new: NewAccount,
+        settings: OauthSettings,
+        show: impl FnOnce(&DeviceCode) + Send,
+    ) -> Result<MailAccount, MailError> {
+        let account = MailAccount { oauth: Some(settings.clone()), ..new.complete()? };
+        let tokens = oauth::agree(&self.client, &settings, show).await?;
+        let tokens = self.kept(&account, tokens).await?;
+        self.test_with(&account, LoginSecret::Token(tokens.access.clone())).await?;
+        self.save(account, written(&tokens)?).await
+    }
+
+    async fn save(&self, account: MailAccount, secret: String) -> Result<MailAccount, MailError> {
         let (path, vault, saved) = (self.path.clone(), Arc::clone(&self.vault), account.clone());
-        let password = password.to_owned();
         let save = move || {
             file::update(&path, |all| {
-                vault.set(&saved.secret_name(), &password).map_err(MailError::Unusable)?;
+                vault.set(&saved.secret_name(), &secret).map_err(MailError::Unusable)?;
                 let is_other =
                     |one: &MailAccount| one.id != saved.id && one.address != saved.address;
                 all.retain(is_other);
@@ -126,8 +152,8 @@ impl MailAccounts {
     /// # Errors
     /// [`MailError`].
     pub async fn test(&self, name: Option<&str>) -> Result<MailAccount, MailError> {
-        let login = self.login(self.find(name)?)?;
-        self.test_with(&login.account, &login.password).await?;
+        let login = self.login(self.find(name)?).await?;
+        self.test_with(&login.account, login.secret).await?;
         Ok(login.account)
     }
 
@@ -148,16 +174,53 @@ impl MailAccounts {
         Ok(account)
     }
 
-    pub(crate) fn login(&self, account: MailAccount) -> Result<Login, MailError> {
-        let password = self.vault.get(&account.secret_name()).map_err(MailError::Unusable)?;
-        let password = password.ok_or_else(|| MailError::NoPassword(account.address.clone()))?;
+    /// An account with its password, or with an access token that is good for a while.
+    pub(crate) async fn login(&self, account: MailAccount) -> Result<Login, MailError> {
         let client = self.client_for(&account);
-        Ok(Login { account, password, client })
+        let pool = self.pool.clone();
+        if account.oauth.is_some() {
+            // One at a time: many servers take a refresh token once.
+            let _one = self.renewing.lock().await;
+            let tokens = serde_json::from_str(&self.secret_of(&account)?);
+            let tokens: Tokens =
+                tokens.map_err(|_| MailError::NoPassword(account.address.clone()))?;
+            let fresh = self.kept(&account, tokens.clone()).await?;
+            if fresh != tokens {
+                let (vault, name, text) =
+                    (Arc::clone(&self.vault), account.secret_name(), written(&fresh)?);
+                blocking(move || vault.set(&name, &text).map_err(MailError::Unusable)).await?;
+            }
+            return Ok(Login { account, secret: LoginSecret::Token(fresh.access), client, pool });
+        }
+        let secret = LoginSecret::Password(self.secret_of(&account)?);
+        Ok(Login { account, secret, client, pool })
     }
 
-    async fn test_with(&self, account: &MailAccount, password: &str) -> Result<(), MailError> {
+    /// The tokens, renewed if they end soon, and masked.
+    async fn kept(&self, account: &MailAccount, tokens: Tokens) -> Result<Tokens, MailError> {
+        let mask = |tokens: &Tokens| {
+            self.vault.mask(&tokens.access);
+            self.vault.mask(&tokens.refresh);
+        };
+        mask(&tokens);
+        let Some(settings) = &account.oauth else { return Ok(tokens) };
+        match oauth::renewed(&self.client, settings, &tokens, &account.address).await? {
+            Some(fresh) => {
+                mask(&fresh);
+                Ok(fresh)
+            }
+            None => Ok(tokens),
+        }
+    }
+
+    fn secret_of(&self, account: &MailAccount) -> Result<String, MailError> {
+        let secret = self.vault.get(&account.secret_name()).map_err(MailError::Unusable)?;
+        secret.ok_or_else(|| MailError::NoPassword(account.address.clone()))
+    }
+
+    async fn test_with(&self, account: &MailAccount, secret: LoginSecret) -> Result<(), MailError> {
         let (account, client) = (account.clone(), self.client_for(account));
-        let login = Login { account, password: password.to_owned(), client };
+        let login = Login { account, secret, client, pool: self.pool.clone() };
         mailbox::test(&login).await?;
         submission::test(&login).await
     }
@@ -174,6 +237,11 @@ impl MailAccounts {
             }
         })
     }
+}
+
+/// The tokens as the vault has them.
+fn written(tokens: &Tokens) -> Result<String, MailError> {
+    serde_json::to_string(tokens).map_err(|error| MailError::Unusable(error.to_string()))
 }
 
 async fn blocking<T: Send + 'static>(

@@ -3,10 +3,20 @@
 use toolcrib_net::HttpClient;
 
 use super::model::MailAccount;
+use crate::imap_pool::ImapPool;
 
-/// An account with its password, for one connection.
+/// What proves to a server that the person is there.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) enum LoginSecret {
+    Password(String),
+    /// An access token of OAuth.
+    Token(String),
+}
+
+/// An account with its secret, for one connection.
 pub(crate) struct Login {
     pub(crate) account: MailAccount,
-    pub(crate) password: String,
+    pub(crate) secret: LoginSecret,
     pub(crate) client: HttpClient,
+    pub(crate) pool: ImapPool,
 }

@@ -15,7 +15,8 @@ mod servers;
 pub use accounts::{MailAccounts, PasswordVault};
 pub use model::{MailAccount, NewAccount, Security, Server};
 
-pub(crate) use login::Login;
+pub use crate::oauth::OauthSettings;
+pub(crate) use login::{Login, LoginSecret};
 
 #[cfg(test)]
 mod tests;

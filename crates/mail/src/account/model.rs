@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::servers::servers_of;
 use crate::error::MailError;
+use crate::oauth::OauthSettings;
 
 /// How a connection is secured. There is no third way: no password leaves unencrypted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +73,9 @@ pub struct MailAccount {
     /// Whether the servers may be in a private network. A person says so; a model cannot.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub own_network: bool,
+    /// The authorization server, for an account without a password.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oauth: Option<OauthSettings>,
 }
 
 impl MailAccount {
@@ -163,6 +167,7 @@ impl NewAccount {
             imap,
             smtp,
             own_network: self.own_network,
+            oauth: None,
             address,
         })
     }

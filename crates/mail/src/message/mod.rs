@@ -3,10 +3,11 @@
 mod compose;
 mod read;
 mod recipients;
+pub(crate) mod unsubscribe;
 
 pub(crate) use compose::{Compose, compose};
-pub(crate) use read::{Summary, parse, summary, thread};
-pub(crate) use recipients::recipients;
+pub(crate) use read::{File, Parsed, Summary, parse, summary, thread};
+pub use recipients::recipients;
 
 #[cfg(test)]
 mod tests;

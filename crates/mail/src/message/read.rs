@@ -6,6 +6,8 @@ use mail_parser::{
 use serde::Serialize;
 use toolcrib_assistant::draft::unusual_letters;
 
+use super::unsubscribe::one_click;
+
 /// Most characters of one header that are shown.
 const HEADER_CHARS: usize = 500;
 /// Bytes of a body that are read; the result of a tool is shorter anyway.
@@ -45,6 +47,9 @@ pub(crate) struct Mail {
     pub(crate) message_id: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) unusual_letters: Option<String>,
+    /// The address that unsubscribes with one click.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) unsubscribe: Option<String>,
     pub(crate) text: String,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) attachments: Vec<File>,
@@ -56,6 +61,15 @@ pub(crate) struct File {
     pub(crate) name: String,
     pub(crate) media_type: String,
     pub(crate) bytes: usize,
+    /// Where its content is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) artifact: Option<String>,
+}
+
+/// A mail with the contents of its files, in the order of its `attachments`.
+pub(crate) struct Parsed {
+    pub(crate) mail: Mail,
+    pub(crate) contents: Vec<Vec<u8>>,
 }
 
 /// A row of a list, from the headers alone.
@@ -75,9 +89,11 @@ pub(crate) fn summary(headers: &[u8], uid: u32, seen: bool, bytes: u32) -> Summa
 }
 
 /// A whole mail. What cannot be understood is left out; nothing is fetched.
-pub(crate) fn parse(bytes: &[u8]) -> Mail {
+pub(crate) fn parse(bytes: &[u8]) -> Parsed {
     let message = with_a_part(MessageParser::default().parse(bytes));
     let from = addresses(message.from());
+    let contents =
+        message.attachments().take(MAX_FILES).map(|part| part.contents().to_vec()).collect();
     let mail = Mail {
         unusual_letters: unusual_letters(address_part(&from)),
         to: addresses(message.to()),
@@ -86,6 +102,7 @@ pub(crate) fn parse(bytes: &[u8]) -> Mail {
         subject: line(message.subject().unwrap_or_default()),
         date: date(&message),
         message_id: message.message_id().map(angled).unwrap_or_default(),
+        unsubscribe: one_click(bytes).ok().map(String::from),
         text: text(&message),
         attachments: message
             .attachments()
@@ -99,13 +116,14 @@ pub(crate) fn parse(bytes: &[u8]) -> Mail {
                     name: line(part.attachment_name().unwrap_or("unnamed")),
                     media_type: line(&media_type),
                     bytes: part.len(),
+                    artifact: None,
                 }
             })
             .collect(),
         from,
     };
     dismantle(message);
-    mail
+    Parsed { mail, contents }
 }
 
 /// A message that has a part: the library reads the headers of the first one without asking whether

@@ -5,7 +5,10 @@ use lettre::Address;
 use crate::error::MailError;
 
 /// The addresses of a text such as `Ann <ann@example.org>, bob@example.org`.
-pub(crate) fn recipients(text: &str) -> Result<Vec<String>, MailError> {
+///
+/// # Errors
+/// [`MailError::Argument`] for a part that is no mail address, and for a text without one.
+pub fn recipients(text: &str) -> Result<Vec<String>, MailError> {
     let mut found = Vec::new();
     for part in text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()) {
         let address = match (part.rfind('<'), part.strip_suffix('>')) {

@@ -54,7 +54,7 @@ impl Tool for CheckEmail {
 impl CheckEmail {
     async fn check(&self, account: MailAccount) -> Value {
         let (id, email) = (account.id.clone(), account.address.clone());
-        let found = match self.0.accounts.login(account) {
+        let found = match self.0.accounts.login(account).await {
             Ok(login) => mailbox::search(&login, "UNSEEN").await,
             Err(error) => Err(error),
         };

@@ -24,6 +24,8 @@ pub(super) struct Args {
     body: String,
     /// Files: paths of the workspace, or stored results such as art_….
     attachments: Option<Vec<String>>,
+    /// Id of an unsent draft of yours that this one replaces; without files it keeps its own.
+    draft_id: Option<String>,
 }
 
 pub(super) fn spec() -> ToolSpec {
@@ -58,7 +60,8 @@ impl Tool for ComposeEmail {
             to: args.to,
             subject: args.subject,
             body: args.body,
-            attachments: args.attachments.unwrap_or_default(),
+            attachments: args.attachments,
+            replaces: args.draft_id,
             thread: Vec::new(),
         };
         make(&self.0, ctx, mail).await

@@ -1,7 +1,9 @@
 //! Making a draft of a mail, and what a rule of the person lets leave.
 
 use serde_json::json;
-use toolcrib_assistant::draft::{Draft, DraftKind, DraftStatus, NewDraft, SendRequest};
+use toolcrib_assistant::draft::{
+    Draft, DraftChange, DraftError, DraftKind, DraftStatus, NewDraft, SendRequest, announce,
+};
 use toolcrib_assistant::{Writer, author_of, untrusted_source};
 use toolcrib_core::{Assessment, CallCtx, Effect, Reach, ToolError, ToolOutput, ToolSpec, Trust};
 
@@ -16,7 +18,10 @@ pub(super) struct MailDraft {
     pub(super) to: String,
     pub(super) subject: String,
     pub(super) body: String,
-    pub(super) attachments: Vec<String>,
+    /// `None` = none, or those of the draft that it replaces.
+    pub(super) attachments: Option<Vec<String>>,
+    /// The draft that it replaces.
+    pub(super) replaces: Option<String>,
     /// Message-IDs of the thread; the last one is answered.
     pub(super) thread: Vec<String>,
 }
@@ -55,25 +60,47 @@ pub(super) async fn make(
 ) -> Result<ToolOutput, ToolError> {
     let to = recipients(&mail.to)?;
     let by_rule = tools.drafts.has_rule_for(DraftKind::Mail, &to);
-    let files = attachments(tools, ctx, &mail.attachments).await?;
+    let files = match &mail.attachments {
+        Some(named) => Some(attachments(tools, ctx, named).await?),
+        None => None,
+    };
     let writer = Writer {
         owner: ctx.context.owner.clone(),
         author: author_of(ctx),
         untrusted: untrusted_source(&tools.labels, ctx),
     };
-    let new = NewDraft {
-        kind: DraftKind::Mail,
-        message_domain: mail.account.domain().to_owned(),
-        account: mail.account.address,
-        to,
-        subject: mail.subject,
-        body: mail.body,
-        attachments: files,
-        in_reply_to: mail.thread.last().cloned(),
-        references: mail.thread,
+    let replaces = mail.replaces.as_deref().map(str::trim).filter(|id| !id.is_empty());
+    let draft = match replaces {
+        Some(id) => {
+            if tools.drafts.get(&writer.owner, id).await?.kind != DraftKind::Mail {
+                return Err(DraftError::Unknown(id.to_owned()).into());
+            }
+            let change = DraftChange {
+                account: Some(mail.account.address),
+                to: Some(to),
+                subject: Some(mail.subject),
+                body: Some(mail.body),
+                attachments: files,
+            };
+            tools.drafts.rewrite(&writer, id, &change).await?
+        }
+        None => {
+            let new = NewDraft {
+                kind: DraftKind::Mail,
+                message_domain: mail.account.domain().to_owned(),
+                account: mail.account.address,
+                to,
+                subject: mail.subject,
+                body: mail.body,
+                attachments: files.unwrap_or_default(),
+                in_reply_to: mail.thread.last().cloned(),
+                references: mail.thread,
+            };
+            tools.drafts.create(&writer, new).await?
+        }
     };
-    let draft = tools.drafts.create(&writer, new).await?;
     if !by_rule {
+        announce(&tools.notifier, &writer, &draft).await;
         return Ok(answer(&draft));
     }
     let request = SendRequest {
@@ -88,7 +115,7 @@ pub(super) async fn make(
 fn answer(draft: &Draft) -> ToolOutput {
     let note = match draft.status {
         DraftStatus::Draft => {
-            "Nothing was sent. The user sends the draft with `toolcrib draft send`, or discards it. Show them what it says."
+            "Nothing was sent. The user sends the draft with `toolcrib draft send`, or discards it. Show them what it says. To change it, pass its draft_id."
         }
         DraftStatus::Sent => {
             "It was sent, because a rule of the user lets mail to this recipient leave."

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use toolcrib_assistant::draft::Drafts;
+use toolcrib_assistant::notify::Notifier;
 use toolcrib_assistant::{LabelsOfRuns, WorkspaceFiles};
 use toolcrib_core::{ArtifactStore, ToolOutput, Trust};
+use toolcrib_net::HttpClient;
 
 use crate::account::{MailAccounts, PasswordVault};
 
@@ -15,8 +17,12 @@ pub struct MailTools {
     pub accounts: MailAccounts,
     /// Masks the password of a call before it is recorded.
     pub vault: Arc<dyn PasswordVault>,
+    /// Reaches the addresses of mailing lists.
+    pub client: HttpClient,
     /// The drafts.
     pub drafts: Drafts,
+    /// Tells the person about drafts.
+    pub notifier: Notifier,
     /// Where files are stored.
     pub artifacts: Arc<dyn ArtifactStore>,
     /// Files of the workspace.

@@ -1,5 +1,7 @@
 //! `read_email`: one mail as text.
 
+use std::sync::Arc;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -7,6 +9,8 @@ use toolcrib_core::{Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, To
 
 use super::definition::base_spec;
 use super::mail_tools::{MailTools, from_mail};
+use super::received_files::{keep_files, origin};
+use crate::message::Parsed;
 use crate::{mailbox, message};
 
 /// Handler of `read_email`.
@@ -26,7 +30,7 @@ pub(super) fn spec() -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "read_email",
         "Read an e-mail",
-        "Read a mail of the inbox as text; HTML without remote content. Marks it as read.",
+        "Read a mail of the inbox as text; HTML without remote content. Its files are stored as artifacts. Marks it as read.",
         ("Read me that mail", json!({"uid": 4711})),
     );
     spec.effect = Effect::Idempotent;
@@ -48,19 +52,32 @@ impl Tool for ReadEmail {
         Ok(assessment.with_summary(format!("read mail {}", args.uid)))
     }
 
-    async fn call(&self, _: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        let login = self.0.accounts.login(self.0.accounts.find(args.account_id.as_deref())?)?;
+    async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
+        let account = self.0.accounts.find(args.account_id.as_deref())?;
+        let login = self.0.accounts.login(account).await?;
         let raw = mailbox::read(&login, args.uid, args.mark_read.unwrap_or(true)).await?;
         let (cut, size) = (raw.cut, raw.size);
-        // A large mail takes a while to decode.
-        let parsed = tokio::task::spawn_blocking(move || message::parse(&raw.bytes)).await;
-        let mail = parsed.map_err(|error| {
+        // A large mail takes a while to decode, and its files to be stored.
+        let (artifacts, from) = (Arc::clone(&self.0.artifacts), origin(ctx, &login.account));
+        let parsed = tokio::task::spawn_blocking(move || {
+            let Parsed { mut mail, contents } = message::parse(&raw.bytes);
+            let problem = if raw.cut {
+                None
+            } else {
+                keep_files(&*artifacts, &from, &mut mail.attachments, contents).err()
+            };
+            (mail, problem)
+        });
+        let (mail, problem) = parsed.await.map_err(|error| {
             ToolError::execution("The mail cannot be read.").with_detail(error.to_string())
         })?;
         let mut answer = json!(mail);
+        if let Some(problem) = problem {
+            answer["files_warning"] = json!(format!("Some files were not stored: {problem}"));
+        }
         if cut {
             answer["warning"] = json!(format!(
-                "The mail has {size} bytes; only the first {} MB were read.",
+                "The mail has {size} bytes; only its first MB was read, without its files; mails of up to {} MB are read whole.",
                 mailbox::MAX_MESSAGE >> 20
             ));
         }

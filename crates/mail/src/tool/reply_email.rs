@@ -28,6 +28,8 @@ pub(super) struct Args {
     in_reply_to: Option<String>,
     /// Files: paths of the workspace, or stored results such as art_….
     attachments: Option<Vec<String>>,
+    /// Id of an unsent draft of yours that this one replaces; without files it keeps its own.
+    draft_id: Option<String>,
 }
 
 pub(super) fn spec() -> ToolSpec {
@@ -69,7 +71,8 @@ impl Tool for ReplyEmail {
             to: args.to,
             subject,
             body: args.body,
-            attachments: args.attachments.unwrap_or_default(),
+            attachments: args.attachments,
+            replaces: args.draft_id,
             thread,
         };
         make(&self.0, ctx, mail).await
@@ -87,7 +90,7 @@ impl ReplyEmail {
             ));
         }
         let id = format!("<{inner}>");
-        let login = self.0.accounts.login(account.clone())?;
+        let login = self.0.accounts.login(account.clone()).await?;
         let mut thread = match mailbox::thread_of(&login, &id).await {
             Ok(Some(headers)) => message::thread(&headers),
             Ok(None) | Err(_) => Vec::new(),

@@ -44,7 +44,8 @@ impl Tool for SearchEmail {
 
     async fn call(&self, _: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let query = query(&args)?;
-        let login = self.0.accounts.login(self.0.accounts.find(args.account_id.as_deref())?)?;
+        let account = self.0.accounts.find(args.account_id.as_deref())?;
+        let login = self.0.accounts.login(account).await?;
         let (rows, count) = mailbox::search(&login, &query).await?;
         Ok(from_mail(json!({ "found": count, "mails": rows }), &login.account.address))
     }

@@ -7,7 +7,10 @@ use toolcrib_core::{Entry, Handler, ToolSpec, TypedHandler};
 
 use super::definition::SOURCE;
 use super::mail_tools::MailTools;
-use super::{check_email, compose_email, read_email, reply_email, search_email, setup_email};
+use super::{
+    check_email, compose_email, read_email, reply_email, search_email, setup_email,
+    unsubscribe_email,
+};
 
 impl MailTools {
     /// The tools in declaration order.
@@ -21,6 +24,7 @@ impl MailTools {
             TypedHandler::handler(search_email::SearchEmail(tools())),
             TypedHandler::handler(compose_email::ComposeEmail(tools())),
             TypedHandler::handler(reply_email::ReplyEmail(tools())),
+            TypedHandler::handler(unsubscribe_email::UnsubscribeEmail(tools())),
         ]
     }
 
@@ -41,5 +45,6 @@ pub fn specs() -> Vec<ToolSpec> {
         search_email::spec(),
         compose_email::spec(),
         reply_email::spec(),
+        unsubscribe_email::spec(),
     ]
 }

@@ -15,8 +15,9 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use toolcrib_assistant::Writer;
 use toolcrib_assistant::draft::{DraftStatus, SendRequest};
 use toolcrib_core::Author;
+use toolcrib_testkit::mail_servers::certificate;
 
-use crate::fixture::{call, certificate};
+use crate::fixture::call;
 use crate::killed::{account_file, new_draft, tools_in};
 
 /// What a submission server does after the end of a mail.
@@ -28,7 +29,7 @@ pub(crate) enum SmtpEnd {
     Hang,
 }
 
-fn acceptor(cert: &Path, key: &Path) -> TlsAcceptor {
+pub(crate) fn acceptor(cert: &Path, key: &Path) -> TlsAcceptor {
     let cert = CertificateDer::from_pem_file(cert).unwrap();
     let key = PrivateKeyDer::from_pem_file(key).unwrap();
     let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -159,6 +160,34 @@ async fn imap_server(cert: &Path, key: &Path, answer: &'static [u8]) -> u16 {
 }
 
 #[tokio::test]
+async fn a_mail_server_with_endless_folders_does_not_undo_the_sending() {
+    let folders = b"* LIST () \"/\" \"f\"\r\n".repeat(100_000);
+    let endless: &'static [u8] = Box::leak(folders.into_boxed_slice());
+    let folder = tempfile::tempdir().unwrap();
+    let (cert, key) = certificate(folder.path());
+    let taken = Arc::new(AtomicUsize::new(0));
+    let smtp = smtp_server(&cert, &key, SmtpEnd::Take, Arc::clone(&taken)).await;
+    let imap = imap_server(&cert, &key, endless).await;
+    account_file(folder.path(), smtp);
+    reach_imap(folder.path(), imap);
+    let tools = tools_in(folder.path());
+    let writer = Writer { owner: String::new(), author: Author::person("ann"), untrusted: None };
+    let draft = tools.drafts.create(&writer, new_draft()).await.unwrap();
+    let request = SendRequest { id: draft.id, version: None, again: false, by: "ann".to_owned() };
+    let sent = tools.drafts.send(&writer, request).await.unwrap();
+    assert_eq!((sent.status, taken.load(Ordering::SeqCst)), (DraftStatus::Sent, 1));
+    assert!(sent.note.unwrap().contains("more than 2000 folders"));
+}
+
+/// Puts the port of the IMAP server into the file of accounts.
+fn reach_imap(folder: &Path, port: u16) {
+    let file = folder.join("mail.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let text = text.replace("port = 1 }\nsmtp", &format!("port = {port} }}\nsmtp"));
+    std::fs::write(&file, text).unwrap();
+}
+
+#[tokio::test]
 async fn servers_that_lie_are_found_out() {
     let endless: &'static [u8] = Box::leak(b"* SEARCH 1\r\n".repeat(4_000_000).into_boxed_slice());
     for (answer, part) in [
@@ -171,10 +200,7 @@ async fn servers_that_lie_are_found_out() {
         let (cert, key) = certificate(folder.path());
         let port = imap_server(&cert, &key, answer).await;
         account_file(folder.path(), 1);
-        let file = folder.path().join("mail.toml");
-        let text = std::fs::read_to_string(&file).unwrap();
-        let text = text.replace("port = 1 }\nsmtp", &format!("port = {port} }}\nsmtp"));
-        std::fs::write(&file, text).unwrap();
+        reach_imap(folder.path(), port);
         let tools = tools_in(folder.path());
         let started = std::time::Instant::now();
         let output = call(&tools, "check_email", json!({})).await.unwrap();

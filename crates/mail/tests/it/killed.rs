@@ -12,8 +12,9 @@ use toolcrib_assistant::draft::{DraftKind, DraftStatus, NewDraft, SendRequest};
 use toolcrib_core::Author;
 use toolcrib_mail::MailTools;
 use toolcrib_mail::account::PasswordVault as _;
+use toolcrib_testkit::mail_servers::{PASSWORD, certificate};
 
-use crate::fixture::{PASSWORD, Passwords, certificate, client, tools};
+use crate::fixture::{Passwords, client, tools};
 use crate::hostile::{SmtpEnd, smtp_server};
 
 const FOLDER: &str = "TOOLCRIB_TEST_SENDS_IN";

@@ -5,3 +5,7 @@ mod dovecot;
 mod fixture;
 mod hostile;
 mod killed;
+mod oauth;
+mod own_drafts;
+mod received;
+mod watch;

@@ -68,6 +68,15 @@ fn envelope(about: &mut Value, result: &ModelResult) {
     if !result.changes.is_empty() {
         set_meta(about, "neutralised", json!(result.changes));
     }
+    let html = |block: &Block| match block {
+        Block::Html { html } => Some(html.clone()),
+        _ => None,
+    };
+    let cards: Vec<String> = result.for_people.iter().filter_map(html).collect();
+    if !cards.is_empty() {
+        // For people: clients give the content of a result to their model, and not this.
+        set_meta(about, "html", json!(cards));
+    }
 }
 
 fn content_result(result: &ModelResult) -> CallToolResult {

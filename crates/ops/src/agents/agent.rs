@@ -16,7 +16,7 @@ pub struct AgentReply {
     pub name: String,
     /// Name for people.
     pub title: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// Its model as `provider/model`; `null` = the configured one.
     pub model: Option<String>,
@@ -39,8 +39,7 @@ pub struct AgentReply {
     /// Whether it can be written and removed here.
     pub writable: bool,
     /// Its file, and the owner of that.
-    #[serde(skip)]
-    #[schemars(skip)]
+    #[serde(flatten)]
     pub source: FileSource,
 }
 

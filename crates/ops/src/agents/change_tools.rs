@@ -3,13 +3,14 @@
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
 use toolcrib_agent::library::{Agent, Folder, Location, ToolNames, expand_tool_list};
 
 use super::agent_file::{self, not_editable};
 use super::context::AgentFiles;
 use super::details::unreadable;
 use super::find::find;
-use super::tool_list_edit::{replace_in_front_matter, replace_in_toml};
+use super::key_edit::{replace_in_front_matter, replace_in_toml};
 use super::tools::{AgentToolsReply, tools_of};
 use crate::administration::Act;
 use crate::error::OpError;
@@ -144,8 +145,12 @@ fn write(ctx: &AgentFiles<'_>, agent: &Agent, list: &[String]) -> Result<(), OpE
     let path = path.canonicalize().map_err(|error| unreadable(&error))?;
     let text = fs::read_to_string(&path).map_err(|error| unreadable(&error))?;
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
-    let changed =
-        if is_toml { replace_in_toml(&text, list) } else { replace_in_front_matter(&text, list) };
+    let value = Value::from(list);
+    let changed = if is_toml {
+        replace_in_toml(&text, "tools", &value)
+    } else {
+        replace_in_front_matter(&text, "tools", &value)
+    };
     let changed = changed.ok_or_else(|| not_editable(&path))?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();
     let wanted = Agent { tools: Some(list.to_vec()), ..agent.clone() };

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_agent::library::{Agent, Expansion, expand_tool_list};
+use serde_json::Value;
+use toolcrib_agent::library::{Agent, ExpandedEntry, Expansion, UnknownEntry, expand_tool_list};
 use toolcrib_core::Exclusion;
 
 use super::agent::AgentReply;
@@ -44,13 +45,54 @@ pub struct AgentTools {
     /// The others, with the reason.
     pub excluded: Vec<ExcludedTool>,
     /// The list, entry by entry.
-    #[serde(skip)]
-    #[schemars(skip)]
-    pub expansion: Expansion,
+    pub expansion: ExpandedList,
     /// Every tool that it is not offered, whether its list has it or not, with the reason.
     #[serde(skip)]
     #[schemars(skip)]
     pub exclusions: Vec<(String, Exclusion)>,
+}
+
+/// A list of tools, entry by entry.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExpandedList {
+    /// The tools that it comes to.
+    pub tools: Vec<String>,
+    /// The entries that name tools.
+    pub entries: Vec<ExpandedListEntry>,
+    /// The entries that name none.
+    pub unknown: Vec<UnknownListEntry>,
+}
+
+/// An entry of a list with the tools that it names.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ExpandedListEntry {
+    /// The entry.
+    pub entry: String,
+    /// The tools, by their canonical names.
+    pub tools: Vec<String>,
+}
+
+/// An entry of a list that names no tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct UnknownListEntry {
+    /// The entry.
+    pub entry: String,
+    /// Similar names, the most similar first.
+    pub near: Vec<String>,
+}
+
+impl From<Expansion> for ExpandedList {
+    fn from(expansion: Expansion) -> Self {
+        let Expansion { tools, entries, unknown } = expansion;
+        let entry = |one: ExpandedEntry| ExpandedListEntry { entry: one.entry, tools: one.tools };
+        let unknown_entry =
+            |one: UnknownEntry| UnknownListEntry { entry: one.entry, near: one.near };
+        Self {
+            tools,
+            entries: entries.into_iter().map(entry).collect(),
+            unknown: unknown.into_iter().map(unknown_entry).collect(),
+        }
+    }
 }
 
 /// A tool that an agent is not offered.
@@ -58,7 +100,10 @@ pub struct AgentTools {
 pub struct ExcludedTool {
     /// The tool.
     pub tool: String,
-    /// Why.
+    /// What keeps it away: `because` is one word, with what belongs to it.
+    #[schemars(with = "Value")]
+    pub excluded: Exclusion,
+    /// The same in words.
     pub reason: String,
 }
 
@@ -77,7 +122,7 @@ impl AgentDetails {
 }
 
 impl AgentTools {
-    fn new(ctx: &AgentFiles<'_>, agent: &Agent) -> Self {
+    pub(super) fn new(ctx: &AgentFiles<'_>, agent: &Agent) -> Self {
         let toolcrib = ctx.library.toolcrib;
         let expansion = expand_tool_list(agent.tools.as_deref(), &ctx.library.tool_names());
         let resolved = expansion.tools.clone();
@@ -90,9 +135,13 @@ impl AgentTools {
         let excluded = exclusions
             .iter()
             .filter(|(tool, _)| resolved.contains(tool))
-            .map(|(tool, why)| ExcludedTool { tool: tool.clone(), reason: why.to_string() })
+            .map(|(tool, why)| ExcludedTool {
+                tool: tool.clone(),
+                excluded: why.clone(),
+                reason: why.to_string(),
+            })
             .collect();
-        Self { resolved, offered, excluded, expansion, exclusions }
+        Self { resolved, offered, excluded, expansion: expansion.into(), exclusions }
     }
 }
 

@@ -6,7 +6,7 @@ use super::agent::AgentReply;
 use super::context::AgentFiles;
 use crate::library::{FileProblem, problems_of};
 
-/// Agents with what is wrong with others.
+/// Agents, and the findings about broken files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListAgentsReply {
     /// The agents, the General Assistant first.

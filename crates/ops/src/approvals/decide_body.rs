@@ -9,7 +9,7 @@ use toolcrib_core::{Decision, GrantScope};
 
 use crate::error::OpError;
 
-/// What is decided.
+/// A decision.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecideBody {
@@ -52,7 +52,7 @@ pub enum DecisionKind {
     Deny,
     /// Run it with these arguments.
     Edit,
-    /// Do not run it, and let the run go on.
+    /// Do not run the call; the run continues.
     Skip,
     /// The answer to a question.
     Answer,
@@ -81,7 +81,9 @@ pub enum GrantScopeName {
 }
 
 impl GrantScopeName {
-    fn of_grant(self) -> GrantScope {
+    /// The scope of the grant.
+    #[must_use]
+    pub fn of_grant(self) -> GrantScope {
         match self {
             Self::Once => GrantScope::Once,
             Self::Run => GrantScope::Run,

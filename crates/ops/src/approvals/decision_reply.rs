@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What came of deciding.
+/// The result of a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DecisionResult")]
 pub struct DecisionReply {
@@ -14,8 +14,8 @@ pub struct DecisionReply {
     pub decision: Value,
     /// The call; its result is looked up by this id.
     pub call: String,
-    /// Who goes on: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is
-    /// over).
+    /// What continues: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run has
+    /// ended).
     #[schemars(with = "String")]
     pub goes_on: ContinuedBy,
     /// Its run.

@@ -8,7 +8,7 @@ use toolcrib_core::{
     ApprovalRequest, Clock as _, DecisionRecord, SystemClock, canonical_json, effective_channel,
 };
 
-/// A question with what became of it.
+/// A question with its decision.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     /// Its id.
@@ -48,7 +48,7 @@ pub struct Approval {
     pub reach: Value,
     /// Why a person is asked: by a rule, the risk, or what the run has read.
     pub reasons: Value,
-    /// One line that says what will happen; empty for those who only look.
+    /// One line that describes what will happen; empty for viewers.
     pub summary: String,
     /// The arguments, secrets masked; `null` for those who only look.
     pub args: Value,
@@ -57,7 +57,7 @@ pub struct Approval {
     pub question: Option<Value>,
     /// Milliseconds since 1970.
     pub requested_at: i64,
-    /// Milliseconds since 1970; `null` = it waits as long as it takes.
+    /// Milliseconds since 1970; `null` = it waits without limit.
     pub expires_at: Option<i64>,
     /// What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`)
     /// and when (`decided_at`).

@@ -1,4 +1,4 @@
-//! Shows what is known of a stored result.
+//! Shows the metadata of an artifact.
 
 use toolcrib_core::{ArtifactMeta, ArtifactRef};
 
@@ -14,7 +14,7 @@ pub struct ShowArtifactRequest {
     pub artifact: ArtifactRef,
 }
 
-/// Shows what is known of a stored result.
+/// Shows the metadata of a stored result.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Store`].

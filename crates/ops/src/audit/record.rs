@@ -9,7 +9,7 @@ use toolcrib_core::AuditRow;
 
 use crate::context::StoreContext;
 
-/// A record with its place.
+/// A record with its number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RecordRow")]
 pub struct RecordReply {

@@ -18,9 +18,9 @@ pub struct RecordFilter {
     pub call: Option<CallId>,
     /// Name of an agent.
     pub agent: Option<String>,
-    /// Only of this time or later, in milliseconds since 1970.
+    /// Only records of this time or later, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Only before this time, in milliseconds since 1970.
+    /// Only records before this time, in milliseconds since 1970.
     pub until: Option<i64>,
 }
 

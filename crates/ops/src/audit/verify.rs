@@ -30,7 +30,7 @@ pub struct VerifyReply {
     pub calls: Option<CallsReport>,
     /// Questions, grants and switches, if they were compared.
     pub decisions: Option<DecisionsReport>,
-    /// What is odd and no finding.
+    /// Remarks that are no findings.
     pub remarks: Vec<Remark>,
 }
 

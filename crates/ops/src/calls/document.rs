@@ -9,20 +9,20 @@ use toolcrib_core::{
 
 use super::state::CallState;
 
-/// A call: where it stands, and what came of it. What is not there is not known or does not apply;
-/// a token that only looks is not shown arguments and results.
+/// A call with its status and outcome. An absent field is unknown or does not apply; viewers do not
+/// see arguments and results.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CallDocument {
     /// Its id.
     pub call: String,
-    /// Where it stands.
+    /// Its status.
     pub status: CallState,
     /// Canonical name of the tool, when there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
     /// The name as it was asked for.
     pub asked: String,
-    /// What came out, as a model reads it: text or JSON, harmless and bounded.
+    /// The result as a model reads it: text or JSON, sanitized and bounded.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub result: Option<Value>,
     /// The tool's own data, where it is small enough.
@@ -40,7 +40,7 @@ pub struct CallDocument {
     /// `message` without its instructions to a model, for people; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What kept the call from running, where the owner can change it.
+    /// The obstacle that kept the call from running, if the owner can remove it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<CallRefusal>,
     /// The whole result, when the text is only a part of it: `GET /artifacts/{ref}`.
@@ -53,6 +53,9 @@ pub struct CallDocument {
     /// Where they come from: a path or an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
+    /// How the program was isolated that the tool ran, where it ran one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// Whether the result reads like orders to a model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flagged: bool,
@@ -77,7 +80,8 @@ pub struct CallDocument {
     pub duration_ms: Option<f64>,
 }
 
-/// What kept a call from running. A client words the remedy from it, as the command line does.
+/// The obstacle that kept a call from running. A client can derive the remedy from it, as the
+/// command line does.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CallRefusal {
     /// The operation that policy names, such as `http_request.post`.
@@ -98,12 +102,12 @@ pub struct CallRefusal {
 pub struct PendingApproval {
     /// Id of the question.
     pub id: String,
-    /// One line that says what will happen.
+    /// One line that describes what will happen.
     pub summary: String,
     /// Why a person is asked.
     pub reasons: Vec<String>,
-    /// Milliseconds since 1970 after which it counts as not approved; absent = it waits as long as
-    /// it takes.
+    /// Milliseconds since 1970 after which it counts as not approved; absent = it waits without
+    /// limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
 }
@@ -137,6 +141,7 @@ impl CallDocument {
             artifact: None,
             trust: None,
             source: None,
+            sandbox: None,
             flagged: false,
             neutralised: Vec::new(),
             notes: Vec::new(),
@@ -202,6 +207,7 @@ impl CallDocument {
             artifact: result.artifact.map(|artifact| artifact.0),
             trust: json!(result.trust).as_str().map(str::to_owned),
             source: result.source,
+            sandbox: result.sandbox,
             flagged: result.flagged,
             neutralised: result.changes,
             ..self

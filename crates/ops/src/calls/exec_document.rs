@@ -8,7 +8,7 @@ use toolcrib_core::Answer;
 
 use super::document::{CallDocument, PendingApproval};
 
-/// What goes back to the model, and what became of each call.
+/// The messages for the model, and the outcome of each call.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ExecDocument {
     /// The format that was read, and that the messages are in.
@@ -19,13 +19,13 @@ pub struct ExecDocument {
     pub assistant: Value,
     /// One for each call, in their order.
     pub calls: Vec<ExecutedCall>,
-    /// Questions that a person has to decide before the calls they are about go on.
+    /// Questions that a person must decide before their calls continue.
     pub waiting: Vec<PendingApproval>,
-    /// Calls that the provider ran itself: name, kind and what came of them.
+    /// Calls that the provider ran itself: name, kind and result.
     pub hosted: Vec<HostedDocument>,
-    /// What was odd about the answer.
+    /// Irregularities of the response.
     pub notes: Vec<String>,
-    /// Whether the answer arrived whole; when not, none of its calls was run, and each result says
+    /// Whether the response is complete; if not, none of its calls was run, and each result says
     /// so.
     pub complete: bool,
 }
@@ -45,7 +45,7 @@ pub struct ExecutedCall {
 pub struct HostedDocument {
     /// The tool, when it is known.
     pub name: Option<String>,
-    /// The provider's word for it.
+    /// The provider's name for it.
     pub kind: String,
 }
 

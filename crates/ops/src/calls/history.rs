@@ -23,6 +23,8 @@ pub struct HistoryRequest {
     pub conversation: Option<String>,
     /// Run.
     pub run: Option<RunId>,
+    /// The call that made them, such as a script.
+    pub parent: Option<CallId>,
     /// Open, or how the call ended.
     pub status: Option<CallStatus>,
     /// Received at or after, milliseconds since 1970.
@@ -72,6 +74,7 @@ pub async fn history(
         agent: request.agent,
         conversation: request.conversation,
         run: request.run,
+        parent: request.parent,
         status: request.status,
         since: request.since,
         until: request.until,
@@ -92,8 +95,8 @@ pub async fn history(
     Ok(HistoryReply { calls, undone, more })
 }
 
-/// Removes arguments and every text that may repeat them. The hash of the arguments goes too: short
-/// ones could be guessed from it.
+/// Removes arguments and every text that may repeat them. The hashes of arguments and result go
+/// too: short ones could be guessed from them.
 pub(super) fn hide_payloads(row: &mut CallRow) {
     let facts = &mut row.facts;
     facts.args = None;
@@ -105,5 +108,6 @@ pub(super) fn hide_payloads(row: &mut CallRow) {
     }
     if let Some(end) = &mut row.end {
         end.message = None;
+        end.output_hash = None;
     }
 }

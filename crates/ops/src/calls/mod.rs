@@ -1,10 +1,13 @@
-//! Operations on calls: reading what is stored of them.
+//! Operations on calls: reading what is stored of them, and what a repeated call is made of.
 
+mod again;
 mod caller_context;
 mod document;
 mod exec_document;
 mod explain;
+mod explain_document;
 mod history;
+mod html_card;
 mod lookup;
 mod page;
 mod page_resource;
@@ -15,11 +18,16 @@ mod state;
 mod summary;
 mod undone;
 
+pub use again::{CallToRepeat, RepeatCallRequest, call_to_repeat};
 pub use caller_context::{CallerContextRequest, MAX_TOPIC_CHARS, with_caller_context};
 pub use document::{CallDocument, CallRefusal, PendingApproval};
 pub use exec_document::{ExecDocument, ExecutedCall, HostedDocument};
-pub use explain::{AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest, explain};
+pub use explain::{
+    AskedQuestion, CHILDREN_LIMIT, CallWorker, ExplainCallReply, ExplainCallRequest, explain,
+};
+pub use explain_document::ExplainedCall;
 pub use history::{HistoryReply, HistoryRequest, history};
+pub use html_card::{HtmlCardRequest, html_card};
 pub use lookup::CallLookup;
 pub use page::{CallPageRequest, PageTool, PageToolRequest, page, page_tool};
 pub use page_resource::{PageResource, PageResourceRequest, page_resource};

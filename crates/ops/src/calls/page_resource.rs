@@ -38,7 +38,7 @@ pub struct PageResource {
     /// Its text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Its bytes in place of a text, base64.
+    /// Its bytes instead of a text, in Base64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data: Option<String>,
 }

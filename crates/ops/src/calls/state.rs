@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::OutcomeKind;
 
-/// Where a call stands.
+/// Status of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CallState {
-    /// It was taken and has not ended.
+    /// It was accepted and has not ended.
     Running,
     /// A person has to decide about it.
     Waiting,
@@ -20,7 +20,7 @@ pub enum CallState {
     TimedOut,
     /// It was stopped.
     Cancelled,
-    /// Policy, a switch, a budget or a person said no.
+    /// Policy, a switch, a budget or a person denied it.
     Denied,
     /// It was not decided in time.
     Expired,

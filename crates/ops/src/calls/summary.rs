@@ -12,7 +12,7 @@ use super::state::CallState;
 pub struct CallSummary {
     /// Its id.
     pub call: String,
-    /// Where it stands.
+    /// Its status.
     pub status: CallState,
     /// Canonical name of the tool, when there is one.
     pub tool: Option<String>,
@@ -32,8 +32,13 @@ pub struct CallSummary {
     pub channel: Option<String>,
     /// Workspace folder.
     pub workspace: Option<String>,
+    /// Who asked for it, where it came over the API.
+    #[serde(default)]
+    pub device: Option<String>,
     /// Run.
     pub run: Option<String>,
+    /// The call that made it, such as a script.
+    pub parent: Option<String>,
     /// Milliseconds since 1970.
     pub received_at: i64,
     /// Milliseconds since 1970; absent = it never started.
@@ -58,6 +63,9 @@ pub struct CallSummary {
     pub args_hash: Option<String>,
     /// SHA-256 of the tool's definition.
     pub definition_hash: Option<String>,
+    /// SHA-256 of the result.
+    #[serde(default)]
+    pub output_hash: Option<String>,
     /// What policy said, in one line.
     pub policy: Option<String>,
     /// The question that was decided about it.
@@ -86,7 +94,9 @@ impl CallSummary {
             topic: some(&context.topic),
             channel: some(&context.channel),
             workspace: some(&context.workspace),
+            device: some(&context.device),
             run: facts.run.map(|run| run.to_string()),
+            parent: facts.parent.map(|call| call.to_string()),
             received_at: facts.received_at,
             started_at: row.started_at,
             ended_at: end.map(|end| end.ended_at),
@@ -99,6 +109,7 @@ impl CallSummary {
             args: facts.args.as_deref().and_then(|args| serde_json::from_str(args).ok()),
             args_hash: facts.args_hash.clone(),
             definition_hash: facts.definition_hash.clone(),
+            output_hash: end.and_then(|end| end.output_hash.clone()),
             policy: facts.policy.clone(),
             approval: facts.approval.map(|id| id.to_string()),
             approved_by: facts.approved_by.clone(),

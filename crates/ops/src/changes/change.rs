@@ -7,11 +7,11 @@ use toolcrib_core::display_text::escape_to_line;
 
 use crate::context::OpContext;
 
-/// Which way changes are taken.
+/// The direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Changes that tools made, back to what was there before.
+    /// Undoes changes of tools.
     Undo,
     /// Undone changes, to what the tools had made.
     Redo,

@@ -17,7 +17,7 @@ pub struct TakeRequest {
     pub direction: Direction,
     /// Numbers of the changes, as they were listed.
     pub ids: Vec<u64>,
-    /// Whether what was changed since is overwritten.
+    /// Whether later changes are overwritten.
     pub force: bool,
 }
 
@@ -26,7 +26,7 @@ pub struct TakeRequest {
 pub struct TakeReply {
     /// The changes, in the order in which they were taken.
     pub done: Vec<ChangeDone>,
-    /// The change that stands in the way of the others, and why.
+    /// The change that blocks the others, and why.
     pub refused: Option<ChangeRefused>,
 }
 
@@ -35,7 +35,7 @@ pub struct TakeReply {
 pub struct ChangeDone {
     /// The change.
     pub change: Change,
-    /// What was done to files, one line each; empty when nothing to do.
+    /// The changes of files, one line each; empty if there was nothing to do.
     pub did: Vec<String>,
 }
 

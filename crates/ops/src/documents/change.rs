@@ -5,12 +5,12 @@ use crate::context::OpContext;
 use crate::error::OpError;
 use crate::lists::writer;
 
-/// What is done.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentChange {
     /// It is not found any more; it can be restored for 30 days.
     Delete,
-    /// It is found again.
+    /// The document can be found again.
     Restore,
 }
 
@@ -19,7 +19,7 @@ pub enum DocumentChange {
 pub struct ChangeDocumentRequest {
     /// Its id or name.
     pub document: String,
-    /// What is done.
+    /// The action.
     pub change: DocumentChange,
 }
 

@@ -29,7 +29,7 @@ pub struct DocumentReply {
     pub chunks: u32,
     /// Size of the file in bytes.
     pub bytes: u64,
-    /// Why not all of it can be found.
+    /// Why some of its text cannot be found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// Milliseconds since 1970.

@@ -9,7 +9,7 @@ use crate::error::OpError;
 /// What is looked for.
 #[derive(Debug, Clone)]
 pub struct SearchDocumentsRequest {
-    /// In words.
+    /// The query, in words.
     pub query: String,
     /// How many passages at most.
     pub limit: usize,

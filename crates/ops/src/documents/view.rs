@@ -30,7 +30,7 @@ pub struct DocumentTextReply {
     pub document: DocumentReply,
     /// The text, with a line before each page.
     pub text: String,
-    /// The page to go on with; absent = that was all.
+    /// The page to continue with; absent = this was the last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
     /// The character in that page.

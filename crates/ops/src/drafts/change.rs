@@ -3,12 +3,13 @@
 use toolcrib_assistant::draft::DraftChange;
 
 use super::row::DraftReply;
+use super::send::settle_notification;
 use crate::administration::{Act, record};
 use crate::context::OpContext;
 use crate::error::OpError;
 use crate::lists::writer;
 
-/// What is changed of a draft.
+/// Changes of a draft.
 #[derive(Debug, Clone, Default)]
 pub struct EditDraftRequest {
     /// Its id.
@@ -53,6 +54,7 @@ pub async fn discard(
     request: DiscardDraftRequest,
 ) -> Result<DraftReply, OpError> {
     let discarded = ctx.toolcrib.drafts().discard(&writer(&ctx.store), &request.draft).await?;
+    settle_notification(ctx, &discarded.id).await?;
     let secrets = &ctx.toolcrib.engine().sealing().secrets;
     record(&ctx.store, secrets, Act::new("draft.discard", discarded.id.as_str())).await?;
     Ok(DraftReply::new(&ctx.store, discarded))

@@ -16,6 +16,8 @@ pub struct ListDraftsRequest {
 pub struct ShowDraftRequest {
     /// Its id.
     pub draft: String,
+    /// A version that the caller saw: the reply says what changed since.
+    pub since: Option<i64>,
 }
 
 /// The owner's drafts, the newest first.
@@ -34,8 +36,19 @@ pub async fn list(
 /// One draft.
 ///
 /// # Errors
-/// [`OpError::NotFound`], [`OpError::Store`].
+/// [`OpError::NotFound`], [`OpError::Invalid`] for a version that is not kept, [`OpError::Store`].
 pub async fn show(ctx: &OpContext<'_>, request: ShowDraftRequest) -> Result<DraftReply, OpError> {
-    let draft = ctx.toolcrib.drafts().get(ctx.store.owner, &request.draft).await?;
-    Ok(DraftReply::new(&ctx.store, draft))
+    let ShowDraftRequest { draft, since } = request;
+    let (drafts, owner) = (ctx.toolcrib.drafts(), ctx.store.owner);
+    // First, so that an attempt whose process is gone has its end in the history, too.
+    let found = drafts.get(owner, &draft).await?;
+    let changed = match since {
+        Some(since) => Some(drafts.changed_since(owner, &draft, since).await?),
+        None => None,
+    };
+    let changed = changed.filter(|_| ctx.store.shows_payloads);
+    Ok(DraftReply {
+        changed: changed.map(|parts| parts.into_iter().map(Into::into).collect()),
+        ..DraftReply::new(&ctx.store, found)
+    })
 }

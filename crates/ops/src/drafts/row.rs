@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_assistant::draft::{Draft, DraftError, unusual_letters};
+use toolcrib_assistant::draft::{Draft, DraftDifference, DraftError, unusual_letters};
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
@@ -13,7 +13,7 @@ use crate::error::{OpError, Resource};
 pub struct DraftReply {
     /// Its id.
     pub draft: String,
-    /// What it is: `mail`.
+    /// What it is: `mail` or `webhook`.
     pub kind: String,
     /// `draft`, `sending`, `sent`, `failed`, `unknown` or `discarded`.
     pub status: String,
@@ -49,6 +49,9 @@ pub struct DraftReply {
     /// Why it failed, how to find out, or what did not work besides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// What changed since the version that the caller named; absent if none was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<Vec<DraftDifferenceReply>>,
     /// Milliseconds since 1970.
     pub created_at: i64,
     /// When it was changed last: milliseconds since 1970.
@@ -64,6 +67,22 @@ pub struct DraftFile {
     pub artifact: String,
     /// Bytes.
     pub bytes: u64,
+}
+
+/// What differs in one part of a draft.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "DraftDifference")]
+pub struct DraftDifferenceReply {
+    /// `account`, `to`, `subject`, `files` or `text`.
+    pub part: String,
+    /// Lines that begin with `-` (before), `+` (after) or a space (the same).
+    pub diff: String,
+}
+
+impl From<DraftDifference> for DraftDifferenceReply {
+    fn from(one: DraftDifference) -> Self {
+        Self { part: one.part.to_owned(), diff: one.diff }
+    }
 }
 
 impl DraftReply {
@@ -93,6 +112,7 @@ impl DraftReply {
             by: draft.author.by,
             sent_by,
             note: draft.note.filter(|_| shows),
+            changed: None,
             created_at: draft.created_at,
             changed_at: draft.changed_at,
         }

@@ -30,8 +30,14 @@ pub async fn send(ctx: &OpContext<'_>, request: SendDraftRequest) -> Result<Draf
     let by = ctx.store.actor.to_owned();
     let request = SendRequest { id: draft, version: Some(version), again, by };
     let sent = ctx.toolcrib.drafts().send(&writer(&ctx.store), request).await?;
+    settle_notification(ctx, &sent.id).await?;
     let secrets = &ctx.toolcrib.engine().sealing().secrets;
     let about = format!("{} to {}: {}", sent.id, sent.to.join(", "), sent.status.as_str());
     record(&ctx.store, secrets, Act::new("draft.send", about)).await?;
     Ok(DraftReply::new(&ctx.store, sent))
+}
+
+/// Dismisses the notification that the draft waits: the person has decided.
+pub(super) async fn settle_notification(ctx: &OpContext<'_>, draft: &str) -> Result<(), OpError> {
+    Ok(ctx.toolcrib.notifier().dismiss_tag(ctx.store.owner, draft).await?)
 }

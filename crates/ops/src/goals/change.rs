@@ -5,7 +5,7 @@ use crate::context::OpContext;
 use crate::error::OpError;
 use crate::lists::writer;
 
-/// What is done.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GoalChange {
     /// It is cancelled; a daemon stops its run within a second.
@@ -19,7 +19,7 @@ pub enum GoalChange {
 pub struct ChangeGoalRequest {
     /// Its id.
     pub goal: String,
-    /// What is done.
+    /// The action.
     pub change: GoalChange,
 }
 

@@ -13,7 +13,7 @@ use crate::error::{OpError, Resource};
 pub struct GoalReply {
     /// Its id.
     pub goal: String,
-    /// What is to be reached; only for callers that may see payloads.
+    /// The objective; only for callers that may see payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// `waiting`, `pending`, `running`, `done`, `failed` or `cancelled`.

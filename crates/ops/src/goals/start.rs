@@ -1,6 +1,7 @@
 //! Starts a goal.
 
 use toolcrib_assistant::goal::{GoalBudget, NewGoal};
+use toolcrib_core::Surroundings;
 
 use super::row::GoalReply;
 use crate::context::OpContext;
@@ -18,6 +19,8 @@ pub struct StartGoalRequest {
     pub rounds: Option<u32>,
     /// Tokens of its run; `None` = 500,000.
     pub tokens: Option<u64>,
+    /// What is known about the person, for its run.
+    pub surroundings: Surroundings,
 }
 
 /// Most rounds of a run.
@@ -40,6 +43,7 @@ pub async fn start(ctx: &OpContext<'_>, request: StartGoalRequest) -> Result<Goa
         goal: request.text,
         agent: request.agent.unwrap_or_default(),
         budget: GoalBudget { rounds, tokens, ..budget },
+        surroundings: request.surroundings,
         ..NewGoal::default()
     };
     let goal = ctx.toolcrib.goals().start(&writer(&ctx.store), new).await?;

@@ -34,7 +34,7 @@ pub struct GrantReply {
     /// The highest risk it answers for: `safe`, `high` or `critical`.
     #[schemars(with = "Value")]
     pub risk: Risk,
-    /// How long it holds: `run`, `conversation` or `always`.
+    /// Its scope: `run`, `conversation` or `always`.
     #[schemars(with = "Value")]
     pub scope: GrantScope,
     /// The run, for the scope `run`.

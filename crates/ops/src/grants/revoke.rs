@@ -15,7 +15,7 @@ pub struct RevokeGrantRequest {
     pub id: GrantId,
 }
 
-/// A remembered approval was taken back.
+/// A remembered approval was revoked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Revoked")]
 pub struct RevokedGrant {

@@ -36,7 +36,7 @@ pub struct HeartbeatReply {
     /// When it runs next, RFC 3339 with offset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// What it would ask now; only for callers that may see payloads.
+    /// The prompt that it would send now; only for callers that may see payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// The last executions, newest first.

@@ -50,7 +50,7 @@ impl From<EngageRequest> for StopBody {
     }
 }
 
-/// How the kill switch stands, and what became of the calls that were at work.
+/// The state of the kill switch, and the outcomes of the calls that were running.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Stopped")]
 pub struct EngageReply {

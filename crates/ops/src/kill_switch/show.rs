@@ -1,4 +1,4 @@
-//! Shows whether tools are stopped.
+//! Shows the state of the kill switch.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,13 @@ use toolcrib_core::{SwitchState, SwitchStore};
 use super::context::{KillSwitchContext, OWNER};
 use crate::error::OpError;
 
-/// How the kill switch stands.
+/// The state of the kill switch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "KillSwitchDocument")]
 pub struct KillSwitchStatus {
     /// Whether it is pulled: no tool runs.
     pub engaged: bool,
-    /// Whether its file is there: no process of this machine runs a tool.
+    /// Whether its file exists: then no process of this machine runs a tool.
     pub file: bool,
     /// Whether its row is set: no daemon on this database runs a tool.
     pub row: bool,

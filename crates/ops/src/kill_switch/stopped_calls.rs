@@ -21,11 +21,11 @@ pub struct StoppedCall {
     pub tool: String,
     /// Its run.
     pub run: Option<String>,
-    /// What it may do, such as `side_effect`: what was cut off may have taken effect.
+    /// Its effect, such as `side_effect`: a call that was cut off may have taken effect.
     pub effect: String,
     /// When it started, in milliseconds since 1970.
     pub started_at: i64,
-    /// What became of it; `running` = it runs still.
+    /// Its outcome; `running` = it is still running.
     pub status: CallState,
 }
 

@@ -13,24 +13,21 @@ use crate::library::FileSource;
 pub struct KitReply {
     /// Its name.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// The tools of its steps, in order, without those of optional steps.
+    /// The tools of its steps, each once, in order, without those of optional steps.
     pub tools: Vec<String>,
     /// Where it comes from: `built in`, or its file.
     pub place: String,
     /// Its steps, in order.
-    #[serde(skip)]
-    #[schemars(skip)]
     pub steps: Vec<KitStep>,
     /// Its file, and the owner of that.
-    #[serde(skip)]
-    #[schemars(skip)]
+    #[serde(flatten)]
     pub source: FileSource,
 }
 
 /// A step of a kit.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KitStep {
     /// The tool.
     pub tool: String,
@@ -53,7 +50,7 @@ impl From<&Kit> for KitReply {
         Self {
             name: kit.name.clone(),
             description: kit.description.clone(),
-            tools: kit.tools().map(str::to_owned).collect(),
+            tools: distinct_tools(kit),
             place: kit.location.to_string(),
             steps: steps.collect(),
             source: (&kit.location).into(),
@@ -61,16 +58,13 @@ impl From<&Kit> for KitReply {
     }
 }
 
-impl KitReply {
-    /// Its tools, each once.
-    #[must_use]
-    pub fn distinct_tools(&self) -> Vec<&str> {
-        let mut tools: Vec<&str> = Vec::new();
-        for tool in &self.tools {
-            if !tools.contains(&tool.as_str()) {
-                tools.push(tool);
-            }
+/// The tools of a kit, each once.
+fn distinct_tools(kit: &Kit) -> Vec<String> {
+    let mut tools: Vec<String> = Vec::new();
+    for tool in kit.tools() {
+        if !tools.iter().any(|known| known == tool) {
+            tools.push(tool.to_owned());
         }
-        tools
     }
+    tools
 }

@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_agent::library::Problem;
 
-/// What is wrong with a file.
+/// A finding about a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileProblem {
     /// The file.
     pub path: String,
-    /// What is wrong.
+    /// What is wrong, and how to correct it.
     pub message: String,
 }
 

@@ -7,13 +7,13 @@ use toolcrib_agent::library::Folder;
 use super::context::LibraryContext;
 use super::file_problem::FileProblem;
 
-/// What is wrong with something; nothing, when the list is empty.
+/// Findings; an empty list means that there are none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CheckReport")]
 pub struct LibraryReport {
     /// Whether nothing is wrong.
     pub valid: bool,
-    /// What is wrong.
+    /// The findings.
     pub problems: Vec<FileProblem>,
 }
 

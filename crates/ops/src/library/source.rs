@@ -2,32 +2,42 @@
 
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use toolcrib_agent::library::{Location, Scope};
 
-/// Where a thing of the library comes from. It is not part of REST documents, which have the
-/// location as text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// Where a thing of the library comes from.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSource {
-    scope: Option<Scope>,
-    /// Its file; `None` = it is built in.
+    /// The owner of its file in one word: `built-in`, `server`, `user` or `project`.
+    pub from: String,
+    /// Its file; null = it is built in.
+    #[schemars(with = "Option<String>")]
     pub path: Option<PathBuf>,
 }
 
 impl FileSource {
-    /// The owner of the file in one word: `built-in`, `server`, `user` or `project`.
+    /// The owner of the file in one word.
     #[must_use]
-    pub fn word(&self) -> &'static str {
-        match self.scope {
-            None => "built-in",
-            Some(Scope::Server) => "server",
-            Some(Scope::User) => "user",
-            Some(Scope::Project) => "project",
-        }
+    pub fn word(&self) -> &str {
+        &self.from
+    }
+}
+
+fn owner_word(scope: Option<Scope>) -> &'static str {
+    match scope {
+        None => "built-in",
+        Some(Scope::Server) => "server",
+        Some(Scope::User) => "user",
+        Some(Scope::Project) => "project",
     }
 }
 
 impl From<&Location> for FileSource {
     fn from(location: &Location) -> Self {
-        Self { scope: location.scope(), path: location.path().map(ToOwned::to_owned) }
+        Self {
+            from: owner_word(location.scope()).to_owned(),
+            path: location.path().map(ToOwned::to_owned),
+        }
     }
 }

@@ -8,7 +8,7 @@ use super::row::{ListReply, writer};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// What is done.
+/// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ListAction {
@@ -33,7 +33,7 @@ pub enum ListAction {
 pub struct ChangeListRequest {
     /// Its name; `None` = the list that was changed last.
     pub name: Option<String>,
-    /// What is done.
+    /// The action.
     pub action: ListAction,
     /// The items.
     pub items: Vec<String>,

@@ -1,4 +1,4 @@
-//! Takes back the last change of a list.
+//! Undoes the last change of a list.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,10 +14,10 @@ pub struct UndoListRequest {
     pub name: Option<String>,
 }
 
-/// A change was taken back.
+/// A change was undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UndoneList {
-    /// The lists that changed, as they are now. A rename that is taken back changes two.
+    /// The lists that changed, as they are now. Undoing a rename changes two.
     pub lists: Vec<ListReply>,
     /// Names of lists that are gone again, in lower case.
     pub gone: Vec<String>,

@@ -1,8 +1,8 @@
 //! Adds, lists, tests and removes mail accounts.
 
 use serde::Serialize;
-use toolcrib_mail::MailError;
-use toolcrib_mail::account::{MailAccount, NewAccount};
+use toolcrib_mail::account::{MailAccount, NewAccount, OauthSettings};
+use toolcrib_mail::{DeviceCode, MailError};
 
 use crate::administration::{Act, record};
 use crate::context::OpContext;
@@ -14,6 +14,14 @@ pub struct AddMailAccountRequest {
     pub account: NewAccount,
     /// Its password.
     pub password: String,
+}
+
+/// An account to add whose login is by OAuth.
+pub struct AddMailOauthRequest {
+    /// The account.
+    pub account: NewAccount,
+    /// Its authorization server.
+    pub oauth: OauthSettings,
 }
 
 /// Which account.
@@ -61,6 +69,23 @@ pub async fn add(
 ) -> Result<MailAccountReply, OpError> {
     let AddMailAccountRequest { account, password } = request;
     let added = ctx.toolcrib.mail_accounts().add(account, &password).await?;
+    let secrets = &ctx.toolcrib.engine().sealing().secrets;
+    record(&ctx.store, secrets, Act::new("mail.add", added.address.as_str())).await?;
+    Ok(added.into())
+}
+
+/// Adds an account after the person has agreed in a browser, and after a login at both servers.
+/// `show` is called once with the address and the code; then this waits.
+///
+/// # Errors
+/// As [`add`]; [`OpError::Unavailable`] if the person does not agree.
+pub async fn add_oauth(
+    ctx: &OpContext<'_>,
+    request: AddMailOauthRequest,
+    show: impl FnOnce(&DeviceCode) + Send,
+) -> Result<MailAccountReply, OpError> {
+    let AddMailOauthRequest { account, oauth } = request;
+    let added = ctx.toolcrib.mail_accounts().add_oauth(account, oauth, show).await?;
     let secrets = &ctx.toolcrib.engine().sealing().secrets;
     record(&ctx.store, secrets, Act::new("mail.add", added.address.as_str())).await?;
     Ok(added.into())

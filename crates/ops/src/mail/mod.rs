@@ -3,5 +3,6 @@
 mod accounts;
 
 pub use accounts::{
-    AddMailAccountRequest, MailAccountReply, TestMailAccountRequest, add, list, remove, test,
+    AddMailAccountRequest, AddMailOauthRequest, MailAccountReply, TestMailAccountRequest, add,
+    add_oauth, list, remove, test,
 };

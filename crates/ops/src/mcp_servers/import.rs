@@ -32,9 +32,9 @@ pub struct ImportedMcpServer {
     pub place: String,
     /// Names of values that go into the vault and not into the file.
     pub secrets: Vec<String>,
-    /// What to know of it.
+    /// Notes about it.
     pub notes: Vec<String>,
-    /// Whether it is added; one whose name is taken is not.
+    /// Whether it is added; a server with a name that exists is not.
     pub taken: bool,
 }
 

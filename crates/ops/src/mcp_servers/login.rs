@@ -15,7 +15,7 @@ use crate::error::OpError;
 /// How long a person has, as for `toolcrib mcp auth`.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
-/// How a login stands.
+/// The state of a login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpLoginState {
@@ -30,14 +30,14 @@ pub enum McpLoginState {
 /// A login to an MCP server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct McpLogin {
-    /// How it stands.
+    /// Its state.
     pub state: McpLoginState,
     /// The address to open in a browser, while it waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The authorization server.
     pub issuer: String,
-    /// What is asked for; empty = what the server gives by default.
+    /// The requested scopes; empty = the server's default.
     pub scopes: Vec<String>,
     /// Seconds that are left, while it waits.
     pub seconds_left: u64,

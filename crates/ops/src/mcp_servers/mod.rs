@@ -2,6 +2,7 @@
 //! changes of the file `mcp.toml`.
 
 mod add;
+mod details;
 mod file;
 mod import;
 mod list;
@@ -14,6 +15,7 @@ mod set_enabled;
 mod test;
 
 pub use add::{AddMcpServersRequest, AddedMcpServers, add};
+pub use details::{McpReview, McpServerDetails, details};
 pub use file::McpServersFile;
 pub use import::{ImportMcpServersRequest, ImportPlan, ImportedMcpServer, import};
 pub use list::{ListMcpServersRequest, list, show};

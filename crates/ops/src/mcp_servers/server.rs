@@ -18,18 +18,18 @@ pub struct McpServerReply {
     pub enabled: bool,
     /// How it is reached.
     pub transport: McpTransport,
-    /// Whether it is believed where it says that a tool only reads.
+    /// Whether its statement that a tool only reads is trusted.
     pub trusted: bool,
-    /// How it stands.
+    /// Its state.
     pub state: McpServerState,
-    /// What it calls itself, while it is connected.
+    /// The name that it reports, while it is connected.
     pub server: Option<String>,
     /// The revision of the protocol that is spoken, while it is connected.
     pub protocol: Option<String>,
     /// Tools that it has here.
     pub tools: usize,
-    /// Tools that differ from what was reviewed, as far as they were seen: they cannot be called
-    /// before `toolcrib mcp review`.
+    /// Tools whose definitions differ from the reviewed ones, as far as known: they cannot be
+    /// called before `toolcrib mcp review`.
     pub held: Vec<McpHeldTool>,
     /// Why it cannot be reached, without the values of secrets.
     pub last_error: Option<String>,
@@ -63,7 +63,7 @@ pub enum McpTransport {
     Http,
 }
 
-/// How a server stands.
+/// The state of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpServerState {
@@ -90,7 +90,7 @@ pub struct McpHeldTool {
     pub change: McpHeldChange,
 }
 
-/// How a tool differs from what was reviewed.
+/// How a tool differs from its reviewed definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpHeldChange {

@@ -1,4 +1,4 @@
-//! Takes back the last change of a memory.
+//! Undoes the last change of a memory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct UndoMemoryRequest {
     pub key: Option<String>,
 }
 
-/// A change was taken back.
+/// A change was undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UndoneMemory {
     /// Key of the memory.

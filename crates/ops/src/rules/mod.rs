@@ -1,14 +1,39 @@
-//! Operations on rules that look at calls: the verdict on one call, what other rules would have
-//! decided about past calls, how often observed rules would have
-//! spoken, and rules that follow from repeated approvals.
+//! Operations on rules: listing, checking, adding, removing and enforcing them, the decision about
+//! one call, what other rules would have decided about past calls, how often observed rules would
+//! have decided, and rules that follow from repeated approvals.
 
+mod add;
+mod edit;
+mod examples;
+mod explain;
+mod explain_line;
+mod hypothetical_call;
+mod import;
+mod known_tools;
+mod lint;
+mod numbered_rule;
 mod observed;
 mod past_call;
 mod replay;
+mod rule_body;
+mod rule_row;
 mod suggest;
 mod verdict;
 
+pub use add::{AddRulesRequest, add};
+pub use edit::{EditedRules, IsRead, RulesChanged, put_in_force, stale};
+pub use examples::{TestReply, test};
+pub use explain::{ExplainReply, ExplainRequest, ExplainedSegment, RefusedBeforeRules, explain};
+pub use explain_line::{LineAnswer, LineJudge, LineQuestion};
+pub use hypothetical_call::AskedCall;
+pub use import::{
+    ImportRulesReply, ImportRulesRequest, ImportedRule, RefusedRule, SkippedEntry, import,
+};
+pub use known_tools::{is_misspelled_name, known_tools};
+pub use lint::{LintReply, RuleFinding, lint};
+pub use numbered_rule::{NumberedRule, RuleName, numbered};
 pub use observed::{ObservedRule, observed};
 pub use replay::{ReplayReply, ReplayRequest, ReplayedCall, replay};
+pub use rule_body::{Effect, RuleBody, unwritten};
+pub use rule_row::{RuleRow, is_effective, layer_word, list};
 pub use suggest::{APPROVALS, DAYS, RuleSuggestion, suggest};
-pub use verdict::{CallVerdict, DefaultVerdict, SegmentVerdict};

@@ -39,9 +39,9 @@ const PATH_OPERATIONS: [&str; 8] = [
 pub struct RuleSuggestion {
     /// The rule, which allows.
     pub rule: String,
-    /// The workspace folder that it holds for; absent where the calls had none.
+    /// The workspace folder that it applies to; absent if the calls had none.
     pub workspace: Option<String>,
-    /// The agent that it holds for; absent where no agent made the calls.
+    /// The agent that it applies to; absent if no agent made the calls.
     pub agent: Option<String>,
     /// Approvals in the last 30 days that it would have answered.
     pub approvals: usize,

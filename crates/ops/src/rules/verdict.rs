@@ -5,32 +5,28 @@ use toolcrib_core::{Decider, RuleRef, Ruling, Verdict};
 
 /// What holds where no rule speaks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DefaultVerdict {
+pub(super) struct DefaultVerdict {
     /// The verdict.
-    pub verdict: Verdict,
+    pub(super) verdict: Verdict,
     /// `default`, `preset`, or the part of policy beside rules that decides.
-    pub by: &'static str,
+    pub(super) by: &'static str,
     /// Why, in words.
-    pub reason: String,
+    pub(super) reason: String,
 }
 
 impl DefaultVerdict {
     /// The verdict that the caller gives.
     #[must_use]
-    pub fn given(verdict: Verdict) -> Self {
+    pub(super) fn given(verdict: Verdict) -> Self {
         Self { verdict, by: "default", reason: format!("the default is {verdict}") }
     }
 
     /// The ruling of all parts of policy but rules.
     #[must_use]
-    pub fn from_ruling(ruling: Ruling) -> Self {
+    pub(super) fn from_ruling(ruling: Ruling) -> Self {
         let by = match ruling.by {
-            Decider::Permission => "permission",
-            Decider::Taint => "taint",
-            Decider::Tool => "tool",
-            Decider::Switch => "switch",
-            Decider::Gate => "gate",
-            Decider::Rule | Decider::Preset => "preset",
+            Decider::Rule => "preset",
+            by => decider_word(by),
         };
         Self { verdict: ruling.verdict, by, reason: ruling.reason.into_owned() }
     }
@@ -38,32 +34,45 @@ impl DefaultVerdict {
 
 /// The verdict on a call, with the rule that decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CallVerdict {
+pub(super) struct CallVerdict {
     /// The verdict.
-    pub verdict: Verdict,
+    pub(super) verdict: Verdict,
     /// The rule that decides; `None` = no rule does.
-    pub rule: Option<RuleRef>,
+    pub(super) rule: Option<RuleRef>,
     /// Why, in words.
-    pub reason: String,
+    pub(super) reason: String,
     /// `rule`, `floor`, or as [`DefaultVerdict::by`].
-    pub by: &'static str,
+    pub(super) by: &'static str,
     /// Parts of a command line, in their order; empty for other calls.
-    pub segments: Vec<SegmentVerdict>,
+    pub(super) segments: Vec<SegmentVerdict>,
+}
+
+/// The part of policy that decides, in one word.
+fn decider_word(by: Decider) -> &'static str {
+    match by {
+        Decider::Permission => "permission",
+        Decider::Taint => "taint",
+        Decider::Tool => "tool",
+        Decider::Switch => "switch",
+        Decider::Gate => "gate",
+        Decider::Rule => "rule",
+        Decider::Preset => "preset",
+    }
 }
 
 /// The verdict on one part of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SegmentVerdict {
+pub(super) struct SegmentVerdict {
     /// What rules say of it.
-    pub evaluation: SegmentEvaluation,
+    pub(super) evaluation: SegmentEvaluation,
     /// The verdict.
-    pub verdict: Verdict,
+    pub(super) verdict: Verdict,
 }
 
 impl CallVerdict {
     /// The strictest verdict of all parts wins; a part of which no rule speaks has the default.
     #[must_use]
-    pub fn new(evaluation: Evaluation, otherwise: &DefaultVerdict) -> Self {
+    pub(super) fn new(evaluation: Evaluation, otherwise: &DefaultVerdict) -> Self {
         let Evaluation { verdict, rule, always_asks, reason, segments } = evaluation;
         let resolved = |said: Option<Verdict>, rule: &Option<RuleRef>| match (said, rule) {
             (Some(said), Some(_)) => said,
@@ -92,6 +101,17 @@ impl CallVerdict {
         };
         let by = if always_asks && whole == Verdict::Ask { "floor" } else { otherwise.by };
         Self { verdict: whole, rule: None, reason, by, segments }
+    }
+
+    /// The same with the ruling of the engine in place of the verdict.
+    pub(super) fn overruled(self, ruling: Ruling) -> Self {
+        Self {
+            verdict: ruling.verdict,
+            by: decider_word(ruling.by),
+            rule: ruling.rule,
+            reason: ruling.reason.into_owned(),
+            segments: self.segments,
+        }
     }
 }
 

@@ -152,7 +152,7 @@ pub struct SnapshotCall {
     pub error_type: Option<String>,
     /// The result as the model reads it.
     pub output: Option<Value>,
-    /// Blocks that it shows to people.
+    /// Cards that it shows to people: `{blocks, untrusted?}` or `{html}`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<Value>,
     /// Milliseconds that the tool ran, without waiting for people; 0 if it did not run,

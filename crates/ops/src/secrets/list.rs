@@ -1,12 +1,15 @@
 //! Lists secrets by name, with what uses them.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use toolcrib_app::Toolcrib;
 use toolcrib_store::vault::SecretName;
 
 use super::consumer::SecretConsumer;
 use super::context::SecretContext;
 use crate::error::OpError;
+use crate::settings::SECRET_MASK;
 
 /// What is known about uses of secrets.
 #[derive(Clone)]
@@ -27,14 +30,20 @@ pub struct ListSecretsReply {
 }
 
 /// A secret without its value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "SecretRow")]
 pub struct SecretReply {
     /// Its name.
     pub name: String,
+    /// Always `***`.
+    pub value: String,
     /// When it was set, in milliseconds since 1970.
     pub set_at: i64,
-    /// What uses it.
-    pub used_by: Vec<SecretConsumer>,
+    /// What uses it, in words.
+    pub used_by: Vec<String>,
+    /// The same as objects: a `tool` with the `key`, a `provider`, or a `service`.
+    #[schemars(with = "Vec<Value>")]
+    pub consumers: Vec<SecretConsumer>,
     /// The tool and the key that it is named for, where nothing uses it.
     #[serde(skip)]
     pub unused_key: Option<(String, String)>,
@@ -63,8 +72,10 @@ pub async fn list(
         let key = secret.name.tool_and_key().filter(|_| used_by.is_empty());
         SecretReply {
             name: secret.name.to_string(),
+            value: SECRET_MASK.to_owned(),
             set_at: secret.set_at,
-            used_by,
+            used_by: used_by.iter().map(ToString::to_string).collect(),
+            consumers: used_by,
             unused_key: key.map(|(tool, key)| (tool.to_owned(), key.to_owned())),
         }
     });

@@ -32,7 +32,7 @@ impl SetSecretRequest {
     }
 }
 
-/// What became of a secret.
+/// The result of a change of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SecretStored {
     /// Its name.

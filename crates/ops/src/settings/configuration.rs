@@ -14,8 +14,14 @@ pub struct SettingRow {
     pub key: String,
     /// Its current value; secrets are `***`.
     pub value: Value,
-    /// The layer that sets it, with file and line if there are any.
+    /// The layer that sets it, such as `user` or `default`.
+    #[serde(default)]
+    pub layer: String,
+    /// Where the layer sets it: a file with its line, or a variable; empty for a default.
     pub origin: String,
+    /// Whether it is a secret, whose value is never shown.
+    #[serde(default)]
+    pub secret: bool,
     /// Whether a change takes effect without a restart.
     pub live: bool,
 }

@@ -24,7 +24,7 @@ pub struct SettingChanged {
     /// The key with its value in force now; absent = there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<SettingRow>,
-    /// What came of reading the configuration again.
+    /// The result of reloading the configuration.
     pub reloaded: Reloaded,
 }
 

@@ -37,5 +37,5 @@ pub fn add(ctx: &LibraryContext<'_>, request: &AddSkillRequest) -> Result<SkillR
     }
     let skill = library::add_skill(from, to);
     let skill = skill.map_err(|problem| OpError::Unusable(problem.to_string()))?;
-    Ok((&skill).into())
+    Ok(SkillReply::new(ctx, &skill))
 }

@@ -1,6 +1,6 @@
 //! Lists skills.
 
-use super::skill::SkillReply;
+use super::skill::{SkillReply, all};
 use crate::library::{FileProblem, LibraryContext, problems_of};
 
 /// Skills with what is wrong with others.
@@ -12,11 +12,11 @@ pub struct ListSkillsReply {
     pub problems: Vec<FileProblem>,
 }
 
-/// Lists the skills.
+/// Lists the skills, those that are switched off too.
 #[must_use]
 pub fn list(ctx: &LibraryContext<'_>) -> ListSkillsReply {
     ListSkillsReply {
-        skills: ctx.library.skills.iter().map(SkillReply::from).collect(),
+        skills: all(ctx).map(|skill| SkillReply::new(ctx, skill)).collect(),
         problems: problems_of(ctx, "skills", &ctx.folders.skills),
     }
 }

@@ -24,7 +24,7 @@ pub struct SkillDetails {
     pub skill: SkillReply,
     /// Its licence.
     pub license: Option<String>,
-    /// What it needs of its surroundings.
+    /// Its requirements.
     pub compatibility: Option<String>,
     /// Further metadata of the author.
     pub metadata: Value,
@@ -70,7 +70,7 @@ pub fn show(ctx: &LibraryContext<'_>, request: &ShowSkillRequest) -> Result<Skil
         .body()
         .map_err(|why| OpError::Conflict(format!("the skill cannot be read: {why}")))?;
     Ok(SkillDetails {
-        skill: (&body.skill).into(),
+        skill: SkillReply::new(ctx, &body.skill),
         license: body.skill.license.clone(),
         compatibility: body.skill.compatibility.clone(),
         metadata: json!(body.skill.metadata),

@@ -23,24 +23,24 @@ pub struct SkillReply {
     pub allowed_tools: Vec<String>,
     /// Tools that it cannot do without.
     pub tools_required: Vec<String>,
+    /// Whether models may have it: the switch `skill:NAME`.
+    pub enabled: bool,
+    /// Agents whose runs begin with it.
+    pub agents: Vec<String>,
     /// Where it comes from: `built in`, or its file.
     pub place: String,
     /// Its licence.
-    #[serde(skip)]
-    #[schemars(skip)]
     pub license: Option<String>,
     /// What it needs of its environment.
-    #[serde(skip)]
-    #[schemars(skip)]
     pub compatibility: Option<String>,
     /// Its file, and the owner of that.
-    #[serde(skip)]
-    #[schemars(skip)]
+    #[serde(flatten)]
     pub source: FileSource,
 }
 
-impl From<&Skill> for SkillReply {
-    fn from(skill: &Skill) -> Self {
+impl SkillReply {
+    pub(super) fn new(ctx: &LibraryContext<'_>, skill: &Skill) -> Self {
+        let agents = ctx.library.agents.iter().filter(|agent| agent.skills.contains(&skill.name));
         Self {
             name: skill.name.clone(),
             display_name: skill.display_name.clone(),
@@ -48,6 +48,8 @@ impl From<&Skill> for SkillReply {
             version: skill.version.clone(),
             allowed_tools: skill.allowed_tools.clone(),
             tools_required: skill.tools_required.clone(),
+            enabled: !ctx.toolcrib.engine().skills_off().contains(&skill.name),
+            agents: agents.map(|agent| agent.name.clone()).collect(),
             place: skill.location.to_string(),
             license: skill.license.clone(),
             compatibility: skill.compatibility.clone(),
@@ -56,7 +58,17 @@ impl From<&Skill> for SkillReply {
     }
 }
 
+/// All skills by name, those that are switched off too.
+pub(super) fn all<'a>(ctx: &'a LibraryContext<'_>) -> impl Iterator<Item = &'a Skill> {
+    let mut all: Vec<&Skill> = ctx.library.skills.iter().chain(&ctx.library.skills_off).collect();
+    all.sort_by(|a, b| a.name.cmp(&b.name));
+    all.into_iter()
+}
+
 pub(super) fn find<'a>(ctx: &'a LibraryContext<'_>, name: &str) -> Result<&'a Skill, OpError> {
+    if let Some(off) = ctx.library.skills_off.iter().find(|skill| skill.name == name) {
+        return Ok(off);
+    }
     ctx.library.skill(name).map_err(|unknown| OpError::NotFound {
         what: Resource::Skill,
         name: name.to_owned(),

@@ -5,7 +5,7 @@ use crate::context::OpContext;
 use crate::error::OpError;
 use crate::lists::writer;
 
-/// What is done.
+/// The action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeSoulRequest {
     /// Writes the text.

@@ -12,7 +12,7 @@ use crate::error::OpError;
 /// Which switch.
 #[derive(Debug, Clone)]
 pub struct ResetSwitchRequest {
-    /// What it is for.
+    /// The tool, group, source, tier or feature.
     pub target: SwitchTarget,
 }
 

@@ -10,16 +10,15 @@ use toolcrib_core::{Switch, SwitchState, Tier, ToolInfo};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// What a switch says.
+/// State of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SwitchMode {
-    /// It is not there: calls of it end without running.
+    /// Disabled: calls end without running.
     Off,
-    /// It is there, and a person is asked about every call. Only tools and groups can have this
-    /// state.
+    /// Enabled, but a person is asked about every call. Only tools and groups can have this state.
     Ask,
-    /// It is there.
+    /// Enabled.
     On,
 }
 
@@ -46,15 +45,16 @@ impl From<SwitchMode> for SwitchState {
 /// Something that can be switched.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchRow {
-    /// Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER` or `feature:NAME`.
+    /// Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`, `feature:NAME` or
+    /// `skill:NAME`.
     pub name: String,
-    /// Its stored state; absent = none, and its default holds.
+    /// Its stored state; absent = none: the default applies.
     pub state: Option<SwitchMode>,
     /// Who set it.
     pub by: Option<String>,
     /// When, in milliseconds since 1970.
     pub at: Option<i64>,
-    /// Tools that it switches now; 0 = what it is about is not there at present.
+    /// Number of tools that it switches now; 0 = its subject does not exist at present.
     pub tools: usize,
     /// Of these, those that are on, everything above them too.
     pub on: usize,

@@ -22,7 +22,7 @@ pub struct SetSwitchBody {
 /// Which switch, and its new state.
 #[derive(Debug, Clone)]
 pub struct SetSwitchRequest {
-    /// What it is for.
+    /// The tool, group, source, tier or feature.
     pub target: SwitchTarget,
     /// The state. Only tools and groups can be [`SwitchState::Ask`].
     pub state: SwitchState,

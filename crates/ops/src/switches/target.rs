@@ -31,6 +31,10 @@ pub fn canonical_target(
                 None => Ok(SwitchTarget::Tool(spec.name.to_string())),
             }
         }
+        SwitchTarget::Skill(name) => {
+            check_skill(ctx, &name)?;
+            Ok(SwitchTarget::Skill(name))
+        }
         target => {
             let (all, name) = (switchable(&ctx.toolcrib.infos()), target.name());
             if all.contains_key(&name) {
@@ -41,4 +45,19 @@ pub fn canonical_target(
             Err(OpError::NotFound { what: Resource::Switch, name, near })
         }
     }
+}
+
+/// Refuses a skill that the library does not have. Without a library, as in a command, the caller
+/// has looked it up.
+fn check_skill(ctx: &OpContext<'_>, name: &str) -> Result<(), OpError> {
+    let Some(library) = ctx.library else { return Ok(()) };
+    if library.skills_off.iter().any(|skill| skill.name == name) {
+        return Ok(());
+    }
+    let found = library.skill(name).map(|_| ());
+    found.map_err(|unknown| OpError::NotFound {
+        what: Resource::Skill,
+        name: name.to_owned(),
+        near: unknown.near,
+    })
 }

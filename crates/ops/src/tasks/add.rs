@@ -1,7 +1,7 @@
 //! Makes a task.
 
 use toolcrib_assistant::task::{NewTask, When};
-use toolcrib_core::{Author, TaskKind};
+use toolcrib_core::{Author, Surroundings, TaskKind};
 
 use super::row::TaskReply;
 use crate::context::OpContext;
@@ -10,16 +10,20 @@ use crate::error::OpError;
 /// A task to make.
 #[derive(Debug, Clone)]
 pub struct AddTaskRequest {
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
     /// What its runs are told.
     pub prompt: String,
     /// When it is due.
     pub when: When,
-    /// IANA name of a zone; `None` = that of this machine.
+    /// IANA name of a zone; `None` = that of the person, or of this machine.
     pub zone: Option<String>,
+    /// What is known about the person, for its runs.
+    pub surroundings: Surroundings,
     /// Whether it is an alarm: it notifies instead of running an agent.
     pub is_alarm: bool,
+    /// Whether it notifies once instead of running an agent.
+    pub is_notification: bool,
     /// The agent; `None` = the configured one.
     pub agent: Option<String>,
 }
@@ -39,9 +43,19 @@ pub async fn add(ctx: &OpContext<'_>, request: AddTaskRequest) -> Result<TaskRep
         owner: ctx.store.owner.to_owned(),
         description: request.description,
         prompt: request.prompt,
-        kind: if request.is_alarm { TaskKind::Alarm } else { TaskKind::Run },
+        kind: match (request.is_alarm, request.is_notification) {
+            (true, false) => TaskKind::Alarm,
+            (false, true) => TaskKind::Notification,
+            (false, false) => TaskKind::Run,
+            (true, true) => {
+                return Err(OpError::Invalid(
+                    "a task is an alarm or a notification, not both".to_owned(),
+                ));
+            }
+        },
         when: request.when,
-        zone: request.zone,
+        zone: request.zone.or_else(|| request.surroundings.zone().map(str::to_owned)),
+        surroundings: request.surroundings,
         agent: request.agent.unwrap_or_default(),
         author: Author::person(ctx.store.actor),
         depth: 0,

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_assistant::task::{TaskError, schedule_of};
-use toolcrib_assistant::time::{describe, format_instant};
-use toolcrib_core::{Task, TaskExecution};
+use toolcrib_assistant::time::{describe, describe_next, format_instant};
+use toolcrib_core::{Task, TaskExecution, TaskTrigger};
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
@@ -18,15 +18,16 @@ const NEXT: usize = 3;
 pub struct TaskReply {
     /// Its id.
     pub task: String,
-    /// What it is for.
+    /// Its purpose.
     pub description: String,
-    /// `run`: its agent runs. `alarm`: it notifies until it is dismissed.
+    /// `run`: its agent runs. `alarm`: it notifies until it is dismissed. `notification`: it
+    /// notifies once.
     pub kind: String,
     /// How often an alarm has rung since it became due.
     pub rings: u32,
     /// Events that wait for their execution.
     pub waiting_events: usize,
-    /// What its runs are told, or what an alarm says; only for callers that may see payloads.
+    /// The prompt of its runs, or the text of an alarm; only for callers that may see payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// `PENDING`, `RUNNING`, `PAUSED`, `COMPLETED` or `CANCELLED`.
@@ -37,6 +38,12 @@ pub struct TaskReply {
     pub zone: String,
     /// Its next times, RFC 3339 with offset.
     pub next: Vec<String>,
+    /// The same in words.
+    #[serde(default)]
+    pub next_in_words: Vec<String>,
+    /// The webhook that starts it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hook: Option<String>,
     /// The agent of its runs; absent = the configured one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
@@ -89,9 +96,14 @@ pub struct TaskExecutionReply {
 
 impl TaskReply {
     pub(super) fn new(ctx: &StoreContext<'_>, task: Task) -> Self {
-        let (schedule, next) = schedule(&task);
+        let (schedule, next, next_in_words) = schedule(&task);
         let shows = ctx.shows_payloads;
+        let hook = match &task.trigger {
+            TaskTrigger::Hook { hook, .. } => Some(hook.clone()),
+            _ => None,
+        };
         Self {
+            hook,
             task: task.id.to_string(),
             description: task.description,
             kind: task.kind.as_str().to_owned(),
@@ -102,6 +114,7 @@ impl TaskReply {
             schedule,
             zone: task.zone,
             next,
+            next_in_words,
             agent: Some(task.agent).filter(|agent| !agent.is_empty()),
             conversation: task.conversation.map(|id| id.to_string()),
             consecutive_failures: task.consecutive_failures,
@@ -114,17 +127,18 @@ impl TaskReply {
     }
 }
 
-/// The schedule in words, and the next times.
-fn schedule(task: &Task) -> (String, Vec<String>) {
+/// The schedule in words, and the next times, as RFC 3339 and in words.
+fn schedule(task: &Task) -> (String, Vec<String>, Vec<String>) {
     match schedule_of(task) {
         Ok((schedule, zone)) => {
             let due = task.due_at.filter(|_| task.is_open());
             let first = due.and_then(|due| jiff::Timestamp::from_millisecond(due).ok());
             let times = std::iter::successors(first, |last| schedule.next_after(*last, &zone));
-            let next = times.take(NEXT).map(|time| format_instant(time, &zone)).collect();
-            (describe(&schedule, &zone), next)
+            let times: Vec<jiff::Timestamp> = times.take(NEXT).collect();
+            let next = times.iter().map(|time| format_instant(*time, &zone)).collect();
+            (describe(&schedule, &zone), next, describe_next(&times, &zone))
         }
-        Err(error) => (error.to_string(), Vec::new()),
+        Err(error) => (error.to_string(), Vec::new(), Vec::new()),
     }
 }
 

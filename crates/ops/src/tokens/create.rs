@@ -21,9 +21,9 @@ const LONGEST_SECONDS: u64 = 10 * 366 * 86_400;
 #[schemars(rename = "NewToken")]
 #[serde(deny_unknown_fields)]
 pub struct CreateTokenRequest {
-    /// What it is called, for people: 1 to 60 characters in one line.
+    /// Its name, for people: 1 to 60 characters in one line.
     pub name: String,
-    /// What it may do; none of them beyond the roles of its creator.
+    /// Its roles; none beyond the roles of its creator.
     pub roles: Vec<Role>,
     /// Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs
     /// with `*`; absent = all in view.
@@ -32,7 +32,7 @@ pub struct CreateTokenRequest {
     /// Whose rows it sees and writes, if not those of its creator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
-    /// Seconds that it holds; absent = until it is revoked.
+    /// Seconds for which it is valid; absent = until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_in_seconds: Option<u64>,
 }

@@ -10,7 +10,7 @@ pub struct TokenRow {
     /// Its id, such as `token_…`.
     #[schemars(with = "String")]
     pub id: TokenId,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// What it may do.
     pub roles: Vec<String>,
@@ -35,16 +35,16 @@ pub struct TokenRow {
     /// When it was used last, to the minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<i64>,
-    /// Whether it holds now.
+    /// Whether it is valid now.
     pub holds: bool,
 }
 
 /// A token that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MadeToken {
-    /// The token. It is shown here once and kept nowhere.
+    /// The token. It is shown only in this response and stored nowhere.
     pub token: String,
-    /// What is kept of it.
+    /// The stored facts about the token.
     pub row: TokenRow,
 }
 

@@ -19,7 +19,7 @@ pub struct ConfigRow {
     pub key: String,
     /// What it is.
     pub description: String,
-    /// Whether it is a secret: kept in the vault, masked everywhere.
+    /// Whether it is a secret: stored in the vault, masked everywhere.
     pub secret: bool,
     /// Whether the tool does not work without it.
     pub required: bool,
@@ -29,7 +29,7 @@ pub struct ConfigRow {
     pub value: Option<String>,
 }
 
-/// How the value stands now.
+/// The value as it is now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigChanged {
     /// The tool.

@@ -8,6 +8,7 @@ use toolcrib_core::{
     StageRecord, ToolName,
 };
 
+use crate::advice::{error_advice, ruling_advice};
 use crate::context::OpContext;
 use crate::error::OpError;
 
@@ -119,6 +120,20 @@ pub async fn dry_run(ctx: &OpContext<'_>, request: DryRunRequest) -> Result<DryR
     match (reports.pop(), reports.is_empty()) {
         (Some(report), true) => Ok(report.into()),
         _ => Err(OpError::Invalid("a dry run takes one call".to_owned())),
+    }
+}
+
+impl DryRunReply {
+    /// What the owner can do about the call; `None` = it runs, or nothing can be said.
+    #[must_use]
+    pub fn advice(&self) -> Option<String> {
+        let tool = self.tool.as_ref().map_or(self.asked.as_str(), |tool| tool.as_str());
+        let operation = self.operation.as_deref().unwrap_or(tool);
+        match (&self.ruling, &self.refused) {
+            (Some(said), _) => ruling_advice(said, tool, operation),
+            (None, Some(error)) => error_advice(error.error_type, error.obstacle.as_deref(), tool),
+            (None, None) => None,
+        }
     }
 }
 

@@ -3,7 +3,12 @@
 mod config;
 mod declare;
 mod dry_run;
+mod dry_run_document;
 mod find;
+mod list;
+mod numbers;
+mod row;
+mod show;
 mod why;
 
 pub use config::{
@@ -11,7 +16,12 @@ pub use config::{
 };
 pub use declare::{DeclareRequest, declare};
 pub use dry_run::{DryRunReply, DryRunRequest, Prediction, Refusal, dry_run};
+pub use dry_run_document::DryRunDocument;
 pub use find::find_tool;
+pub use list::{ListToolsRequest, list};
+pub use numbers::{ToolNumbers, numbers};
+pub use row::ToolRow;
+pub use show::{ToolDocument, show};
 pub use why::{WhyReply, WhyRequest, exclusions, view_of_agent, why};
 
 pub(crate) use why::find_agent;

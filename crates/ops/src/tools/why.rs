@@ -10,6 +10,7 @@ use toolcrib_app::Toolcrib;
 use toolcrib_core::{Exclusion, ViewRequest};
 
 use super::find_tool;
+use crate::advice::exclusion_advice;
 use crate::context::OpContext;
 use crate::error::{OpError, Resource};
 
@@ -37,11 +38,16 @@ pub struct WhyReply {
     pub tool: String,
     /// Whether it is offered.
     pub offered: bool,
-    /// What keeps it away: `because` is one word, with what belongs to it.
+    /// Why the caller does not get it: `because` is one word, with its details.
     #[schemars(with = "Option<Value>")]
     pub excluded: Option<Exclusion>,
     /// The same in words.
     pub reason: Option<String>,
+    /// What the owner can do about it.
+    pub advice: Option<String>,
+    /// The agent that was asked about; absent = the caller.
+    #[serde(default)]
+    pub agent: Option<String>,
 }
 
 /// Reports whether a tool is offered to a caller.
@@ -51,7 +57,7 @@ pub struct WhyReply {
 pub async fn why(ctx: &OpContext<'_>, request: WhyRequest) -> Result<WhyReply, OpError> {
     let spec = find_tool(ctx.toolcrib, &request.tool)?;
     let mut view = match &request.agent {
-        None => request.caller,
+        None => request.caller.clone(),
         Some(name) => view_of_agent(find_agent(ctx, name)?),
     };
     view.model.provider = request.provider.unwrap_or_default();
@@ -65,6 +71,10 @@ pub async fn why(ctx: &OpContext<'_>, request: WhyRequest) -> Result<WhyReply, O
         tool: name.to_owned(),
         offered: excluded.is_none(),
         reason: excluded.as_ref().map(ToString::to_string),
+        advice: excluded
+            .as_ref()
+            .map(|reason| exclusion_advice(reason, name, request.agent.as_deref())),
+        agent: request.agent,
         excluded,
     })
 }

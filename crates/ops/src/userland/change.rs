@@ -19,7 +19,7 @@ pub struct InstallUserlandRequest {
 /// What is removed.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct UninstallUserlandRequest {
-    /// Whether the home folder of programs goes too.
+    /// Whether the home folder of programs is removed too.
     pub home: bool,
 }
 

@@ -31,11 +31,11 @@ pub struct PackageReply {
     pub description: String,
 }
 
-/// What is done with packages.
+/// The action on packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PackageChange {
-    /// They are installed, with what they need.
+    /// They are installed with their dependencies.
     Install,
     /// They are removed, with what nothing else needs.
     Remove,
@@ -44,7 +44,7 @@ pub enum PackageChange {
 /// A change of packages.
 #[derive(Debug, Clone)]
 pub struct ChangePackagesRequest {
-    /// What is done.
+    /// The action.
     pub change: PackageChange,
     /// The names.
     pub names: Vec<String>,

@@ -16,13 +16,13 @@ const LINES: usize = 500;
 /// Characters of a line.
 const LINE_CHARS: usize = 400;
 
-/// What is being done to the userland, or was done last.
+/// The current or last work on the userland.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct UserlandWorkReply {
     /// What: `install`, `packages add hello`; absent = nothing was done since the daemon started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
-    /// Whether it goes on.
+    /// Whether it is still running.
     pub running: bool,
     /// Why it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,7 +59,7 @@ pub(super) struct WorkLog {
 }
 
 impl UserlandWork {
-    /// How it stands.
+    /// The current or last work.
     #[must_use]
     pub fn show(&self) -> UserlandWorkReply {
         let now = self.lock();

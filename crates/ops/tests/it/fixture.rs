@@ -5,6 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tempfile::TempDir;
 use toolcrib_agent::library::Library;
+use toolcrib_app::rules::RuleSet;
 use toolcrib_app::{Builder, Settings, Stores, Toolcrib};
 use toolcrib_core::{Answer, CallId, Origin, RawArgs, Risk};
 use toolcrib_ops::{NoActiveCalls, OpContext, StoreContext};
@@ -33,11 +34,20 @@ impl Fixture {
     }
 
     pub(crate) async fn build(risk: Risk, change: impl FnOnce(Builder) -> Builder) -> Self {
+        Self::build_with(risk, |_| (), change).await
+    }
+
+    pub(crate) async fn build_with(
+        risk: Risk,
+        configure: impl FnOnce(&mut Settings),
+        change: impl FnOnce(Builder) -> Builder,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let shop = folder.path().join("shop");
         std::fs::create_dir(&shop).unwrap();
         let mut settings = Settings::new(&shop, folder.path().join("state"));
         settings.engine.inbox = risk != Risk::Safe;
+        configure(&mut settings);
         let tool = Arc::new(ScriptedTool::new("greet").spec(|spec| spec.risk = risk));
         let builder = Toolcrib::builder(settings)
             .stores(Stores::memory())
@@ -48,6 +58,16 @@ impl Fixture {
 
     pub(crate) fn ctx(&self) -> OpContext<'_> {
         OpContext { toolcrib: &self.toolcrib, library: Some(&self.library), store: self.store() }
+    }
+
+    /// With rules in force.
+    pub(crate) async fn build_with_rules(risk: Risk, rules: RuleSet) -> Self {
+        Self::build_with(risk, |settings| settings.rules = rules, |builder| builder).await
+    }
+
+    /// The same for another caller.
+    pub(crate) fn ctx_of<'a>(&'a self, store: StoreContext<'a>) -> OpContext<'a> {
+        OpContext { store, ..self.ctx() }
     }
 
     pub(crate) fn store(&self) -> StoreContext<'_> {

@@ -26,7 +26,9 @@ impl Configuration for OneKey {
         let row = |value: String| SettingRow {
             key: "limits.calls".to_owned(),
             value: value.into(),
-            origin: "user".to_owned(),
+            layer: "user".to_owned(),
+            origin: "config.toml:1".to_owned(),
+            secret: false,
             live: true,
         };
         Ok(self.in_force.lock().unwrap().clone().map(row).into_iter().collect())

@@ -38,4 +38,5 @@ pub use clock::{Clock, TokioClock};
 pub use endpoint::{Endpoint, ModelOptions};
 pub use http_model::HttpModel;
 pub use provider_kind::{ProviderKind, UnknownProvider};
-pub use settings::{IDLE, NoToolsMemory, ProviderSettings, RETRIES, SettingsError, TIMEOUT};
+pub use retry::RETRIES;
+pub use settings::{IDLE, NoToolsMemory, ProviderSettings, SettingsError, TIMEOUT};

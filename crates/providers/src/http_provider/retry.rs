@@ -1,10 +1,12 @@
-//! Retry delays: the provider's own, else 1 s and then doubling.
+//! Retries: their number, and their delays: the provider's own, else 1 s and then doubling.
 
 use std::time::{Duration, SystemTime};
 
 use jiff::Timestamp;
 use toolcrib_net::Head;
 
+/// Default number of retries.
+pub const RETRIES: u32 = 2;
 /// Delay before the second attempt; it doubles with each further one.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
 /// Maximum delay. If a provider asks for more, the request fails with a message (the official SDKs

@@ -9,14 +9,13 @@ use serde_json::{Map, Value};
 use super::api_key::ApiKey;
 use super::clock::{Clock, TokioClock};
 use super::provider_kind::ProviderKind;
+use super::retry::RETRIES;
 use crate::quirks::Server;
 
 /// Default idle limit. Reasoning models are silent for up to a minute.
 pub const IDLE: Duration = Duration::from_secs(120);
 /// Default timeout of one request with its retries, the same as in the official SDKs.
 pub const TIMEOUT: Duration = Duration::from_secs(600);
-/// Default number of retries.
-pub const RETRIES: u32 = 2;
 
 /// Records, beyond this process, which models have no function calling.
 pub trait NoToolsMemory: Send + Sync {

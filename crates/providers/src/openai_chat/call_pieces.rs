@@ -25,8 +25,8 @@ struct OpenCall {
     complete: Option<bool>,
 }
 
-/// The call to which a piece belongs.
-enum Place {
+/// Where a piece belongs.
+enum PiecePosition {
     /// It continues this call.
     Call(usize),
     /// It begins a call.
@@ -49,8 +49,8 @@ pub(super) struct CallPieces {
 }
 
 impl CallPieces {
-    /// Returns the joined calls, and whether every piece could be assigned. A call without a name
-    /// is the rest of a call whose beginning never arrived.
+    /// The joined calls, and whether every piece has its position. A call without a name is the
+    /// rest of a call whose beginning never came.
     pub(super) fn finish(self) -> (Vec<CallPart>, bool) {
         let is_rest = |call: &OpenCall| {
             call.part.name.is_empty() && (!call.part.args.trim().is_empty() || call.part.is_value)
@@ -83,17 +83,17 @@ impl CallPieces {
     }
 
     fn join(&mut self, index: Option<u64>, new: CallPart) {
-        match self.place(index, &new) {
-            Place::Call(at) => self.extend(at, new),
-            Place::New => self.begin(index, new),
-            Place::Unclear => self.unclear = true,
+        match self.position(index, &new) {
+            PiecePosition::Call(at) => self.extend(at, new),
+            PiecePosition::New => self.begin(index, new),
+            PiecePosition::Unclear => self.unclear = true,
         }
     }
 
-    fn place(&mut self, index: Option<u64>, new: &CallPart) -> Place {
+    fn position(&mut self, index: Option<u64>, new: &CallPart) -> PiecePosition {
         let open = self.candidates(index, new);
-        let Some((&last, earlier)) = open.split_last() else { return Place::New };
-        let Some(old) = self.calls.get(last) else { return Place::New };
+        let Some((&last, earlier)) = open.split_last() else { return PiecePosition::New };
+        let Some(old) = self.calls.get(last) else { return PiecePosition::New };
         let contradicts = new.id().is_some()
             && new.id() == old.part.id()
             && index.is_some_and(|index| old.index.is_some_and(|known| known != index));
@@ -102,12 +102,12 @@ impl CallPieces {
         if contradicts {
             // A second complete call under a used id, which never runs, or a misplaced piece.
             let begins_call = begins_value && !new.name.is_empty() && self.is_complete(last);
-            return if begins_call { Place::New } else { Place::Unclear };
+            return if begins_call { PiecePosition::New } else { PiecePosition::Unclear };
         }
         if !(same_id(&old.part, new) && same_name(&old.part, new)) {
             // Another name under the index of an unfinished call could be the rest of its name.
             let takes_over = index.is_some() && new.id().is_none() && !self.is_complete(last);
-            return if takes_over { Place::Unclear } else { Place::New };
+            return if takes_over { PiecePosition::Unclear } else { PiecePosition::New };
         }
         if !new.args.trim().is_empty() && self.is_complete(last) {
             // A second call, unless the piece only repeats the first one.
@@ -116,15 +116,15 @@ impl CallPieces {
             let lost_id = new.id().is_none() && old_has_id;
             let is_call = begins_value && !new.name.is_empty() && !lost_id;
             return match () {
-                () if is_call && !(repeats && new.id().is_some()) => Place::New,
-                () if repeats => Place::Call(last),
-                () => Place::Unclear,
+                () if is_call && !(repeats && new.id().is_some()) => PiecePosition::New,
+                () if repeats => PiecePosition::Call(last),
+                () => PiecePosition::Unclear,
             };
         }
         if !earlier.iter().all(|&at| self.is_complete(at)) {
-            return Place::Unclear;
+            return PiecePosition::Unclear;
         }
-        Place::Call(last)
+        PiecePosition::Call(last)
     }
 
     /// Returns the calls that a piece may continue, in order of arrival.

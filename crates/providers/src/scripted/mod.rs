@@ -38,8 +38,5 @@ mod tests;
 
 pub use error::ScriptError;
 pub use expectations::{Expect, ExpectedResult};
-pub use model::{ScriptedModel, is_summary_request};
+pub use model::{PROVIDER, ScriptedModel, is_summary_request};
 pub use script_turn::{ScriptCall, ScriptFailure, ScriptStop, ScriptTurn, ScriptUsage, TurnUse};
-
-/// Provider entry id of scripted models.
-pub const PROVIDER: &str = "scripted";

@@ -11,9 +11,12 @@ use crate::model::{
 };
 use crate::scripted::error::ScriptError;
 use crate::scripted::playback::{Outcome, TurnPlayback};
+use crate::scripted::script_file;
 use crate::scripted::script_turn::{ScriptTurn, TurnUse};
-use crate::scripted::{PROVIDER, script_file};
 use crate::wire_format::Format;
+
+/// Provider entry id of scripted models.
+pub const PROVIDER: &str = "scripted";
 
 /// A model that replays a script.
 ///

@@ -54,6 +54,7 @@ fn make() -> io::Result<OwnedFd> {
 }
 
 /// The user namespace that defines the mapping, created once.
+#[expect(unsafe_code, reason = "the process in the namespace shares the memory of this one")]
 fn owners() -> io::Result<&'static OwnedFd> {
     static OWNERS: OnceLock<Option<OwnedFd>> = OnceLock::new();
     let made = OWNERS.get_or_init(|| {
@@ -64,7 +65,10 @@ fn owners() -> io::Result<&'static OwnedFd> {
             let path = format!("/proc/{pid}/ns/user");
             Ok(rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)
         };
-        raw_syscalls::with_user_namespace(map).ok()
+        // SAFETY: `map` writes two files and opens one. Nothing in this process reaps children
+        // with `__WALL` or `__WCLONE`: the standard library and tokio wait for those that they
+        // started, by their IDs.
+        unsafe { raw_syscalls::with_user_namespace(map) }.ok()
     });
     made.as_ref().ok_or_else(|| io::Error::other("no user namespace can be made"))
 }

@@ -1,6 +1,7 @@
 //! Sandbox helper: this executable in another role. It has a single thread, so that it can create
 //! sandboxes by forking, and lives as long as the process that started it.
 
+use std::ffi::OsString;
 use std::io::{self, Read as _, Seek as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 
@@ -27,8 +28,24 @@ pub(super) struct SandboxRequest {
     pub(super) level: Level,
 }
 
+/// Runs the sandbox helper if the arguments (without the program's name) select it, and returns its
+/// exit code.
+///
+/// Must be called at the very beginning of a program, before it creates threads or reads input.
+#[must_use]
+pub fn helper_entry(args: impl IntoIterator<Item = OsString>) -> Option<u8> {
+    let mut args = args.into_iter();
+    match (args.next(), args.next()) {
+        (Some(word), None) if word == ROLE => Some(serve()),
+        _ => {
+            crate::process::executable_is_helper();
+            None
+        }
+    }
+}
+
 /// Serves the socket on standard input until it closes.
-pub(super) fn serve() -> u8 {
+fn serve() -> u8 {
     let Ok(socket) = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3) else { return 1 };
     let Ok(nothing) = std::fs::File::open("/dev/null") else { return 1 };
     // Sandboxes must not inherit it.

@@ -73,7 +73,7 @@ impl LimitWatch {
             scratch: scratch.and_then(|path| open_no_symlinks(path).ok()),
             own,
             page: rustix::param::page_size() as u64,
-            ticks: raw_syscalls::ticks_per_second(),
+            ticks: rustix::param::clock_ticks_per_second(),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::problem::{Code, Problem};
 /// The header.
 pub(crate) const IDEMPOTENCY_KEY_HEADER: &str = "idempotency-key";
 /// Its description in the OpenAPI document.
-pub(crate) const IDEMPOTENCY_KEY_DESCRIPTION: &str = "Your own word for this request, 1 to 200 characters. Sent again with the same content, nothing runs twice and the answer is that of the first time; with other content it is a `conflict`.";
+pub(crate) const IDEMPOTENCY_KEY_DESCRIPTION: &str = "The idempotency key of this request, 1 to 200 characters. Repeating the request with the same content runs nothing twice and returns the first response; with other content it is a `conflict`.";
 
 /// The key of a request.
 ///

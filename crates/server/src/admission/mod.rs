@@ -7,14 +7,14 @@
 //! 1. **Connections** ([`ConnectionLimiter`], applied by `listen::acceptor`). Counted per address
 //!    until a token is shown, then per client. When the limit is reached, the oldest connection
 //!    without a token is evicted; if there is none, the new one is closed. A client with too many
-//!    connections is answered 429 (`middleware::chain`).
+//!    connections is answered 429 (`middleware::request_checks`).
 //! 2. **Requests that are read and checked** (`request_admission`, applied by
 //!    `listen::connection`). Queued per client, or before the token is checked per address and hash
 //!    of the claimed token.
-//! 3. **Requests per minute** (`rate_limit`, applied by `middleware::chain`). Counted per client,
-//!    or without a token per network. Answered 429 with `Retry-After`.
-//! 4. **Failed logins per minute** (`login_throttle`, applied by `middleware::chain`). Counted per
-//!    network. The answer is delayed, and is 429.
+//! 3. **Requests per minute** (`rate_limit`, applied by `middleware::request_checks`). Counted per
+//!    client, or without a token per network. Answered 429 with `Retry-After`.
+//! 4. **Failed logins per minute** (`login_throttle`, applied by `middleware::request_checks`).
+//!    Counted per network. The answer is delayed, and is 429.
 //! 5. **Calls** (`call_admission`, applied by `active_requests::call_runner`). Queued per client;
 //!    answered 429 if the queue is full.
 //!

@@ -1,8 +1,11 @@
 //! Extractors for JSON, query and path, whose rejections are [`Problem`]s.
 
+use std::str::FromStr;
+
 use axum::extract::{FromRequest, FromRequestParts, Request};
 
 use toolcrib_core::RunId;
+use toolcrib_ops::{OpError, Resource};
 
 use crate::problem::Problem;
 
@@ -39,7 +42,12 @@ impl<T: serde::Serialize> axum::response::IntoResponse for Json<T> {
     }
 }
 
+/// An id in a path. A malformed one names nothing.
+pub(crate) fn parse_id<T: FromStr>(what: Resource, text: &str) -> Result<T, Problem> {
+    text.parse().map_err(|_| OpError::not_found(what, text).into())
+}
+
 /// The id of a run in a path.
 pub(crate) fn parse_run_id(text: &str) -> Result<RunId, Problem> {
-    text.parse().map_err(|_| Problem::not_found(format!("there is no run {text}")))
+    parse_id(Resource::Run, text)
 }

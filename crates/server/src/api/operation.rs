@@ -189,7 +189,7 @@ impl Operation {
     pub(crate) fn etagged(self) -> Self {
         let about = "The `ETag` of an earlier response: if nothing has changed since, it is not sent again.";
         self.header("if-none-match", about)
-            .returns_empty(304, "It has not changed since the response with that `ETag`.")
+            .returns_empty(304, "Nothing has changed since the response with that `ETag`.")
     }
 
     fn with(mut self, success: Success) -> Self {

@@ -53,10 +53,10 @@ impl<T> Page<T> {
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PageQuery {
-    /// Most rows, 1 to 500; default 50.
+    /// The maximum number of rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     pub(crate) limit: Option<usize>,
-    /// The `next` of the page before.
+    /// The `next` of the previous page.
     pub(crate) cursor: Option<String>,
 }
 

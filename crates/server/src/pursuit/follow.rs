@@ -125,6 +125,7 @@ async fn start(supervisor: &RunSupervisor, owner: &str, goal: &Goal) -> Result<R
         owner: owner.to_owned(),
         channel: BACKGROUND.to_owned(),
         depth: goal.depth + 1,
+        surroundings: goal.surroundings.clone(),
         ..RunRequest::default()
     };
     let (name, client) = (PURSUIT.to_owned(), PURSUIT.to_owned());

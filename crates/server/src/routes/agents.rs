@@ -5,11 +5,12 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 use toolcrib_agent::library::{Folder, Scope};
 use toolcrib_ops::OpError;
 use toolcrib_ops::agents::{
-    self, AddAgentRequest, AgentDetails, AgentFiles, AgentFormat, AgentReply, ExpectedVersion,
-    PutAgentRequest, RemoveAgentRequest, ShowAgentRequest,
+    self, AddAgentRequest, AgentDetails, AgentFiles, AgentFormat, AgentReply, CheckAgentReply,
+    CheckAgentRequest, ExpectedVersion, PutAgentRequest, RemoveAgentRequest, ShowAgentRequest,
 };
 use toolcrib_ops::library::FileProblem;
 
@@ -18,7 +19,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Agents with what is wrong with others.
+/// Agents, and the findings about broken files.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct AgentList {
     /// The agents.
@@ -31,12 +32,29 @@ struct AgentList {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct AgentText {
-    /// All of it: Markdown with the keys in front and the prompt as its body, or TOML
+    /// The whole file: Markdown with front matter and the prompt as its body, or TOML
     /// (docs/agents.md).
     text: String,
     /// How it is written; default as it is now, or `markdown` for a new one.
     #[serde(default)]
     form: Option<AgentFormat>,
+}
+
+/// A text that is to become the file of an agent, and what is to be changed of it.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct CheckAgent {
+    /// The text.
+    text: String,
+    /// How it is written; default as the present file, or `markdown`.
+    #[serde(default)]
+    form: Option<AgentFormat>,
+    /// The keys that it is to have; default as they are.
+    #[serde(default)]
+    fields: Option<Map<String, Value>>,
+    /// The prompt that it is to have; default as it is.
+    #[serde(default)]
+    prompt: Option<String>,
 }
 
 /// A new agent.
@@ -53,13 +71,13 @@ struct NewAgent {
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/agents", Role::Viewer, "Lists the agents.");
     api.add(
-        list.returns_ok::<AgentList>("All of them, the General Assistant first.").etagged(),
+        list.returns_ok::<AgentList>("All agents, the General Assistant first.").etagged(),
         list_agents,
     );
     let show = Operation::get(
         "/agents/{name}",
         Role::Viewer,
-        "Shows an agent with what its tools come to.",
+        "Shows an agent with the tools that its patterns select.",
     );
     api.add(
         show.returns_ok::<AgentDetails>("The agent; its `ETag` is that of its file."),
@@ -68,22 +86,32 @@ pub(super) fn routes(api: &mut Api) {
     let add = Operation::post(
         "/agents",
         Role::Operator,
-        "Makes an agent, from a template or as a copy of another.",
+        "Creates an agent, from a template or as a copy of another.",
     );
     api.add(add.body::<NewAgent>().returns::<AgentDetails>(201, "It is there."), add_agent);
     let put = Operation::put("/agents/{name}", Role::Operator, "Writes the file of an agent.")
-        .description("It is read as a run would read it first, and put in its place only when nothing is wrong with it. An agent that is there needs `If-Match`.")
-        .header("if-match", "The `ETag` of what is changed.");
+        .description("The daemon parses the file as a run would, and writes it only if it is valid. Replacing an existing agent needs `If-Match`.")
+        .header("if-match", "The `ETag` of the version that the change applies to.");
     api.add(
         put.body::<AgentText>()
-            .returns_ok::<AgentDetails>("It is written.")
+            .returns_ok::<AgentDetails>("The file is written.")
             .returns::<AgentDetails>(201, "It is new."),
         put_agent,
     );
+    let check = Operation::post(
+        "/agents/{name}/check",
+        Role::Viewer,
+        "Checks a text as the file of an agent, and changes single keys of it.",
+    )
+    .description("Each fault names its field. Comments, order and keys that are not changed stay. Nothing is written: `PUT /agents/{name}` does that.");
+    api.add(
+        check.body::<CheckAgent>().returns_ok::<CheckAgentReply>("The text with its faults."),
+        check_agent,
+    );
     let remove =
         Operation::delete("/agents/{name}", Role::Operator, "Removes the file of an agent.")
-            .header("if-match", "The `ETag` of what is removed.");
-    api.add(remove.returns_empty(204, "It is gone."), remove_agent);
+            .header("if-match", "The `ETag` of the version that is removed.");
+    api.add(remove.returns_empty(204, "Removed."), remove_agent);
 }
 
 /// The context of operations on agents: what is written is the owner's own.
@@ -172,6 +200,16 @@ async fn put_agent(
     let reply = agents::put(&context(&daemon, &principal, &changed), request).await?;
     let status = if reply.is_new { StatusCode::CREATED } else { StatusCode::OK };
     Ok(response(status, reply.agent))
+}
+
+async fn check_agent(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(name): Path<String>,
+    Json(CheckAgent { text, form, fields, prompt }): Json<CheckAgent>,
+) -> Result<Json<CheckAgentReply>, Problem> {
+    let request = CheckAgentRequest { name, text, format: form, fields, prompt };
+    Ok(Json(agents::check(&context(&daemon, &principal, &|| ()), request)?))
 }
 
 async fn remove_agent(

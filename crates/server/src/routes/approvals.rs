@@ -1,6 +1,7 @@
 //! The inbox: calls that wait for a person, and questions of models. Shown, and decided once.
 
 mod decide;
+mod preview;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -30,10 +31,10 @@ const LIST: &str = "approvals";
 struct ListApprovalsQuery {
     /// `pending` (the inbox, oldest first; the default) or `all` (the history, newest first).
     state: ApprovalFilter,
-    /// Most rows, 1 to 500; default 50.
+    /// The maximum number of rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
-    /// The `next` of the page before.
+    /// The `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -41,7 +42,7 @@ struct ListApprovalsQuery {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ApprovalFilter {
-    /// Those that wait.
+    /// Open approvals and questions.
     #[default]
     Pending,
     /// All of them.
@@ -67,7 +68,7 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get(
         "/approvals",
         Role::Viewer,
-        "Lists what waits for a person, or was decided.",
+        "Lists approvals and questions: open ones, or all.",
     );
     api.add(
         list.query::<ListApprovalsQuery>().returns_ok::<Page<Approval>>("Questions.").etagged(),
@@ -76,22 +77,36 @@ pub(super) fn routes(api: &mut Api) {
     let hasty = Operation::get(
         "/approvals/hasty",
         Role::Viewer,
-        "Lists operations that are approved faster than the question can be read.",
+        "Lists operations that people approve faster than they can read the question.",
     );
     api.add(
         hasty
-            .description("Those with at least three approvals within 3 seconds of the question in the last 30 days: a remembered approval or a rule would ask less.")
-            .returns_ok::<HastyDocument>("The operations, the most frequent first."),
+            .description("Operations with at least three approvals within 3 seconds of the question in the last 30 days: a remembered approval or a rule would ask less often.")
+            .returns_ok::<HastyDocument>("The operations, most frequent first."),
         hasty_approvals,
     );
     let show = Operation::get(
         "/approvals/{approval}",
         Role::Viewer,
-        "Shows a question with what helps to decide.",
+        "Shows a question with everything that is needed to decide it.",
     );
     api.add(show.returns_ok::<ApprovalDetails>("The question."), show_approval);
+    let preview = Operation::post(
+        "/approvals/{approval}/preview",
+        Role::Approver,
+        "Shows what an approval that is remembered would match.",
+    );
+    let preview = preview.description(
+        "Nothing is decided. It is compared with the newest 1,000 calls of the operation.",
+    );
+    api.add(
+        preview
+            .body::<preview::PreviewBody>()
+            .returns_ok::<preview::GrantPreviewDocument>("What it would match."),
+        preview::preview,
+    );
     let decide = Operation::post("/approvals/{approval}", Role::Approver, "Decides a question, once.")
-        .description("The decision is stored before it is answered; then the daemon goes on with the run or the call itself. A second decision is a `conflict` with the first in `about`; one that comes too late is `gone`; one about something else than what is stored is a `conflict`.");
+        .description("The daemon stores the decision before it answers, then continues the run or the call itself. A second decision is a `conflict` with the first in `about`; one after the deadline is `gone`; one whose `binding` does not match the stored question is a `conflict`.");
     api.add(
         decide.body::<DecideBody>().returns_ok::<DecisionReply>("It is decided."),
         decide::decide,
@@ -178,5 +193,7 @@ async fn show_approval(
     let reply = approvals::show(&daemon.store_context(&principal), request).await?;
     daemon.allowed_tools(&principal).require(reply.waiting.request.tool.as_str())?;
     let target = run_supervisor::resume_target(daemon.run_supervisor(), &reply.waiting).await?;
-    Ok(Json(reply.into_details(target.continued_by())))
+    let tool = reply.waiting.request.tool.as_str();
+    let sandbox = approvals::sandbox_level(daemon.toolcrib(), tool).await;
+    Ok(Json(reply.into_details(target.continued_by(), sandbox)))
 }

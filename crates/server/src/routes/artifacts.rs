@@ -39,11 +39,11 @@ struct ArtifactDocument {
     trust: String,
     /// Where it comes from.
     source: Option<String>,
-    /// Bytes kept.
+    /// Number of stored bytes.
     bytes: u64,
     /// Bytes that the tool produced; more than `bytes` where too many came.
     total_bytes: u64,
-    /// SHA-256 of its owner, a zero byte and the bytes kept.
+    /// SHA-256 of its owner, a zero byte and the stored bytes.
     sha256: String,
     /// Call that made it.
     call: String,
@@ -61,7 +61,7 @@ struct ArtifactDocument {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListQuery {
-    /// Most rows, 1 to 500; default 50.
+    /// The maximum number of rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
 }
@@ -70,7 +70,7 @@ struct ListQuery {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RangeQuery {
-    /// Byte to begin at; each page says the next one.
+    /// The offset in bytes; each page has the next one.
     offset: Option<u64>,
     /// Bytes to read, at most 19,000.
     #[schemars(range(min = 1))]
@@ -81,41 +81,43 @@ struct RangeQuery {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list =
-        Operation::get("/artifacts", Role::Viewer, "Lists stored results, the newest first.");
+    let list = Operation::get("/artifacts", Role::Viewer, "Lists artifacts, newest first.");
     api.add(
         list.query::<ListQuery>()
-            .returns_ok::<Page<ArtifactDocument>>("At most as many as were asked for."),
+            .returns_ok::<Page<ArtifactDocument>>("At most the requested number."),
         list_artifacts,
     );
     let show =
-        Operation::get("/artifacts/{ref}", Role::Viewer, "Shows what is known of a stored result.");
-    api.add(
-        show.returns_ok::<ArtifactDocument>("What it is, and where it comes from."),
-        show_artifact,
-    );
+        Operation::get("/artifacts/{ref}", Role::Viewer, "Shows the metadata of a stored result.");
+    api.add(show.returns_ok::<ArtifactDocument>("Its type, size and origin."), show_artifact);
     let part = Operation::get(
         "/artifacts/{ref}/page",
         Role::Caller,
-        "Reads a part of a stored result, made harmless.",
+        "Reads a part of a stored result as sanitized text.",
     );
     let part = part
-        .description("A call of `read_artifact`: what it answers is what a model would read.")
+        .description(
+            "Runs a call of `read_artifact`; the response is the text that a model would read.",
+        )
         .query::<RangeQuery>();
     api.add(document_status_codes(part), read_page);
-    let content = Operation::get("/artifacts/{ref}/content", Role::Caller, "Gives the bytes of a stored result, to be saved.")
-        .description("As the tool made them, with known secrets masked and nothing else changed: do not show them as a page.")
-        .header("range", "One range, such as `bytes=0-1023`.")
-        .returns_media("application/octet-stream", "The bytes.");
+    let content = Operation::get(
+        "/artifacts/{ref}/content",
+        Role::Caller,
+        "Downloads the bytes of a stored result.",
+    )
+    .description("Unchanged except that known secrets are masked: do not render them as a page.")
+    .header("range", "One range, such as `bytes=0-1023`.")
+    .returns_media("application/octet-stream", "The bytes.");
     api.add(
         content
-            .returns_empty(206, "The part that was asked for.")
+            .returns_empty(206, "The requested range.")
             .returns_empty(416, "The range is beyond the end."),
         send_content,
     );
-    let remove = Operation::delete("/artifacts/{ref}", Role::Operator, "Removes a stored result.");
+    let remove = Operation::delete("/artifacts/{ref}", Role::Operator, "Removes an artifact.");
     api.add(
-        remove.returns_empty(204, "It is removed, even if results still refer to it."),
+        remove.returns_empty(204, "Removed, even if results still refer to it."),
         remove_artifact,
     );
 }

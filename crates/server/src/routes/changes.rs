@@ -22,12 +22,12 @@ const MAX_CHANGES: usize = 50;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ChangesQuery {
-    /// Made by this run.
+    /// Only changes of this run.
     #[schemars(with = "Option<String>")]
     run: Option<RunId>,
-    /// Made in this conversation.
+    /// Only changes of this conversation.
     conversation: Option<String>,
-    /// Whether the undone changes are listed, which can be redone, the last undone first.
+    /// Whether to list undone changes, which can be redone, the last undone first.
     undone: bool,
 }
 
@@ -44,7 +44,7 @@ struct UndoBody {
     /// Numbers of the changes, as they were listed, at most 50; they need not be the newest ones.
     #[schemars(length(min = 1, max = 50))]
     changes: Option<Vec<u64>>,
-    /// Whether what was changed since is overwritten.
+    /// Whether later changes are overwritten.
     #[serde(default)]
     force: bool,
 }
@@ -56,12 +56,12 @@ struct RedoBody {
     /// Numbers of the changes, as `GET /changes?undone=true` lists them, at most 50.
     #[schemars(length(min = 1, max = 50))]
     changes: Vec<u64>,
-    /// Whether what was changed since is overwritten.
+    /// Whether later changes are overwritten.
     #[serde(default)]
     force: bool,
 }
 
-/// What is previewed.
+/// A preview.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PreviewBody {
@@ -79,21 +79,21 @@ struct PreviewDocument {
     files: Vec<FilePreview>,
 }
 
-/// What was undone.
+/// The undone changes.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct UndoneDocument {
     /// The changes, the newest first.
     undone: Vec<changes::ChangeDone>,
-    /// The change that stands in the way of the others, and why.
+    /// The change that blocks the others, and why.
     refused: Option<changes::ChangeRefused>,
 }
 
-/// What was redone.
+/// The redone changes.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct RedoneDocument {
     /// The changes with their new numbers, in the order in which they were made.
     redone: Vec<changes::ChangeDone>,
-    /// The change that stands in the way of the others, and why.
+    /// The change that blocks the others, and why.
     refused: Option<changes::ChangeRefused>,
 }
 
@@ -101,11 +101,10 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get(
         "/changes",
         Role::Caller,
-        "Lists what tools changed in the workspace, the newest first.",
+        "Lists changes that tools made in the workspace, newest first.",
     );
     api.add(
-        list.query::<ChangesQuery>()
-            .returns_ok::<Page<Change>>("Those that the undo journal keeps."),
+        list.query::<ChangesQuery>().returns_ok::<Page<Change>>("The changes in the undo journal."),
         list_changes,
     );
     let preview = Operation::post(
@@ -114,20 +113,22 @@ pub(super) fn routes(api: &mut Api) {
         "Shows what an undo or a redo would do to each file, with a diff.",
     );
     api.add(
-        preview.body::<PreviewBody>().returns_ok::<PreviewDocument>("The files; nothing was done."),
+        preview
+            .body::<PreviewBody>()
+            .returns_ok::<PreviewDocument>("The files; nothing was changed."),
         preview_changes,
     );
     let undo =
         Operation::post("/changes/undo", Role::Operator, "Undoes changes of tools, newest first.")
-            .description("It stops at a change whose files were changed since; `conflict` names it, and `about` has what was undone before it.")
+            .description("The undo stops at a change whose files were changed since; `conflict` names it, and `about` has the changes that were undone before it.")
             .body::<UndoBody>();
     api.add(undo.returns_ok::<UndoneDocument>("All of them were undone."), undo_changes);
     let redo = Operation::post(
         "/changes/redo",
         Role::Operator,
-        "Redoes undone changes, the last undone first.",
+        "Redoes undone changes, last undone first.",
     )
-    .description("It stops at a change whose files were changed since; `conflict` names it, and `about` has what was redone before it.")
+    .description("The redo stops at a change whose files were changed since; `conflict` names it, and `about` has the changes that were redone before it.")
     .body::<RedoBody>();
     api.add(redo.returns_ok::<RedoneDocument>("All of them were redone."), redo_changes);
 }

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_core::{Conversation, ConversationId, RunId, StoredMessage};
 use toolcrib_ops::conversations::{
-    self, BranchConversationRequest, ListConversationsRequest, MessagesRequest,
-    RemoveConversationRequest, RenameConversationRequest, ShowConversationRequest,
+    self, BranchConversationRequest, FoundMessage, ListConversationsRequest, MessagesRequest,
+    RemoveConversationRequest, RenameConversationRequest, SearchConversationsRequest,
+    ShowConversationRequest,
 };
 use toolcrib_ops::{OpError, Resource};
 
@@ -30,7 +31,7 @@ const MESSAGES: &str = "messages";
 struct ConversationRow {
     /// Its id.
     conversation: String,
-    /// What it is about.
+    /// Its subject.
     title: String,
     /// The agent that answers in it.
     agent: String,
@@ -45,7 +46,7 @@ struct ConversationRow {
 /// One message.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct MessageRow {
-    /// Place in the conversation, from 0.
+    /// Position in the conversation, from 0.
     seq: u64,
     /// The run that wrote it.
     run: Option<String>,
@@ -54,6 +55,38 @@ struct MessageRow {
     body: Value,
     /// Milliseconds since 1970.
     created_at: i64,
+}
+
+/// A message that was found by its words, or a conversation by its title.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct FoundMessageRow {
+    /// The conversation.
+    conversation: String,
+    /// What it is about.
+    title: String,
+    /// The run that wrote the message; absent = the words are in the title.
+    run: Option<String>,
+    /// Place of the message in the conversation, from 0.
+    seq: Option<u64>,
+    /// Whether a person wrote it; else a model.
+    typed: bool,
+    /// The text around the first of the words.
+    excerpt: String,
+    /// Milliseconds since 1970 of the newest message of the conversation.
+    updated_at: i64,
+}
+
+/// What is looked for in conversations.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct SearchConversationsQuery {
+    /// Words that a message must have, each anywhere in it, in any case.
+    find: String,
+    /// Most conversations with hits, about; 1 to 500, default 50.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
 }
 
 /// A new title.
@@ -76,7 +109,7 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get(
         "/conversations",
         Role::Viewer,
-        "Lists conversations, those with the newest messages first.",
+        "Lists conversations, the one with the newest message first.",
     );
     api.add(
         list.query::<PageQuery>()
@@ -84,19 +117,31 @@ pub(super) fn routes(api: &mut Api) {
             .etagged(),
         list_all,
     );
+    let search = Operation::get(
+        "/conversations/search",
+        Role::Caller,
+        "Searches the text of conversations, those with the newest messages first.",
+    );
+    let search = search.description("What people wrote and models answered, and titles; the three newest hits of each conversation. A request reads at most about 20,000 messages: `next` goes on behind them, even after a page without hits.");
+    api.add(
+        search.query::<SearchConversationsQuery>().returns_ok::<Page<FoundMessageRow>>("Messages."),
+        search_all,
+    );
     let show =
         Operation::get("/conversations/{conversation}", Role::Viewer, "Shows a conversation.");
     api.add(
-        show.returns_ok::<ConversationRow>("Its head; its messages are a list of their own."),
+        show.returns_ok::<ConversationRow>(
+            "Its metadata; `GET /conversations/{conversation}/messages` lists its messages.",
+        ),
         show_one,
     );
     let messages = Operation::get(
         "/conversations/{conversation}/messages",
         Role::Caller,
-        "Lists the messages of a conversation, the oldest first.",
+        "Lists the messages of a conversation, oldest first.",
     );
     let messages = messages.description(
-        "All messages, including those that requests to models left out. Secrets are masked.",
+        "All messages, including those that compaction leaves out of requests to models. Secrets are masked.",
     );
     api.add(
         messages.query::<PageQuery>().returns_ok::<Page<MessageRow>>("Messages.").etagged(),
@@ -114,10 +159,10 @@ pub(super) fn routes(api: &mut Api) {
     let branch = Operation::post(
         "/conversations/{conversation}/branch",
         Role::Caller,
-        "Makes a conversation that begins as this one did before a run.",
+        "Makes a conversation with the messages that this one had before a run.",
     );
     let branch = branch.description(
-        "Messages and runs are copied, with the labels of what they had read. Nothing that tools did is undone.",
+        "Messages and runs are copied with their taint labels. Nothing that tools changed is undone.",
     );
     api.add(
         branch.body::<BranchBody>().returns::<ConversationRow>(201, "The new conversation."),
@@ -129,9 +174,9 @@ pub(super) fn routes(api: &mut Api) {
         "Deletes a conversation.",
     );
     let remove = remove.description(
-        "Its messages and runs are gone, and what programs still do for it ends. Calls stay in the history and in the audit, stored results until they expire. While one of its runs is not over, nothing is deleted.",
+        "Its messages and runs are deleted, and its background programs end. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.",
     );
-    api.add(remove.returns_empty(204, "It is gone."), remove_one);
+    api.add(remove.returns_empty(204, "Removed."), remove_one);
 }
 
 fn row(conversation: Conversation) -> ConversationRow {
@@ -161,6 +206,30 @@ async fn list_all(
     let next = last.map(|last| cursor(LIST, &(last.updated_at, last.id)));
     let items = reply.conversations.into_iter().map(row).collect();
     Ok(etag_response(&headers, &Page { items, next }))
+}
+
+async fn search_all(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Query(query): Query<SearchConversationsQuery>,
+) -> Result<Json<Page<FoundMessageRow>>, Problem> {
+    let limit = PageQuery::page_size(query.limit)?;
+    // A cursor is valid for its own words only.
+    let list = format!("{LIST} with {}", query.find);
+    let before = parse_cursor::<(i64, ConversationId)>(&list, query.cursor.as_deref())?;
+    let request = SearchConversationsRequest { words: query.find, before, limit };
+    let reply = conversations::search(&daemon.op_context(&principal, None), request).await?;
+    let row = |hit: FoundMessage| FoundMessageRow {
+        conversation: hit.conversation.id.to_string(),
+        title: hit.conversation.title,
+        run: hit.run.map(|run| run.to_string()),
+        seq: hit.seq,
+        typed: hit.is_typed,
+        excerpt: hit.excerpt,
+        updated_at: hit.conversation.updated_at,
+    };
+    let next = reply.next.map(|last| cursor(&list, &last));
+    Ok(Json(Page { items: reply.found.into_iter().map(row).collect(), next }))
 }
 
 async fn show_one(

@@ -41,9 +41,9 @@ struct FileName {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SearchQuery {
-    /// In words.
+    /// The query, in words.
     query: String,
-    /// How many passages at most; default 10, at most 50.
+    /// The maximum number of passages, up to 50; default 10.
     #[serde(default)]
     limit: Option<usize>,
 }
@@ -56,7 +56,7 @@ struct TextQuery {
     page: Option<u32>,
     /// The first character in the page; default 0.
     offset: Option<u32>,
-    /// How many characters at most; default 4000, at most 8000.
+    /// The maximum number of characters, up to 8,000; default 4,000.
     max_chars: Option<usize>,
 }
 
@@ -68,8 +68,8 @@ pub(super) fn routes(api: &mut Api) {
             .etagged(),
         list_documents,
     );
-    let add = Operation::post("/documents", Role::Operator, "Puts a file in.").bytes();
-    let add = add.description("The body is the file: PDF, Word, Excel, CSV, HTML or text. The first pages can be found when this answers; the rest of a long file is read in the background.");
+    let add = Operation::post("/documents", Role::Operator, "Adds a document.").bytes();
+    let add = add.description("The body is the file: PDF, Word, Excel, CSV, HTML or text. The first pages are indexed before the reply; the rest of a long file is indexed in the background.");
     api.add(add.query::<FileName>().returns_ok::<DocumentReply>("The document."), add_document);
     let search = Operation::get("/documents/search", Role::Caller, "Searches documents.");
     api.add(
@@ -85,7 +85,10 @@ pub(super) fn routes(api: &mut Api) {
         Role::Operator,
         "Restores a deleted document.",
     );
-    api.add(restore.returns_ok::<DocumentReply>("It is found again."), restore_document);
+    api.add(
+        restore.returns_ok::<DocumentReply>("The document can be found again."),
+        restore_document,
+    );
 }
 
 async fn list_documents(

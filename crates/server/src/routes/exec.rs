@@ -27,20 +27,21 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ExecQuery {
-    /// `openai-chat`, `openai-responses`, `anthropic`, `gemini` or `text`; none = it is found out.
+    /// `openai-chat`, `openai-responses`, `anthropic`, `gemini` or `text`; by default it is
+    /// detected.
     format: Option<String>,
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let exec = Operation::post("/exec", Role::Caller, "Runs the calls of a model's answer, and gives the messages to append.")
+    let exec = Operation::post("/exec", Role::Caller, "Runs the calls of a model's response, and returns the messages to append.")
         .queues_calls()
-        .description("The body is the provider's answer as it came: the whole JSON body, or a recorded stream with `Content-Type: text/event-stream`. Calls that fail are results for the model to read. Calls that wait for a person say so in their message.")
+        .description("The body is the unchanged response of the provider: the whole JSON body, or a recorded stream with `Content-Type: text/event-stream`. Failed calls are results for the model. The message of a call that waits for a person says so.")
         .header(IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_DESCRIPTION)
         .query::<ExecQuery>()
         .body::<Value>()
         .also_accepts("text/event-stream")
         .returns_ok::<ExecDocument>("Every call has its result.")
-        .returns::<ExecDocument>(202, "A call waits for a person: `waiting` says for what.");
+        .returns::<ExecDocument>(202, "A call waits for a person; `waiting` has the question.");
     api.add(exec, exec_answer);
 }
 

@@ -13,13 +13,14 @@ use toolcrib_ops::goals::{
 use crate::api::{Api, Json, Operation, Page, Path, etag_response};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
+use crate::routes::surroundings::{PersonSurroundings, accept_language};
 use crate::state::DaemonState;
 
 /// A goal to start.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewGoalBody {
-    /// What is to be reached, so that it can be understood on its own.
+    /// The objective, in words that can be understood without context.
     goal: String,
     /// The agent of its run; default the configured one.
     #[serde(default)]
@@ -30,6 +31,10 @@ struct NewGoalBody {
     /// Tokens of its run; default 500,000.
     #[serde(default)]
     tokens: Option<u64>,
+    /// What the client says about the person, for its run; an `Accept-Language` counts as the
+    /// locale where it says none.
+    #[serde(default)]
+    surroundings: PersonSurroundings,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -41,11 +46,11 @@ pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/goals/{goal}", Role::Viewer, "Shows a goal with its result.");
     api.add(show.returns_ok::<GoalReply>("The goal."), show_goal);
     let close = Operation::delete("/goals/{goal}", Role::Operator, "Cancels a goal.");
-    api.add(close.returns_ok::<GoalReply>("Its run is stopped within a second."), close_goal);
-    let resume = Operation::post("/goals/{goal}/resume", Role::Operator, "Lets a goal begin.");
+    api.add(close.returns_ok::<GoalReply>("Its run stops within a second."), close_goal);
+    let resume = Operation::post("/goals/{goal}/resume", Role::Operator, "Starts a waiting goal.");
     let resume = resume
-        .description("Who lets a goal begin whose text came from outside answers for that text.");
-    api.add(resume.returns_ok::<GoalReply>("It begins within a second."), resume_goal);
+        .description("Letting a goal begin whose text came from outside vouches for that text.");
+    api.add(resume.returns_ok::<GoalReply>("It starts within a second."), resume_goal);
 }
 
 async fn list_goals(
@@ -60,10 +65,12 @@ async fn list_goals(
 async fn start_goal(
     State(daemon): State<DaemonState>,
     principal: Principal,
+    headers: HeaderMap,
     Json(body): Json<NewGoalBody>,
 ) -> Result<Json<GoalReply>, Problem> {
-    let NewGoalBody { goal, agent, rounds, tokens } = body;
-    let request = StartGoalRequest { text: goal, agent, rounds, tokens };
+    let NewGoalBody { goal, agent, rounds, tokens, surroundings } = body;
+    let surroundings = surroundings.checked(accept_language(&headers))?;
+    let request = StartGoalRequest { text: goal, agent, rounds, tokens, surroundings };
     Ok(Json(goals::start(&daemon.op_context(&principal, None), request).await?))
 }
 

@@ -17,7 +17,8 @@ use crate::state::DaemonState;
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/grants", Role::Viewer, "Lists remembered approvals, oldest first.");
     api.add(
-        list.returns_ok::<Page<GrantReply>>("All of them, expired ones too.").etagged(),
+        list.returns_ok::<Page<GrantReply>>("All remembered approvals, including expired ones.")
+            .etagged(),
         list_grants,
     );
     let show = Operation::get("/grants/{id}", Role::Viewer, "Shows a remembered approval.");
@@ -25,9 +26,9 @@ pub(super) fn routes(api: &mut Api) {
     let revoke = Operation::delete(
         "/grants/{id}",
         Role::Approver,
-        "Takes a remembered approval back: such calls are asked about again, at once.",
+        "Revokes a remembered approval: such calls are asked about again, at once.",
     );
-    api.add(revoke.returns_ok::<RevokedGrant>("It holds no longer."), revoke_grant);
+    api.add(revoke.returns_ok::<RevokedGrant>("The remembered approval is revoked."), revoke_grant);
 }
 
 /// A text that is no id names no grant.

@@ -12,7 +12,7 @@ use crate::state::DaemonState;
 /// How the daemon is.
 #[derive(Serialize, JsonSchema)]
 struct Health {
-    /// Always `ok`: an answer says that it lives.
+    /// Always `ok`: a response shows that the daemon is alive.
     status: &'static str,
     /// Its name.
     name: &'static str,
@@ -23,10 +23,16 @@ struct Health {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let health = Operation::get("/healthz", Role::Viewer, "Says that the daemon lives.");
-    api.add(health.public().at_root().tag("health").returns_ok::<Health>("It lives."), healthz);
-    let ready = Operation::get("/readyz", Role::Viewer, "Says whether the daemon takes calls.");
-    api.add(ready.public().at_root().tag("health").returns_ok::<Health>("It takes calls."), readyz);
+    let health = Operation::get("/healthz", Role::Viewer, "Tells that the daemon is alive.");
+    api.add(
+        health.public().at_root().tag("health").returns_ok::<Health>("The daemon is alive."),
+        healthz,
+    );
+    let ready = Operation::get("/readyz", Role::Viewer, "Tells whether the daemon accepts calls.");
+    api.add(
+        ready.public().at_root().tag("health").returns_ok::<Health>("The daemon accepts calls."),
+        readyz,
+    );
 }
 
 fn health(daemon: &DaemonState) -> Health {

@@ -27,7 +27,7 @@ const MAX_CHARS: usize = 8_000;
 /// The owner whose vault has the secrets.
 const OWNER: &str = "";
 
-/// What became of a request.
+/// The result of a request.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct HookAnswer {
     /// The tasks that it started.
@@ -40,7 +40,9 @@ pub(super) fn routes(api: &mut Api) {
     let call = Operation::post("/hooks/{hook}", Role::Viewer, "Starts the tasks of a webhook.");
     let call = call.public().description("`X-Toolcrib-Timestamp` has the Unix time in seconds, at most 300 s from the daemon's, and `X-Toolcrib-Signature` has `sha256=` and the HMAC-SHA256, in hexadecimal digits, of that time, a dot and the body, under the secret `hook-NAME` of the vault. The body, at most 64 KiB of text, is given to the runs as text from outside. A request that is repeated starts nothing.");
     api.add(
-        call.also_accepts("application/json").bytes().returns_ok::<HookAnswer>("It was taken."),
+        call.also_accepts("application/json")
+            .bytes()
+            .returns_ok::<HookAnswer>("The event is accepted."),
         call_hook,
     );
 }

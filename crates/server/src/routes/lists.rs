@@ -19,7 +19,7 @@ use crate::state::DaemonState;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ListChangeBody {
-    /// What is done.
+    /// The action.
     action: ListAction,
     /// The items; case does not matter.
     #[serde(default)]
@@ -33,11 +33,11 @@ struct ListChangeBody {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct HistoryQuery {
-    /// The first day or time, such as `2026-11-20`. Default: all that are kept.
+    /// The first day or time, such as `2026-11-20`. Default: all stored changes.
     since: Option<String>,
 }
 
-/// Whose last change is taken back.
+/// The list or memory whose last change is undone.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct UndoListBody {
@@ -46,16 +46,16 @@ struct UndoListBody {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/lists", Role::Viewer, "Lists the lists, last changed first.");
+    let list = Operation::get("/lists", Role::Viewer, "Returns all lists, last changed first.");
     api.add(list.returns_ok::<Page<ListReply>>("Your lists.").etagged(), list_lists);
     let show = Operation::get("/lists/{name}", Role::Viewer, "Shows a list.");
     api.add(show.returns_ok::<ListReply>("The list."), show_list);
-    let change = Operation::post("/lists/{name}", Role::Operator, "Makes a list or changes it.");
-    let change = change.description("Adding to a name that no list has makes the list. Items are named without regard to case; what is not on the list is in `missing`.");
+    let change = Operation::post("/lists/{name}", Role::Operator, "Creates or changes a list.");
+    let change = change.description("Adding to a new name creates the list. Items are matched case-insensitively; items that are not on the list are in `missing`.");
     api.add(change.body::<ListChangeBody>().returns_ok::<ChangedList>("The change."), change_list);
     let delete = Operation::delete("/lists/{name}", Role::Operator, "Deletes a list.");
     api.add(
-        delete.returns_ok::<ListReply>("What it was; `POST /list/undo` brings it back."),
+        delete.returns_ok::<ListReply>("The deleted list; `POST /list/undo` restores it."),
         delete_list,
     );
     let history =
@@ -64,8 +64,7 @@ pub(super) fn routes(api: &mut Api) {
         history.query::<HistoryQuery>().returns_ok::<ListHistory>("The last changes."),
         list_history,
     );
-    let undo =
-        Operation::post("/list/undo", Role::Operator, "Takes back the last change of a list.");
+    let undo = Operation::post("/list/undo", Role::Operator, "Undoes the last change of a list.");
     api.add(undo.body::<UndoListBody>().returns_ok::<UndoneList>("It is undone."), undo_list);
 }
 

@@ -31,7 +31,7 @@ const MAX_ERROR_BYTES: usize = 4096;
 
 pub(super) fn routes(api: &mut Api) {
     let of = |operation: Operation| operation.at_root().tag("mcp").queues_calls();
-    let post = Operation::post(MCP_PATH, Role::Caller, "Takes a message of an MCP client.");
+    let post = Operation::post(MCP_PATH, Role::Caller, "Accepts a message of an MCP client.");
     let post = post.description("Streamable HTTP in all revisions up to 2026-07-28 (docs/mcp.md).");
     let post = post.also_accepts("application/json");
     let post = post.returns_media("text/event-stream", "The answer, as JSON or as a stream.");
@@ -188,5 +188,5 @@ impl McpBackend for DaemonBackend {
 
 /// The daemon takes no call now.
 fn refused(words: &str) -> ToolError {
-    ToolError::new(ErrorType::RateLimited, format!("The call was not taken: {words}."))
+    ToolError::new(ErrorType::RateLimited, format!("The call was not accepted: {words}."))
 }

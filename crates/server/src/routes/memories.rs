@@ -37,7 +37,7 @@ struct MemoryText {
     category: Option<String>,
 }
 
-/// Whose last change is taken back.
+/// The list or memory whose last change is undone.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct UndoMemory {
@@ -65,22 +65,22 @@ pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/memories/{key}", Role::Viewer, "Shows a memory.");
     api.add(show.returns_ok::<MemoryReply>("The memory."), show_memory);
     let edit = Operation::put("/memories/{key}", Role::Operator, "Writes a memory.");
-    let edit = edit.description("The text is yours from then on: a memory that came from outside text loses that label. A text with a secret is refused.");
+    let edit = edit.description("The caller becomes its author: a memory from untrusted text loses that label. A text with a secret is refused.");
     api.add(edit.body::<MemoryText>().returns_ok::<MemoryReply>("The memory."), edit_memory);
     let forget = Operation::delete("/memories/{key}", Role::Operator, "Forgets a memory.");
     api.add(
-        forget.returns_ok::<MemoryReply>("What it was; `POST /memory/undo` takes it back."),
+        forget.returns_ok::<MemoryReply>("The deleted memory; `POST /memory/undo` restores it."),
         forget_memory,
     );
     let undo =
-        Operation::post("/memory/undo", Role::Operator, "Takes back the last change of a memory.");
+        Operation::post("/memory/undo", Role::Operator, "Undoes the last change of a memory.");
     api.add(undo.body::<UndoMemory>().returns_ok::<UndoneMemory>("It is undone."), undo_memory);
     let export = Operation::get("/memory/export", Role::Caller, "Exports all memories.");
     api.add(export.returns_ok::<Value>("A file for `POST /memory/import`."), export_memories);
     let import = Operation::post("/memory/import", Role::Operator, "Imports memories from a file.");
     let import = import.description("Memories with the same keys are replaced. Nothing is written if one memory of the file cannot be stored.");
     api.add(
-        import.body::<ImportMemories>().returns_ok::<ImportedMemories>("What was changed."),
+        import.body::<ImportMemories>().returns_ok::<ImportedMemories>("The changes."),
         import_memories,
     );
 }

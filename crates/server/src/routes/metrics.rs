@@ -17,10 +17,10 @@ const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) fn routes(api: &mut Api) {
     let metrics =
-        Operation::get("/metrics", Role::Viewer, "Gives figures for Prometheus.").at_root();
+        Operation::get("/metrics", Role::Viewer, "Gets metrics for Prometheus.").at_root();
     let metrics = metrics.tag("health").description("A token with the role viewer is enough for a scraper: it sees no arguments and no results.");
     api.add(
-        metrics.returns_media(MEDIA_TYPE, "All of them, in the text form of OpenMetrics."),
+        metrics.returns_media(MEDIA_TYPE, "All metrics, in the OpenMetrics text format."),
         metrics_text,
     );
 }

@@ -58,25 +58,29 @@ struct TestedModel {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/models", Role::Viewer, "Lists the models of the configuration.");
-    let list = list.description("Runs may name others of a configured provider too.");
+    let list = list.description("A run may also name another model of a configured provider.");
     api.add(
-        list.returns_ok::<Page<ModelRow>>("All of them, the default first.").etagged(),
+        list.returns_ok::<Page<ModelRow>>("All models, the default first.").etagged(),
         list_models,
     );
     let found = Operation::get(
         "/models/found",
         Role::Operator,
-        "Looks for models that could be configured.",
+        "Searches for models that could be configured.",
     );
     let found = found.description(
-        "Those of providers whose key the daemon's environment holds, and those of Ollama on its machine.",
+        "Models of providers whose key is in the daemon's environment, and of Ollama on its machine.",
     );
-    api.add(found.returns_ok::<Page<FoundModel>>("What was found, the best first."), find_models);
+    api.add(found.returns_ok::<Page<FoundModel>>("The models found, the best first."), find_models);
     let test = Operation::post("/models/test", Role::Operator, "Asks a model for one word.");
     let test = test.description(
-        "One request to its provider, which may cost a fraction of a cent. A model that does not answer is an answer too: `answers` is false, and `message` says why.",
+        "Sends one request to the provider, which may cost a fraction of a cent. If the model does not answer, `answers` is false, and `message` has the reason.",
     );
-    api.add(test.body::<TestModel>().returns_ok::<TestedModel>("How it went."), test_model);
+    api.add(
+        test.body::<TestModel>()
+            .returns_ok::<TestedModel>("Whether the model answered, and how fast."),
+        test_model,
+    );
 }
 
 async fn list_models(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {

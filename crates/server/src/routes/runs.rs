@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{ConversationId, RunId, RunStatus, StoredRun};
 use toolcrib_ops::runs::{RunSnapshot, RunState};
+use toolcrib_ops::{OpError, Resource};
 use toolcrib_providers::conversation::UserMessage;
 
 use crate::active_requests::{
@@ -21,10 +22,11 @@ use crate::active_requests::{
 };
 use crate::api::{
     Api, Json, Operation, Page, PageQuery, Path, Query, cursor, etag_response, parse_cursor,
-    parse_run_id,
+    parse_id, parse_run_id,
 };
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::role::{Principal, Role};
+use crate::routes::surroundings::accept_language;
 use crate::run_supervisor::{self, Requester, ResumeOptions, StartOptions};
 use crate::state::DaemonState;
 
@@ -34,7 +36,7 @@ pub(super) use request::NewRun;
 /// The list, as its cursors name it.
 const LIST: &str = "runs";
 /// What a reader of a stream has seen last.
-const ABOUT_LAST: &str = "Id of the last event that was seen: the stream goes on after it, where that is still known, and begins with the state otherwise.";
+const ABOUT_LAST: &str = "The id of the last event that the client received: the stream continues after it if it is still known, and otherwise begins with the snapshot.";
 
 /// A run in a list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -45,7 +47,7 @@ pub(crate) struct RunRow {
     pub(crate) conversation: String,
     /// The agent.
     pub(crate) agent: String,
-    /// Where it stands: `running`, `paused` or `ended`.
+    /// Its state: `running`, `paused` or `ended`.
     pub(crate) state: String,
     /// Why it waits or how it ended.
     pub(crate) status: Option<String>,
@@ -81,62 +83,66 @@ impl RunRow {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListRunsQuery {
-    /// Only those that stand here: `running`, `paused` or `ended`.
+    /// Only runs in this state: `running`, `paused` or `ended`.
     state: Option<RunState>,
-    /// Most rows, 1 to 500; default 50.
+    /// The maximum number of rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
-    /// The `next` of the page before.
+    /// The `next` of the previous page.
     cursor: Option<String>,
 }
 
-/// Something that is said to a run.
+/// A message to a run.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SteerBody {
     /// The words, at least one.
     text: String,
-    /// Images beside the text, at most 8, for models that take images; others are told of them.
+    /// Images with the text, at most 8, for models that accept images; other models get a note
+    /// about them.
     #[serde(default)]
     images: Vec<NewImage>,
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let begin = Operation::post("/runs", Role::Caller, "Lets an agent work.")
-        .description("The run is stored before the answer, and continues when the client disconnects. `wait` holds the answer back until the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.")
+    let begin = Operation::post("/runs", Role::Caller, "Starts a run of an agent.")
+        .description("The daemon stores the run before it answers, and continues it when the client disconnects. With `wait`, the reply comes when the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.")
         .header(IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_DESCRIPTION)
         .body::<NewRun>()
-        .returns_ok::<RunSnapshot>("It has ended: the answer with everything that was said and done.")
+        .returns_ok::<RunSnapshot>("The run has ended: the answer with all messages and calls.")
         .returns_media("text/event-stream", "With `stream`: its events, as `GET /runs/{run}/events` has them.")
-        .returns::<RunSnapshot>(202, "It works, or waits for a person.");
+        .returns::<RunSnapshot>(202, "The run is active, or waits for a person.");
     api.add(begin, start_run);
-    let list = Operation::get("/runs", Role::Viewer, "Lists runs, the newest first.");
+    let list = Operation::get("/runs", Role::Viewer, "Lists runs, newest first.");
     api.add(
         list.query::<ListRunsQuery>().returns_ok::<Page<RunRow>>("Your runs.").etagged(),
         list_runs,
     );
-    let show = Operation::get("/runs/{run}", Role::Viewer, "Shows a run as it is now.");
+    let show = Operation::get("/runs/{run}", Role::Viewer, "Shows the current state of a run.");
     api.add(show.returns_ok::<RunSnapshot>("Its exact state."), show_run);
     let events = Operation::get("/runs/{run}/events", Role::Caller, "Streams a run.")
         .description("The first event is `snapshot`: the run as `GET /runs/{run}` has it. Then come the events of docs/events.md under their names. The stream ends when the run has ended, when another daemon has taken it, or when this one stops.")
         .header("last-event-id", ABOUT_LAST)
         .returns_media("text/event-stream", "Its events.");
     api.add(events, stream_run);
-    let stop = Operation::post("/runs/{run}/stop", Role::Caller, "Stops a run for good.")
-        .description("Its request is dropped, its tools are stopped, its questions are withdrawn; what was said stays.");
+    let stop = Operation::post("/runs/{run}/stop", Role::Caller, "Stops a run permanently.")
+        .description("Its request to the model is dropped, its tools are stopped, and its questions are withdrawn; its messages stay.");
     api.add(
         stop.returns_ok::<RunSnapshot>("It has ended.")
-            .returns::<RunSnapshot>(202, "It is being stopped."),
+            .returns::<RunSnapshot>(202, "The run is stopping."),
         stop_run,
     );
-    let steer = Operation::post("/runs/{run}/steer", Role::Caller, "Says something to a run at work.")
-        .description("The words are said to the model before its next request. A run that waits for a person hears them when it goes on.");
-    api.add(steer.body::<SteerBody>().returns::<RunSnapshot>(202, "It will be said."), steer_run);
-    let resume = Operation::post("/runs/{run}/resume", Role::Caller, "Takes up a run that waits or was left behind.")
-        .description("The daemon does this itself when its questions are decided; this is for those who do not want to wait.");
-    api.add(resume.returns::<RunSnapshot>(202, "It goes on."), resume_run);
-    let all = Operation::get("/events", Role::Viewer, "Streams what happens to all runs, questions and switches.")
-        .description("The first event is `snapshot`: the runs that are not over and the questions that are open. Then `run`, `approval`, `decision` and `switch`.")
+    let steer = Operation::post("/runs/{run}/steer", Role::Caller, "Sends a message to an active run.")
+        .description("The model gets the message with its next request; a run that waits for a person sends it when it continues.");
+    api.add(
+        steer.body::<SteerBody>().returns::<RunSnapshot>(202, "The message is accepted."),
+        steer_run,
+    );
+    let resume = Operation::post("/runs/{run}/resume", Role::Caller, "Resumes a run that is paused or was interrupted.")
+        .description("The daemon does this itself when the questions of the run are decided; this route does it at once.");
+    api.add(resume.returns::<RunSnapshot>(202, "The run continues."), resume_run);
+    let all = Operation::get("/events", Role::Viewer, "Streams changes of all runs, approvals and switches.")
+        .description("The first event is `snapshot`: the runs that have not ended and the open approvals. Then come `run`, `approval`, `decision`, `switch`, `notification` and `drafts.changed`.")
         .header("last-event-id", ABOUT_LAST)
         .returns_media("text/event-stream", "Changes.");
     api.add(all, stream_all_runs);
@@ -151,7 +157,7 @@ pub(crate) async fn find_run(
     let id = parse_run_id(id)?;
     let found = daemon.stores().runs.run(id).await?;
     let mine = found.filter(|run| run.context.owner == principal.owner);
-    mine.ok_or_else(|| Problem::not_found(format!("there is no run {id}")))
+    mine.ok_or_else(|| OpError::not_found(Resource::Run, id).into())
 }
 
 async fn start_run(
@@ -167,8 +173,7 @@ async fn start_run(
         ));
     }
     let key = idempotency_key(&headers)?.map(|key| (key, new.fingerprint(&principal)));
-    let language = headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let wish = new.run_request(&principal, language)?;
+    let wish = new.run_request(&principal, accept_language(&headers))?;
     let requester = Requester {
         name: principal.name.clone(),
         client: principal.client.clone(),
@@ -397,6 +402,5 @@ async fn resume_run(
 
 /// The id of a conversation out of a body or a path.
 pub(crate) fn conversation_id(text: &str) -> Result<ConversationId, Problem> {
-    let wrong = |_| Problem::new(Code::NotFound, format!("there is no conversation {text}"));
-    text.parse().map_err(wrong)
+    parse_id(Resource::Conversation, text)
 }

@@ -4,12 +4,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use toolcrib_ops::secrets::{
     self, ListSecretsRequest, RemoveSecretRequest, SecretContext, SecretReply, SecretStored,
     SetSecretRequest,
 };
-use toolcrib_ops::settings::SECRET_MASK;
 
 use crate::api::{Api, Json, Operation, Page, Path, etag_response};
 use crate::daemon_host::HostConfiguration;
@@ -17,48 +16,27 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// A secret without its value.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct SecretRow {
-    /// Its name.
-    name: String,
-    /// Always `***`.
-    value: String,
-    /// When it was set, in milliseconds since 1970.
-    set_at: i64,
-    /// Who uses it, in words.
-    used_by: Vec<String>,
-}
-
 /// A value to be kept. It is in no answer, log or audit record.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SecretBody {
-    /// The value, 8 characters to 64 KB; `***` keeps the one that is there.
+    /// The value, 8 characters to 64 KB; `***` keeps the stored value.
     #[schemars(length(min = 3))]
     value: String,
 }
 
-impl From<SecretReply> for SecretRow {
-    fn from(secret: SecretReply) -> Self {
-        Self {
-            name: secret.name,
-            value: SECRET_MASK.to_owned(),
-            set_at: secret.set_at,
-            used_by: secret.used_by.iter().map(ToString::to_string).collect(),
-        }
-    }
-}
-
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/secrets", Role::Operator, "Lists the names of the secrets.");
-    api.add(list.returns_ok::<Page<SecretRow>>("By name, without values.").etagged(), list_secrets);
-    let set = Operation::put("/secrets/{name}", Role::Owner, "Keeps a secret, encrypted.");
-    let set = set.description("From the answer on it is masked in results, logs and records, and the tools that declare it get it.");
-    api.add(set.body::<SecretBody>().returns_ok::<SecretStored>("It is kept."), set_secret);
+    api.add(
+        list.returns_ok::<Page<SecretReply>>("By name, without values.").etagged(),
+        list_secrets,
+    );
+    let set = Operation::put("/secrets/{name}", Role::Owner, "Stores a secret, encrypted.");
+    let set = set.description("After the reply, the secret is masked in results, logs and records, and tools that declare it get it.");
+    api.add(set.body::<SecretBody>().returns_ok::<SecretStored>("Stored."), set_secret);
     let remove = Operation::delete("/secrets/{name}", Role::Owner, "Removes a secret.");
-    let remove = remove.description("It stays masked for as long as the daemon lives.");
-    api.add(remove.returns_empty(204, "It is gone."), remove_secret);
+    let remove = remove.description("The value stays masked until the daemon ends.");
+    api.add(remove.returns_empty(204, "Removed."), remove_secret);
 }
 
 /// The context of operations on secrets.
@@ -89,7 +67,6 @@ async fn list_secrets(
     };
     let ctx = context(&daemon, &principal, &configuration)?;
     let rows = secrets::list(&ctx, request).await?.secrets;
-    let rows: Vec<SecretRow> = rows.into_iter().map(Into::into).collect();
     Ok(etag_response(&headers, &Page::single_page(rows)))
 }
 

@@ -13,7 +13,7 @@ use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Who asks, and what it may do.
+/// The principal of the request, and its roles.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Session {
     /// As records name it.
@@ -28,8 +28,8 @@ struct Session {
     /// When its token ends, in milliseconds since 1970; absent = when it is revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<i64>,
-    /// In the response that creates a session, and in no other: what the page sends as
-    /// `X-Toolcrib-Session` with requests that change something. The page keeps it.
+    /// Only in the response that creates a session: the value of the header `X-Toolcrib-Session`
+    /// for requests that change something. The page stores it.
     #[serde(skip_serializing_if = "Option::is_none")]
     word: Option<String>,
     /// Of a session: seconds until it ends.
@@ -55,7 +55,11 @@ struct SignIn {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let show = Operation::get("/session", Role::Viewer, "Says who asks and what it may do.");
+    let show = Operation::get(
+        "/session",
+        Role::Viewer,
+        "Shows the principal of the request and its roles.",
+    );
     api.add(show.returns_ok::<Session>("By token, by session, or on the socket."), self::show);
     let begin =
         Operation::post("/session", Role::Viewer, "Exchanges a token for the cookie of the page.");
@@ -63,20 +67,20 @@ pub(super) fn routes(api: &mut Api) {
         "The cookie is `HttpOnly` and `SameSite=Strict`, and counts for the page of the origin that it was made for. What changes something \
          needs the header `X-Toolcrib-Session` with the word of this answer as well, which no other answer has: the page keeps it. The session ends with its token or with its time; a restart of the daemon keeps it.",
     );
-    api.add(begin.returns::<Session>(201, "The session began."), self::begin);
+    api.add(begin.returns::<Session>(201, "The session has started."), self::begin);
     let code = Operation::post(
         "/session/code",
         Role::Viewer,
-        "Makes a code with which a browser signs in once, as who asks.",
+        "Makes a code with which a browser signs in once, as the principal of this request.",
     );
     let code = code.description("`toolcrib open` puts it into the fragment of the address that it opens, which no server and no log sees.");
     api.add(code.returns::<SignInCode>(201, "The code."), make_code);
     let sign_in =
         Operation::post("/session/sign-in", Role::Viewer, "Exchanges a code for the cookie.");
     let sign_in = sign_in.public().body::<SignIn>().description(
-        "The answer is that of `POST /session`. A code is valid for a minute, and once.",
+        "The answer is that of `POST /session`. A code is valid for one minute and one use.",
     );
-    api.add(sign_in.returns::<Session>(201, "The session began."), self::sign_in);
+    api.add(sign_in.returns::<Session>(201, "The session has started."), self::sign_in);
     let end = Operation::delete("/session", Role::Viewer, "Logs the page out.");
     api.add(end.returns_empty(204, "The cookie is no longer valid."), self::end);
 }

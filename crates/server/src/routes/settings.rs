@@ -18,8 +18,8 @@ use crate::state::DaemonState;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SettingBody {
-    /// A text as `toolcrib config set` takes it, a number, true or false, or a list. `***` keeps
-    /// what is there.
+    /// A text as for `toolcrib config set`, a number, true or false, or a list. `***` keeps the
+    /// stored value.
     value: Value,
 }
 
@@ -27,19 +27,20 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/settings", Role::Operator, "Lists the keys of the configuration.");
     let list = list.description("Every key with its value in force, the layer it comes from, and whether a change needs a restart. Secrets are `***`.");
     api.add(list.returns_ok::<Page<SettingRow>>("All of them.").etagged(), list_settings);
-    let set =
-        Operation::put("/settings/{key}", Role::Owner, "Sets a key in the person's own file.");
-    let set =
-        set.description("The file stays as it was when the configuration would not hold with it.");
+    let set = Operation::put("/settings/{key}", Role::Owner, "Sets a key in the user's own file.");
+    let set = set.description(
+        "If the configuration would be invalid with the value, the file stays unchanged.",
+    );
     api.add(
-        set.body::<SettingBody>()
-            .returns_ok::<SettingChanged>("It is in force, or says what it waits for."),
+        set.body::<SettingBody>().returns_ok::<SettingChanged>(
+            "The value is in force, or the response names what it needs first.",
+        ),
         set_setting,
     );
     let unset = Operation::delete(
         "/settings/{key}",
         Role::Owner,
-        "Takes a key out of the person's own file.",
+        "Removes a key from the person's own file.",
     );
     api.add(
         unset.returns_ok::<SettingChanged>(
@@ -50,13 +51,13 @@ pub(super) fn routes(api: &mut Api) {
     let reload = Operation::post(
         "/settings/reload",
         Role::Operator,
-        "Reads all files of the configuration again.",
+        "Reloads all files of the configuration.",
     );
     let reload = reload.description(
-        "Rules, hooks, agents and tools of folders too. A broken file changes nothing.",
+        "This includes rules, hooks, agents and folder tools. If a file is invalid, nothing changes.",
     );
     api.add(
-        reload.returns_ok::<Reloaded>("What is in force now was read just now."),
+        reload.returns_ok::<Reloaded>("The reloaded configuration is in force."),
         reload_settings,
     );
 }

@@ -17,26 +17,32 @@ use crate::state::DaemonState;
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/skills", Role::Viewer, "Lists the skills.");
-    api.add(list.returns_ok::<Page<SkillReply>>("All that can be loaded.").etagged(), list_skills);
+    api.add(
+        list.returns_ok::<Page<SkillReply>>("All skills that can be loaded.").etagged(),
+        list_skills,
+    );
     let show =
         Operation::get("/skills/{name}", Role::Viewer, "Shows a skill with its instructions.");
-    api.add(show.returns_ok::<SkillDetails>("The skill as its file is now."), show_skill);
+    api.add(
+        show.returns_ok::<SkillDetails>("The skill with the current contents of its file."),
+        show_skill,
+    );
     let check = Operation::post(
         "/skills/{name}/validate",
         Role::Viewer,
         "Checks a skill more strictly than loading does.",
     );
-    api.add(check.returns_ok::<LibraryReport>("What is wrong with it."), check_skill);
+    api.add(check.returns_ok::<LibraryReport>("The findings."), check_skill);
     let kits = Operation::get("/kits", Role::Viewer, "Lists the kits.");
-    api.add(kits.returns_ok::<Page<KitReply>>("All that can be used.").etagged(), list_kits);
+    api.add(kits.returns_ok::<Page<KitReply>>("All kits that can be used.").etagged(), list_kits);
     let kit = Operation::get("/kits/{name}", Role::Viewer, "Shows a kit.");
     api.add(kit.returns_ok::<KitReply>("The kit."), show_kit);
     let library = Operation::get(
         "/library/problems",
         Role::Viewer,
-        "Says what is wrong with files of agents, skills, kits and guides.",
+        "Checks the files of agents, skills, kits and guides.",
     );
-    api.add(library.tag("skills").returns_ok::<LibraryReport>("What is wrong."), list_problems);
+    api.add(library.tag("skills").returns_ok::<LibraryReport>("The findings."), list_problems);
 }
 
 async fn list_skills(State(daemon): State<DaemonState>, headers: HeaderMap) -> Response {

@@ -24,16 +24,16 @@ pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/soul", Role::Caller, "Shows your part of the system prompt.");
     api.add(show.returns_ok::<SoulReply>("The text, if there is one."), show_soul);
     let set = Operation::put("/soul", Role::Operator, "Writes your part of the system prompt.");
-    let set = set.description("It is in the prompt of every run that begins from now on.");
+    let set = set.description("The text is in the prompt of every run that starts from now on.");
     api.add(set.body::<SoulText>().returns_ok::<SoulReply>("The text."), set_soul);
     let clear = Operation::delete("/soul", Role::Operator, "Removes your part of the prompt.");
-    api.add(clear.returns_ok::<SoulReply>("There is none now."), clear_soul);
+    api.add(clear.returns_ok::<SoulReply>("The prompt has no such part any more."), clear_soul);
     let history = Operation::get("/soul/history", Role::Caller, "Shows the changes of your part.");
     api.add(
         history.returns_ok::<Page<SoulChangeReply>>("The last changes, newest first."),
         soul_history,
     );
-    let undo = Operation::post("/soul/undo", Role::Operator, "Takes back the last change.");
+    let undo = Operation::post("/soul/undo", Role::Operator, "Undoes the last change.");
     api.add(undo.returns_ok::<SoulReply>("The text as it is now."), undo_soul);
 }
 

@@ -12,8 +12,8 @@ use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
 pub(super) fn routes(api: &mut Api) {
-    let status = Operation::get("/status", Role::Viewer, "Shows how the daemon stands.");
-    api.add(status.returns_ok::<DaemonStatus>("Numbers of now."), show_status);
+    let status = Operation::get("/status", Role::Viewer, "Shows the status of the daemon.");
+    api.add(status.returns_ok::<DaemonStatus>("The current figures."), show_status);
 }
 
 async fn show_status(

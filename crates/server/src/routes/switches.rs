@@ -4,6 +4,7 @@
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
+use toolcrib_agent::library::Library;
 use toolcrib_app::SwitchTarget;
 use toolcrib_ops::switches::{
     self, ListSwitchesRequest, ResetSwitchRequest, SetSwitchBody, SetSwitchRequest, SwitchRow,
@@ -26,17 +27,20 @@ pub(super) fn routes(api: &mut Api) {
     let set = Operation::put(
         "/switches/{name}",
         Role::Operator,
-        "Switches something off, on, or on with every call asked about.",
+        "Sets a switch: off, on, or ask about every call.",
     );
-    let set = set.description("In force for every call from the next step on, in runs at work too, and on other daemons within 100 ms. All tools at once are stopped with `PUT /kill-switch`.");
-    api.add(set.body::<SetSwitchBody>().returns_ok::<SwitchRow>("It is in force."), set_switch);
+    let set = set.description("In force from the next step of every call, also in active runs, and on other daemons within 100 ms. `PUT /kill-switch` stops all tools at once.");
+    api.add(
+        set.body::<SetSwitchBody>().returns_ok::<SwitchRow>("The setting is in force."),
+        set_switch,
+    );
     let reset = Operation::delete(
         "/switches/{name}",
         Role::Operator,
-        "Takes a setting back: the default holds again.",
+        "Removes a setting: the default applies again.",
     );
     api.add(
-        reset.returns_ok::<SwitchRow>("It is in force; also when there was no setting."),
+        reset.returns_ok::<SwitchRow>("The default is in force, also if there was no setting."),
         reset_switch,
     );
 }
@@ -46,13 +50,21 @@ async fn list_switches(
     principal: Principal,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let rows = switches::list(&context(&daemon, &principal), ListSwitchesRequest).await?;
+    let rows = switches::list(
+        &context(&daemon, &principal, &daemon.runner().library()),
+        ListSwitchesRequest,
+    )
+    .await?;
     Ok(etag_response(&headers, &Page::single_page(rows)))
 }
 
 /// Switches belong to the machine, whichever owner the token has.
-fn context<'a>(daemon: &'a DaemonState, principal: &'a Principal) -> OpContext<'a> {
-    let ctx = daemon.op_context(principal, None);
+fn context<'a>(
+    daemon: &'a DaemonState,
+    principal: &'a Principal,
+    library: &'a Library,
+) -> OpContext<'a> {
+    let ctx = daemon.op_context(principal, Some(library));
     OpContext { store: StoreContext { owner: OWNER, ..ctx.store }, ..ctx }
 }
 
@@ -70,7 +82,8 @@ fn check_tool_limit(
     if tools.is_unlimited() {
         return Ok(());
     }
-    let target = canonical_target(&context(daemon, principal), target.clone())?;
+    let target =
+        canonical_target(&context(daemon, principal, &daemon.runner().library()), target.clone())?;
     match &target {
         SwitchTarget::Tool(name) => tools.require(name),
         other => tools.require(&other.name()),
@@ -85,7 +98,8 @@ async fn set_switch(
 ) -> Result<Json<SwitchRow>, Problem> {
     let request = SetSwitchRequest { target: parse_target(&name)?, state: body.state.into() };
     check_tool_limit(&daemon, &principal, &request.target)?;
-    let row = switches::set(&context(&daemon, &principal), request).await?;
+    let row =
+        switches::set(&context(&daemon, &principal, &daemon.runner().library()), request).await?;
     daemon.run_supervisor().publish_switch(&row);
     Ok(Json(row))
 }
@@ -97,7 +111,9 @@ async fn reset_switch(
 ) -> Result<Json<SwitchRow>, Problem> {
     let request = ResetSwitchRequest { target: parse_target(&name)? };
     check_tool_limit(&daemon, &principal, &request.target)?;
-    let row = switches::reset(&context(&daemon, &principal), request).await?.switch;
+    let row = switches::reset(&context(&daemon, &principal, &daemon.runner().library()), request)
+        .await?
+        .switch;
     daemon.run_supervisor().publish_switch(&row);
     Ok(Json(row))
 }

@@ -6,7 +6,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_assistant::task::When;
-use toolcrib_core::TaskId;
+use toolcrib_core::{MailFilter, TaskId};
 use toolcrib_ops::tasks::{
     self, AddTaskRequest, ChangeTaskRequest, ListTasksRequest, ShowTaskRequest, TaskChange,
     TaskReply,
@@ -16,6 +16,7 @@ use toolcrib_ops::{OpError, Resource};
 use crate::api::{Api, Json, Operation, Page, Path, Query, etag_response};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
+use crate::routes::surroundings::{PersonSurroundings, accept_language};
 use crate::state::DaemonState;
 
 /// Which tasks.
@@ -26,18 +27,21 @@ struct TaskQuery {
     open: bool,
 }
 
-/// A task to make. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook` and `on_change`, or
-/// `recurrence` with `execute_at` as its first time.
+/// A task to make. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change` and
+/// `on_mail`, or `recurrence` with `execute_at` as its first time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct NewTask {
-    /// What it is for, in a few words.
+    /// Its purpose, in a few words.
     description: String,
-    /// What its runs are told, or what an alarm says.
+    /// The prompt of its runs, or the text of an alarm.
     prompt: String,
     /// Whether it is an alarm: it notifies every minute until it is dismissed.
     #[serde(default)]
     alarm: bool,
+    /// Whether it notifies once, with `prompt` as the message, and runs no agent.
+    #[serde(default)]
+    notification: bool,
     /// A time in ISO 8601.
     #[serde(default)]
     execute_at: Option<String>,
@@ -47,6 +51,12 @@ struct NewTask {
     /// `daily`, `weekly`, `monthly`, `weekdays`, `hourly` or `interval:N` in minutes.
     #[serde(default)]
     recurrence: Option<String>,
+    /// First time of the day of `hourly` and `interval:N`, such as `9:00`; with `window_end`.
+    #[serde(default)]
+    window_start: Option<String>,
+    /// The time of the day at which these end.
+    #[serde(default)]
+    window_end: Option<String>,
     /// At every heartbeat.
     #[serde(default)]
     on_heartbeat: bool,
@@ -56,12 +66,19 @@ struct NewTask {
     /// When a file of the workspace changes that this glob matches.
     #[serde(default)]
     on_change: Option<String>,
-    /// IANA name of a time zone; default that of the daemon's machine.
+    /// When mail arrives that this filter matches; `{}` matches all mail.
+    #[serde(default)]
+    on_mail: Option<MailFilter>,
+    /// IANA name of a time zone; default that of `surroundings`, else that of the daemon's machine.
     #[serde(default)]
     zone: Option<String>,
     /// The agent of its runs; default the configured one.
     #[serde(default)]
     agent: Option<String>,
+    /// What the client says about the person, for its runs; an `Accept-Language` counts as the
+    /// locale where it says none.
+    #[serde(default)]
+    surroundings: PersonSurroundings,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -71,7 +88,7 @@ pub(super) fn routes(api: &mut Api) {
         list_tasks,
     );
     let add = Operation::post("/tasks", Role::Operator, "Makes a task.");
-    let add = add.description("The daemon runs it when it is due, in the channel `background`: a call that needs a person is denied and left in the inbox.");
+    let add = add.description("The daemon runs it when it is due, in the channel `background`: a call that needs a person is denied and put into the inbox.");
     api.add(add.body::<NewTask>().returns_ok::<TaskReply>("The task."), add_task);
     let show = Operation::get("/tasks/{task}", Role::Viewer, "Shows a task with its history.");
     api.add(show.returns_ok::<TaskReply>("The task."), show_task);
@@ -80,13 +97,13 @@ pub(super) fn routes(api: &mut Api) {
     let pause = Operation::post("/tasks/{task}/pause", Role::Operator, "Pauses a task.");
     api.add(pause.returns_ok::<TaskReply>("It does not run until it is resumed."), pause_task);
     let resume = Operation::post("/tasks/{task}/resume", Role::Operator, "Resumes a task.");
-    let resume = resume
-        .description("Who resumes a task whose text came from outside answers for that text.");
+    let resume =
+        resume.description("Resuming a task whose text came from outside vouches for that text.");
     api.add(resume.returns_ok::<TaskReply>("It runs at its next time."), resume_task);
     let run = Operation::post("/tasks/{task}/run", Role::Operator, "Makes a task due now.");
     api.add(run.returns_ok::<TaskReply>("It starts within a second."), run_task);
     let dismiss = Operation::post("/tasks/{task}/dismiss", Role::Operator, "Dismisses an alarm.");
-    api.add(dismiss.returns_ok::<TaskReply>("It does not ring any more."), dismiss_task);
+    api.add(dismiss.returns_ok::<TaskReply>("The alarm stopped ringing."), dismiss_task);
 }
 
 /// A text that is no id names no task.
@@ -108,21 +125,27 @@ async fn list_tasks(
 async fn add_task(
     State(daemon): State<DaemonState>,
     principal: Principal,
+    headers: HeaderMap,
     Json(new): Json<NewTask>,
 ) -> Result<Json<TaskReply>, Problem> {
     let request = AddTaskRequest {
         description: new.description,
         prompt: new.prompt,
         is_alarm: new.alarm,
+        is_notification: new.notification,
         when: When {
             execute_at: new.execute_at,
             cron: new.cron,
             recurrence: new.recurrence,
+            window_start: new.window_start,
+            window_end: new.window_end,
             on_heartbeat: new.on_heartbeat,
             hook: new.hook,
             on_change: new.on_change,
+            on_mail: new.on_mail,
         },
         zone: new.zone,
+        surroundings: new.surroundings.checked(accept_language(&headers))?,
         agent: new.agent,
     };
     Ok(Json(tasks::add(&daemon.op_context(&principal, None), request).await?))

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};
-use toolcrib_builtins::terminal::{Frame, Shown, Terminal, TerminalSize};
+use toolcrib_builtins::terminal::{Frame, OutputPart, Terminal, TerminalSize};
 use toolcrib_core::CancellationToken;
 
 use crate::api::sse::{self, LAST_EVENT_ID, event_id, frame, last_event_seq, ping};
@@ -49,39 +49,36 @@ struct WindowSize {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/terminals", Role::Owner, "Lists terminals, the oldest first.");
+    let list = Operation::get("/terminals", Role::Owner, "Lists terminals, oldest first.");
     api.add(list.returns_ok::<Page<TerminalRow>>("Your terminals."), list_terminals);
     let open = Operation::post(
         "/terminals",
         Role::Owner,
         "Opens a terminal: a shell in the sandbox of programs.",
     );
-    let open = open.description("It begins in the workspace, outlives its clients, and ends with the daemon. While tools are stopped none is opened, and stopping them ends all.");
+    let open = open.description("The shell starts in the workspace, outlives its clients, and ends with the daemon. The kill switch ends all terminals, and none can be opened while it is engaged.");
     api.add(open.body::<WindowSize>().returns::<TerminalRow>(201, "The terminal."), open_terminal);
     let output = Operation::get(
         "/terminals/{terminal}/output",
         Role::Owner,
-        "Streams what a terminal shows.",
+        "Streams the output of a terminal.",
     );
     let output = output
-        .description("Events `output` with `data` in Base64, and `cut` where what was before is not kept any more; `end` with the exit code. The last megabyte is kept: a client continues behind its `Last-Event-ID`, or begins with what is kept.")
-        .header(LAST_EVENT_ID, "The id of the last event that the client has.");
+        .description("Events `output` with `data` in Base64, `cut` where older output is no longer stored, and `end` with the exit code. The last megabyte is stored: a client continues after its `Last-Event-ID`, or begins with the stored output.")
+        .header(LAST_EVENT_ID, "Id of the last event that the client received.");
     api.add(output.returns_media("text/event-stream", "Its output."), stream_output);
     let input =
-        Operation::post("/terminals/{terminal}/input", Role::Owner, "Types into a terminal.");
-    api.add(input.bytes().returns_empty(204, "It was typed."), type_input);
-    let size = Operation::put(
-        "/terminals/{terminal}/size",
-        Role::Owner,
-        "Says how large the window of a terminal is.",
-    );
-    api.add(size.body::<WindowSize>().returns_empty(204, "Its programs know."), set_size);
+        Operation::post("/terminals/{terminal}/input", Role::Owner, "Sends input to a terminal.");
+    api.add(input.bytes().returns_empty(204, "The input is sent."), type_input);
+    let size =
+        Operation::put("/terminals/{terminal}/size", Role::Owner, "Sets the size of a terminal.");
+    api.add(size.body::<WindowSize>().returns_empty(204, "The size is set."), set_size);
     let close = Operation::delete(
         "/terminals/{terminal}",
         Role::Owner,
-        "Closes a terminal, with everything that runs in it.",
+        "Closes a terminal, and kills its programs.",
     );
-    api.add(close.returns_empty(204, "It is gone."), close_terminal);
+    api.add(close.returns_empty(204, "The terminal is closed."), close_terminal);
 }
 
 impl WindowSize {
@@ -249,7 +246,7 @@ impl OutputStream {
         }
     }
 
-    fn frames(&mut self, shown: &Shown) -> String {
+    fn frames(&mut self, shown: &OutputPart) -> String {
         self.seen = shown.end;
         let id = event_id(&self.terminal.id, shown.end);
         let mut text = String::new();

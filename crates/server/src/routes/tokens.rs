@@ -4,12 +4,13 @@
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
 use toolcrib_core::TokenId;
+use toolcrib_ops::Resource;
 use toolcrib_ops::tokens::{
     self, CreateTokenRequest, ListTokensRequest, MadeToken, RevokeTokenRequest, ShowTokenRequest,
     TokenRow,
 };
 
-use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, parse_cursor};
+use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, parse_cursor, parse_id};
 use crate::middleware::Authenticated;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
@@ -21,22 +22,24 @@ const LIST: &str = "tokens";
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/tokens", Role::Owner, "Lists the tokens.").query::<PageQuery>();
     api.add(
-        list.returns_ok::<Page<TokenRow>>("Oldest first, those that hold no more too."),
+        list.returns_ok::<Page<TokenRow>>(
+            "Oldest first, including tokens that are no longer valid.",
+        ),
         list_tokens,
     );
     let make =
         Operation::post("/tokens", Role::Owner, "Makes a token.").body::<CreateTokenRequest>();
     let make = make.description(
-        "A token has at most the roles, the tools and the time of the one that makes it, and a name that no valid token has. It takes a token or the socket: a browser session creates none.",
+        "A token has at most the roles, tools and lifetime of its creator, and a name that no other valid token has. Requires a token or the socket: a browser session cannot create tokens.",
     );
-    api.add(make.returns::<MadeToken>(201, "The token, shown this once."), make_token);
+    api.add(make.returns::<MadeToken>(201, "The token, which is shown only once."), make_token);
     let show = Operation::get("/tokens/{id}", Role::Owner, "Shows one token.");
-    api.add(show.returns_ok::<TokenRow>("What is kept of it."), show_token);
-    let revoke = Operation::delete("/tokens/{id}", Role::Owner, "Takes a token back.");
+    api.add(show.returns_ok::<TokenRow>("The stored facts about the token."), show_token);
+    let revoke = Operation::delete("/tokens/{id}", Role::Owner, "Revokes a token.");
     let revoke = revoke.description(
-        "It holds no more once this is answered, and within a second on other daemons of the same store; streams that it reads end.",
+        "The token is invalid after the response, and within a second on other daemons of the same store; streams that it reads end.",
     );
-    api.add(revoke.returns_empty(204, "It holds no more."), revoke_token);
+    api.add(revoke.returns_empty(204, "The token is revoked."), revoke_token);
 }
 
 async fn list_tokens(
@@ -54,8 +57,9 @@ async fn list_tokens(
 async fn show_token(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Path(id): Path<TokenId>,
+    Path(id): Path<String>,
 ) -> Result<Json<TokenRow>, Problem> {
+    let id: TokenId = parse_id(Resource::Token, &id)?;
     let ctx = daemon.token_context(&principal);
     Ok(Json(tokens::show(&ctx, ShowTokenRequest { id }).await?))
 }
@@ -78,8 +82,9 @@ async fn make_token(
 async fn revoke_token(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Path(id): Path<TokenId>,
+    Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
+    let id: TokenId = parse_id(Resource::Token, &id)?;
     tokens::revoke(&daemon.token_context(&principal), RevokeTokenRequest { id }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

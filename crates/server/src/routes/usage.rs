@@ -1,10 +1,11 @@
 //! What models and tools used.
 
 use axum::extract::State;
+use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{UsageBy, UsageTotals};
-use toolcrib_ops::usage::{self as ops, UsageRequest};
+use toolcrib_core::UsageTotals;
+use toolcrib_ops::usage::{self as ops, UsageRequest, UsageRows};
 
 use crate::api::{Api, Json, Operation, Page, Query};
 use crate::problem::Problem;
@@ -22,24 +23,18 @@ enum By {
     Agent,
     /// By tool: calls and time; tokens are the model's.
     Tool,
-}
-
-impl From<By> for UsageBy {
-    fn from(by: By) -> Self {
-        match by {
-            By::Model => Self::Model,
-            By::Agent => Self::Agent,
-            By::Tool => Self::Tool,
-        }
-    }
+    /// By day of `zone`, the oldest first.
+    Day,
 }
 
 /// Which usage is wanted.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct UsageQuery {
-    /// `model`, `agent` or `tool`; default `model`.
+    /// `model`, `agent`, `tool` or `day`; default `model`.
     by: By,
+    /// Time zone of the days, such as `Europe/Berlin`; default that of the daemon.
+    zone: Option<String>,
     /// At or after, milliseconds since 1970.
     since: Option<i64>,
     /// Before, milliseconds since 1970.
@@ -50,7 +45,7 @@ struct UsageQuery {
 /// `unpriced` is more than 0, the sums are lower bounds.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct UsageDocument {
-    /// Model (`provider/model`), agent or tool.
+    /// Model (`provider/model`), agent, tool, or day (`2026-03-29`).
     name: String,
     /// Answers of models; 0 for tools.
     requests: u64,
@@ -77,11 +72,11 @@ struct UsageDocument {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let usage = Operation::get("/usage", Role::Viewer, "Adds up tokens, money and calls.");
+    let usage = Operation::get("/usage", Role::Viewer, "Sums tokens, cost and calls.");
     api.add(
         usage
             .query::<UsageQuery>()
-            .returns_ok::<Page<UsageDocument>>("Those with the most requests, or calls, first."),
+            .returns_ok::<Page<UsageDocument>>("The rows with the most requests or calls first; days in their order, without days without usage."),
         show_usage,
     );
 }
@@ -91,9 +86,22 @@ async fn show_usage(
     principal: Principal,
     Query(query): Query<UsageQuery>,
 ) -> Result<Json<Page<UsageDocument>>, Problem> {
-    let request = UsageRequest { by: query.by.into(), since: query.since, until: query.until };
+    let by = match query.by {
+        By::Model => UsageRows::Model,
+        By::Agent => UsageRows::Agent,
+        By::Tool => UsageRows::Tool,
+        By::Day => UsageRows::Day(zone(query.zone.as_deref())?),
+    };
+    let request = UsageRequest { by, since: query.since, until: query.until };
     let reply = ops::usage(&daemon.store_context(&principal), request).await?;
     Ok(Json(Page::single_page(reply.totals.into_iter().map(document).collect())))
+}
+
+fn zone(name: Option<&str>) -> Result<TimeZone, Problem> {
+    let Some(name) = name else { return Ok(TimeZone::system()) };
+    TimeZone::get(name).map_err(|_| {
+        Problem::invalid(format!("there is no time zone {name}; write one such as Europe/Berlin"))
+    })
 }
 
 fn document(sum: UsageTotals) -> UsageDocument {

@@ -31,7 +31,7 @@ struct InstallUserlandBody {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct UninstallQuery {
-    /// Whether the home folder of programs goes too.
+    /// Whether the home folder of programs is removed too.
     home: bool,
 }
 
@@ -39,7 +39,8 @@ struct UninstallQuery {
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct PackagesQuery {
-    /// Those of the mirror that have this word; default those that are installed.
+    /// A word: packages of the mirror that contain it; by default the installed packages are
+    /// listed.
     find: Option<String>,
 }
 
@@ -47,7 +48,7 @@ struct PackagesQuery {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PackagesBody {
-    /// What is done.
+    /// The action.
     change: PackageChange,
     /// The names, at most 50.
     names: Vec<String>,
@@ -55,20 +56,22 @@ struct PackagesBody {
 
 pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/userland", Role::Operator, "Shows the Linux userland.");
-    let show = show.description("With the disk space that it takes and the isolation that this machine gives programs, which is tried for this.");
-    api.add(show.returns_ok::<UserlandReply>("How it stands."), show_userland);
+    let show = show.description("Includes its disk space, and the isolation of programs on this machine, which the daemon tests for this.");
+    api.add(show.returns_ok::<UserlandReply>("Its state."), show_userland);
     let install = Operation::post("/userland", Role::Owner, "Installs the Linux userland.");
-    let install = install.description("It goes on in the background: `GET /userland/work` has its log. The archive has to have the digest and the signature that this build knows.");
+    let install = install.description("The installation runs in the background; `GET /userland/work` has its log. The archive must have the digest and the signature that this build knows.");
     api.add(
-        install.body::<InstallUserlandBody>().returns::<UserlandWorkReply>(202, "It begins."),
+        install
+            .body::<InstallUserlandBody>()
+            .returns::<UserlandWorkReply>(202, "The installation begins."),
         install_userland,
     );
     let remove = Operation::delete("/userland", Role::Owner, "Removes the Linux userland.");
-    api.add(remove.query::<UninstallQuery>().returns_empty(204, "It is gone."), remove_userland);
+    api.add(remove.query::<UninstallQuery>().returns_empty(204, "Removed."), remove_userland);
     let work = Operation::get(
         "/userland/work",
         Role::Operator,
-        "Shows what is being done to the Linux userland, or was done last.",
+        "Shows the current or last work on the Linux userland.",
     );
     api.add(work.returns_ok::<UserlandWorkReply>("With its log."), show_work);
     let list =
@@ -80,9 +83,9 @@ pub(super) fn routes(api: &mut Api) {
         Role::Owner,
         "Installs or removes packages of the userland.",
     );
-    let change = change.description("It goes on in the background: `GET /userland/work` has its log. The package manager runs in the sandbox and reaches only the mirror.");
+    let change = change.description("The work runs in the background; `GET /userland/work` has its log. The package manager runs in the sandbox and reaches only the mirror.");
     api.add(
-        change.body::<PackagesBody>().returns::<UserlandWorkReply>(202, "It begins."),
+        change.body::<PackagesBody>().returns::<UserlandWorkReply>(202, "The work begins."),
         change_packages,
     );
 }

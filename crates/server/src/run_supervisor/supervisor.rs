@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use toolcrib_app::runner::Runner;
 use toolcrib_app::{Stores, Toolcrib};
+use toolcrib_assistant::draft::Draft;
 use toolcrib_core::{
     AcceptedBatch, ApprovalRequest, CancellationToken, ConversationId, DecisionRecord, RunId,
     StoredRun,
@@ -236,6 +237,15 @@ impl RunSupervisor {
     pub(crate) fn publish_notification(&self, owner: &str, id: &str, dismissed_at: Option<i64>) {
         let row = json!({ "notification": id, "dismissed_at": dismissed_at });
         self.inner.broadcast.publish(Some(owner), "notification", &row);
+    }
+
+    /// Publishes that a draft was made or changed, or that its status did.
+    pub(crate) fn publish_draft(&self, owner: &str, draft: &Draft) {
+        let row = json!({
+            "draft": draft.id, "kind": draft.kind.as_str(), "status": draft.status.as_str(),
+            "version": draft.version,
+        });
+        self.inner.broadcast.publish(Some(owner), "drafts.changed", &row);
     }
 
     /// Publishes that a person is asked.

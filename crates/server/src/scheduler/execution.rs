@@ -9,8 +9,8 @@ use toolcrib_core::{
     TaskTrigger,
 };
 
-use super::alarm;
 use super::heartbeat::{self, Beat};
+use super::{alarm, notification};
 use crate::daemon_host::RunRequest;
 use crate::end_notice::{End, notify_end};
 use crate::run_supervisor::{
@@ -42,6 +42,7 @@ pub(super) async fn execute(supervisor: RunSupervisor, task: Task) {
 async fn try_execute(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
     let (request, untrusted) = match task.kind {
         TaskKind::Alarm => return alarm::ring(supervisor, task).await,
+        TaskKind::Notification => return notification::send(supervisor, task).await,
         TaskKind::Run => {
             let event = present_event(&task).map(|_| "the event that started this task".to_owned());
             (request(&task), event.or_else(|| task.untrusted.clone()))
@@ -79,6 +80,7 @@ fn request(task: &Task) -> RunRequest {
         owner: task.owner.clone(),
         channel: BACKGROUND.to_owned(),
         depth: task.depth + 1,
+        surroundings: task.run_surroundings(),
         ..RunRequest::default()
     }
 }

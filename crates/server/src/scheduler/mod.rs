@@ -11,7 +11,10 @@ mod alarm;
 mod change_watcher;
 mod execution;
 mod heartbeat;
+mod mail_watcher;
+mod notification;
 mod scheduler_loop;
 
 pub(crate) use change_watcher::run_change_watcher;
+pub(crate) use mail_watcher::run_mail_watcher;
 pub(crate) use scheduler_loop::run_scheduler;

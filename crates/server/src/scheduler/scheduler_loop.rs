@@ -59,7 +59,7 @@ pub(crate) async fn run_scheduler(supervisor: &RunSupervisor) {
 /// What was claimed and has not ended.
 #[derive(Default)]
 struct Running {
-    /// They ask no model, and wait for no other.
+    /// Alarms and notifications: they ask no model, and wait for no other.
     alarms: JoinSet<()>,
     tasks: JoinSet<()>,
 }
@@ -73,8 +73,7 @@ async fn look(supervisor: &RunSupervisor, running: &mut Running) -> Result<Durat
     let room = AT_A_TIME.saturating_sub(running.tasks.len());
     let look = claim_due(store, SystemClock.now_ms(), room, may_run).await?;
     for task in look.claimed {
-        let set =
-            if task.kind == TaskKind::Alarm { &mut running.alarms } else { &mut running.tasks };
+        let set = if task.kind.is_run() { &mut running.tasks } else { &mut running.alarms };
         set.spawn(execute(supervisor.clone(), task));
     }
     if look.is_held {

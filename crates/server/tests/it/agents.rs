@@ -104,3 +104,58 @@ async fn skills_and_kits_are_listed_and_shown() {
     assert_eq!(problems["valid"], true, "{problems}");
     daemon.stop().await;
 }
+
+#[tokio::test]
+async fn a_text_is_checked_field_by_field_and_changed_key_by_key() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    let path = "/api/v1/agents/reader/check";
+    let text = "---\ntitle: Reader # the name\ntools: [read_file]\n---\n\nYou read.\n";
+    let said = client.post(path, &json!({"text": text})).await.expect(200);
+    assert_eq!(said["faults"], json!([]));
+    assert_eq!(said["fields"], json!({"title": "Reader", "tools": ["read_file"]}));
+    assert_eq!(said["tools"]["resolved"], json!(["read_file"]));
+    let fields = json!({"title": "Reader", "tools": ["read_file"], "temperature": 9, "model": "x"});
+    let said = client.post(path, &json!({"text": text, "fields": fields})).await.expect(200);
+    let changed = said["text"].as_str().unwrap();
+    assert!(changed.contains("title: Reader # the name\n"), "{changed}");
+    assert!(changed.contains("temperature: 9\n"), "{changed}");
+    let mut faults: Vec<&str> =
+        said["faults"].as_array().unwrap().iter().filter_map(|one| one["field"].as_str()).collect();
+    faults.sort_unstable();
+    assert_eq!(faults, ["model", "temperature"]);
+    // What cannot be parsed is said, and is not changed by a form.
+    let broken = "---\ntools: [a\n---\nP";
+    let said = client.post(path, &json!({"text": broken})).await.expect(200);
+    assert_eq!((&said["fields"], said["faults"].as_array().unwrap().len()), (&json!(null), 1));
+    let refused = client.post(path, &json!({"text": broken, "fields": {}})).await;
+    assert_eq!(refused.problem(), "invalid");
+    assert_eq!(
+        client.get("/api/v1/agents/reader").await.problem(),
+        "not_found",
+        "nothing is written"
+    );
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_skill_that_is_off_is_listed_and_loaded_by_nobody() {
+    let daemon = TestDaemon::start().await;
+    let client = daemon.client();
+    let switch = "/api/v1/switches/skill:create-skill";
+    let skill = "/api/v1/skills/create-skill";
+    assert_eq!(client.get(skill).await.expect(200)["enabled"], true);
+    assert_eq!(client.put(switch, &json!({"state": "off"})).await.expect(200)["state"], "off");
+    assert_eq!(client.get(skill).await.expect(200)["enabled"], false);
+    let load = json!({"tool": "load_skill", "arguments": {"name": "create-skill"}});
+    let refused = client.post("/api/v1/calls", &load).await;
+    assert!(refused.text.contains("switched off"), "{}", refused.text);
+    assert_eq!(client.put(switch, &json!({"state": "ask"})).await.status / 100, 4);
+    let unknown = client.put("/api/v1/switches/skill:nosuch", &json!({"state": "off"})).await;
+    assert_eq!(unknown.problem(), "not_found");
+    client.delete(switch).await.expect(200);
+    assert_eq!(client.get(skill).await.expect(200)["enabled"], true);
+    let loaded = client.post("/api/v1/calls", &load).await;
+    assert_eq!(loaded.json()["status"], "succeeded", "{}", loaded.text);
+    daemon.stop().await;
+}

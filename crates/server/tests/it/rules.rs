@@ -94,6 +94,8 @@ async fn a_rule_that_cannot_work_changes_nothing() {
         (json!([{"effect": "deny", "rule": "Bash(git push:*"}]), "invalid"),
         (json!([{"effect": "deny", "rule": "Bash(git push:*)", "match": ["git pull"]}]), "invalid"),
         (json!([{"effect": "allow", "rule": "Bash(*)"}]), "invalid"),
+        (json!([{"effect": "deny", "rule": "read_fil"}]), "invalid"),
+        (json!([{"effect": "deny", "rule": "Reed(./x)"}]), "invalid"),
         (json!([{"effect": "forbid", "rule": "Read"}]), "bad_request"),
         (json!([{"effect": "deny", "rule": "Read", "more": 1}]), "bad_request"),
         (json!({"effect": "deny", "rule": "Read"}), "bad_request"),
@@ -124,7 +126,8 @@ async fn what_becomes_of_a_call_is_said_without_one() {
         explain(json!({"tool": "read_file", "args": {"path": "other.txt"}})).await.expect(200);
     assert_eq!(said["verdict"], "allow", "{said}");
     let said = explain(json!({"tool": "no_such_tool"})).await.expect(200);
-    assert!(said["refused"].is_object(), "{said}");
+    assert_eq!(said["refused"]["error_type"], "tool_not_found", "{said}");
+    assert_eq!(said["verdict"], "ask", "{said}");
     for wrong in [json!({}), json!({"command": "ls", "tool": "x"}), json!({"args": {}})] {
         assert_eq!(explain(wrong.clone()).await.problem(), "invalid", "{wrong}");
     }
@@ -143,7 +146,7 @@ async fn rules_are_looked_at_before_they_are_written() {
         {"effect": "allow", "rule": "Bash(*)"},
     ]});
     let found = daemon.client().post("/api/v1/rules/lint", &body).await.expect(200);
-    let found: Vec<_> = found["items"]
+    let found: Vec<_> = found["findings"]
         .as_array()
         .unwrap()
         .iter()
@@ -155,7 +158,7 @@ async fn rules_are_looked_at_before_they_are_written() {
     );
     assert!(!found.iter().any(|(_, origin)| *origin == "rules:2"), "{found:?}");
     let of_force = daemon.client().post("/api/v1/rules/lint", &json!({})).await.expect(200);
-    assert_eq!(of_force["items"], json!([]));
+    assert_eq!(of_force["findings"], json!([]));
     daemon.stop().await;
 }
 
@@ -176,5 +179,60 @@ async fn what_takes_long_to_compare_with_rules_is_refused() {
         assert_eq!(lint.problem(), "invalid");
         assert_eq!(client.post(OWN, &many).await.problem(), "invalid");
     }
+    daemon.stop().await;
+}
+
+/// Only an allow rule that is observed could be put in force over REST, by adding it again.
+#[tokio::test]
+async fn an_observed_rule_is_put_in_force_by_its_number() {
+    let daemon = TestDaemon::start().await;
+    let rule = json!([{"effect": "deny", "rule": "Read(./a.txt)", "observe": true}]);
+    let added = daemon.client().post(OWN, &rule).await;
+    assert_eq!(added.expect(200)["rules"][0]["counts"], false);
+    assert_eq!(read(&daemon).await["status"], "succeeded");
+    let enforce = format!("{OWN}/1/enforce");
+    assert_eq!(daemon.client().post(&enforce, &json!({})).await.problem(), "needs_match");
+    let client = daemon.client().with("if-match", &tag(&added));
+    let enforced = client.post(&enforce, &json!({})).await.expect(200);
+    assert_eq!(
+        (&enforced["changed"], &enforced["rules"][0]["counts"]),
+        (&json!(true), &json!(true))
+    );
+    assert_eq!(read(&daemon).await["status"], "denied");
+    assert_eq!(client.post(&enforce, &json!({})).await.problem(), "stale");
+    daemon.stop().await;
+}
+
+/// `GET /calls/nosuch/explain` answered with the words of a parser.
+#[tokio::test]
+async fn a_malformed_id_of_a_call_says_what_to_do() {
+    let daemon = TestDaemon::start().await;
+    for path in ["/calls/nosuch", "/calls/nosuch/explain", "/calls/nosuch/page"] {
+        let answer = daemon.client().get(&format!("/api/v1{path}")).await;
+        assert_eq!(answer.problem(), "not_found", "{path}");
+        let detail = answer.json()["detail"].as_str().unwrap().to_owned();
+        assert!(detail.starts_with("there is no call nosuch; GET /calls lists"), "{detail}");
+    }
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn an_import_is_shown_and_writes_nothing() {
+    let daemon = TestDaemon::start().await;
+    let text = json!({"permissions": {"allow": ["Bash(npm test:*)"], "defaultMode": "plan"}});
+    let body = json!({"name": "settings.json", "text": text.to_string()});
+    let shown = daemon.client().post("/api/v1/rules/import", &body).await.expect(200);
+    assert_eq!(shown["rules"][0]["body"]["rule"], "Bash(npm test:*)");
+    assert_eq!(shown["not_rules"][0]["what"], "permissions.defaultMode");
+    assert!(shown["after"].as_str().unwrap().contains("npm test"), "{shown}");
+    assert_eq!(daemon.client().get(OWN).await.expect(200)["items"], json!([]));
+    // The rules are as they are sent to be added.
+    let rules = json!([shown["rules"][0]["body"]]);
+    assert_eq!(daemon.client().post(OWN, &rules).await.expect(200)["changed"], true);
+    let again = daemon.client().post("/api/v1/rules/import", &body).await.expect(200);
+    assert_eq!((&again["rules"], &again["before"]), (&json!([]), &again["after"]));
+    let odd = json!({"name": "rules.txt", "text": ""});
+    let refused = daemon.client().post("/api/v1/rules/import", &odd).await;
+    assert!(refused.text.contains("claude or codex"), "{}", refused.text);
     daemon.stop().await;
 }

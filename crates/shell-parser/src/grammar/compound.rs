@@ -4,7 +4,7 @@ use super::{Parsed, Parser, PartKind};
 use crate::command_line::AllowBlocker;
 
 impl Parser<'_, '_> {
-    /// One command of a pipeline.
+    /// Parses one command of a pipeline.
     pub(super) fn command(&mut self) -> Parsed<()> {
         match self.keyword() {
             "in" | "}" | "then" | "elif" | "else" | "fi" | "do" | "done" | "esac" | "]]" => {
@@ -51,7 +51,7 @@ impl Parser<'_, '_> {
         self.redirections(from, first)
     }
 
-    /// `( … )` and `{ …; }`.
+    /// Parses `( … )` and `{ …; }`.
     fn group(&mut self, open: usize, close: &'static str) -> Parsed<()> {
         self.skip(open);
         self.list()?;
@@ -84,7 +84,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The condition and the body of a loop.
+    /// Parses the condition and the body of a loop.
     fn body(&mut self) -> Parsed<()> {
         self.list()?;
         self.do_group()
@@ -113,7 +113,7 @@ impl Parser<'_, '_> {
         self.do_group()
     }
 
-    /// `NAME in WORD…`
+    /// Parses `NAME in WORD…`.
     fn loop_words(&mut self, from: usize) -> Parsed<()> {
         let name = self.word()?;
         let name = name.bare(self.src).unwrap_or_default();
@@ -183,8 +183,8 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// An expansion outside every command. It becomes a part of its own, so that rules that allow
-    /// the commands cannot overlook it.
+    /// Adds an expansion outside every command as a separate part, so that rules that allow the
+    /// commands cannot overlook it.
     pub(super) fn bare_expansion(&mut self, from: usize, word: &crate::token::Token) {
         if word.expands() {
             let block = AllowBlocker::Expansion(word.written(self.src).to_owned());
@@ -192,7 +192,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The rest of a function definition after its name.
+    /// Parses the rest of a function definition after its name.
     pub(super) fn function(&mut self, name: &crate::token::Value, end: usize) -> Parsed<()> {
         let Some(name) = name.text() else {
             return self.syntax_error("a function with a computed name");
@@ -213,7 +213,7 @@ impl Parser<'_, '_> {
         self.nested(Self::command)
     }
 
-    /// `coproc [NAME] COMMAND`; it also sets variables.
+    /// Parses `coproc [NAME] COMMAND`; it also sets variables.
     fn coprocess(&mut self) -> Parsed<()> {
         let from = self.at;
         self.skip(6);
@@ -240,8 +240,8 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Whether a loop variable may be one that a program or the shell uses. Loops do not export their
-/// variable, and variables that programs use have uppercase names, except for proxy settings.
+/// Returns whether a loop variable may be one that a program or the shell uses. Loops do not export
+/// their variable, and variables that programs use have uppercase names, except for proxy settings.
 fn is_sensitive(name: &str) -> bool {
     name.is_empty()
         || name.contains("proxy")

@@ -5,7 +5,7 @@ use super::{Parsed, Parser, parse_into};
 use crate::token::Atom;
 
 impl Parser<'_, '_> {
-    /// `$` and the expansion after it. A `$` without one is a literal.
+    /// Parses `$` and the expansion after it. A `$` without one is a literal.
     pub(super) fn dollar(&mut self, quoted: bool, atoms: &mut Vec<Atom>) -> Parsed<()> {
         let at = self.at;
         match self.byte(1) {
@@ -50,7 +50,7 @@ impl Parser<'_, '_> {
         self.commands()
     }
 
-    /// Commands up to the closing parenthesis.
+    /// Parses commands up to the closing parenthesis.
     fn commands(&mut self) -> Parsed<()> {
         if !self.pending.is_empty() {
             return self.syntax_error("a command in the line of a here-document");
@@ -62,7 +62,7 @@ impl Parser<'_, '_> {
         self.expect(")", "a substitution that never ends")
     }
 
-    /// `<( … )` and `>( … )`
+    /// Parses `<( … )` and `>( … )`.
     pub(super) fn process(&mut self, atoms: &mut Vec<Atom>) -> Parsed<()> {
         let at = self.at;
         self.skip(2);
@@ -71,7 +71,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `` `…` ``, parsed as a separate text.
+    /// Parses `` `…` `` as a separate text.
     pub(super) fn backticks(&mut self, quoted: bool, atoms: &mut Vec<Atom>) -> Parsed<()> {
         let at = self.at;
         self.skip(1);
@@ -97,7 +97,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `${ … }`
+    /// Parses `${ … }`.
     fn parameter(&mut self, quoted: bool) -> Parsed<()> {
         self.skip(2);
         if matches!(self.peek(), Some(b' ' | b'\t' | b'\n' | b'|')) {
@@ -145,7 +145,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `$[ … ]`
+    /// Parses `$[ … ]`.
     fn old_arithmetic(&mut self) -> Parsed<()> {
         let mut depth = 0_usize;
         loop {
@@ -169,11 +169,11 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Whether the text from here to `))` is arithmetic and not commands in parentheses.
+    /// Returns whether the text from here to `))` is arithmetic and not commands in parentheses.
     ///
     /// Text whose parentheses the parser pairs differently, as in comments, makes each of these
-    /// scans run to the end of the text. When all of them together have looked at the text more
-    /// often than it can be nested, it counts as unparsed.
+    /// scans run to the end of the text. Once all scans together have read the text more often than
+    /// its maximum nesting, it counts as unparsed.
     pub(super) fn is_arithmetic(&mut self, from: usize) -> bool {
         let bytes = self.src.as_bytes();
         let (mut at, mut depth) = (from, 0_usize);
@@ -199,7 +199,7 @@ impl Parser<'_, '_> {
         false
     }
 
-    /// Arithmetic up to its `))`; it is expanded like double-quoted text.
+    /// Parses arithmetic up to its `))`; it is expanded like double-quoted text.
     pub(super) fn arithmetic(&mut self) -> Parsed<()> {
         let mut depth = 0_usize;
         let is_operand =
@@ -240,7 +240,8 @@ impl Parser<'_, '_> {
         match self.peek() {
             Some(b'\\') => return self.syntax_error("a backslash in arithmetic"),
             Some(b';') => {
-                // Belongs to the head of a `for` loop; elsewhere it is not arithmetic.
+                // A semicolon belongs to the head of a `for` loop; elsewhere the text is not
+                // arithmetic.
                 self.skip(1);
             }
             Some(b'$') => self.dollar(true, &mut Vec::new())?,

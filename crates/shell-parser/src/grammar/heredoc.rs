@@ -3,7 +3,7 @@
 use super::{Parsed, Parser, PartKind};
 use crate::command_line::AllowBlocker;
 
-/// A here-document whose text has not begun.
+/// A here-document whose text has not started.
 #[derive(Debug)]
 pub(super) struct Pending {
     pub(super) delimiter: String,
@@ -14,7 +14,7 @@ pub(super) struct Pending {
 }
 
 impl Parser<'_, '_> {
-    /// Parses the text of a here-document, which begins here.
+    /// Parses the text of a here-document, which starts here.
     pub(super) fn heredoc(&mut self, pending: Pending) -> Parsed<()> {
         let from = self.at;
         let mut text = String::new();
@@ -48,7 +48,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// The next line. Continued lines are joined first, unless the text is literal.
+    /// Returns the next line. Continued lines are joined first, unless the text is literal.
     fn heredoc_line(&mut self, pending: &Pending) -> String {
         let mut joined = String::new();
         loop {
@@ -99,7 +99,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// The text after removing the backslashes that escape `$`, a backtick or a backslash.
+/// Returns the text after removing the backslashes that escape `$`, a backtick or a backslash.
 fn unescaped(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();

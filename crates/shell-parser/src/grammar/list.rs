@@ -9,8 +9,8 @@ const CLOSERS: [&str; 8] = ["}", "then", "elif", "else", "fi", "do", "done", "es
 const NOTHING_AFTER: &str = "an operator with nothing after it";
 
 impl Parser<'_, '_> {
-    /// Commands up to the end of the list, which is not consumed: a closing word or parenthesis,
-    /// the end of a case, or the end of the text.
+    /// Parses commands up to the end of the list, which is not consumed: a closing word or
+    /// parenthesis, the end of a case, or the end of the text.
     pub(super) fn list(&mut self) -> Parsed<()> {
         let mut goes_on = false;
         loop {
@@ -34,7 +34,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The operator between two pipelines; `true` if another pipeline must follow.
+    /// Parses the operator between two pipelines; returns `true` if another pipeline must follow.
     fn separator(&mut self) -> Parsed<bool> {
         self.blanks();
         let joins = matches!(
@@ -77,7 +77,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `!`, and `time` before anything but a simple command.
+    /// Parses `!`, and `time` before anything except a simple command.
     fn prefixes(&mut self) {
         loop {
             self.blanks();
@@ -95,7 +95,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Whether `time` precedes anything but a simple command.
+    /// Returns whether `time` precedes anything except a simple command.
     fn is_timed_group(&mut self) -> bool {
         let from = self.at;
         self.skip(4);
@@ -123,8 +123,8 @@ impl Parser<'_, '_> {
     }
 }
 
-/// Gives the parts of one command of a pipeline their input, and returns the input of the next
-/// command: what `echo` and `printf` print is known.
+/// Sets the input of the parts of one command of a pipeline, and returns the input of the next
+/// command: the output of `echo` and `printf` is known.
 fn pipe(parts: &mut [Part], input: Input) -> Input {
     for part in parts.iter_mut() {
         part.input = part.input.or(input);

@@ -16,23 +16,23 @@ pub(crate) enum PartKind {
     Redirection { writes: bool, target: Word },
 }
 
-/// Where the standard input of a command comes from.
+/// The source of a command's standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Input {
-    /// Nothing in the line redirects it.
+    /// No redirection in the line.
     #[default]
     Inherited,
-    /// The line has its text, or names the file.
+    /// The line contains its text, or names the file.
     Known,
-    /// The line has its text, with expansions in it, which a shell sees and another interpreter
+    /// The line contains its text, with expansions that a shell performs and another interpreter
     /// does not.
     Expanded,
-    /// What a program writes, or a file that is not known before the line runs.
+    /// The output of a program, or a file that is not known before the line runs.
     Unknown,
 }
 
 impl Input {
-    /// This input, or `outer` if nothing redirects it.
+    /// This input, or `outer` if it is not redirected.
     pub(crate) fn or(self, outer: Self) -> Self {
         if self == Self::Inherited { outer } else { self }
     }
@@ -50,7 +50,7 @@ pub(crate) struct Part {
     pub(crate) blocks: Vec<AllowBlocker>,
 }
 
-/// Everything that the grammar found.
+/// All results of the grammar.
 #[derive(Debug, Default)]
 pub(crate) struct ParsedParts {
     pub(crate) parts: Vec<Part>,
@@ -58,14 +58,15 @@ pub(crate) struct ParsedParts {
     pub(crate) fault: Option<ParseFault>,
     /// Functions that the line defines.
     pub(crate) defined: HashSet<String>,
-    /// Texts that a command gets as its input.
+    /// Texts that a command receives as input.
     pub(crate) inputs: Vec<String>,
-    /// A here-document has expansions.
+    /// Whether a here-document contains expansions.
     pub(crate) expands_input: bool,
 }
 
 impl ParsedParts {
-    /// Which here-document is whose is not kept, so one with expansions stands for all.
+    /// Marks all here-documents, because the owner of each is not stored: one with expansions
+    /// affects all.
     pub(crate) fn mark_expanded_inputs(&mut self) {
         if self.expands_input {
             let known = self.parts.iter_mut().filter(|part| part.input == Input::Known);
@@ -73,7 +74,7 @@ impl ParsedParts {
         }
     }
 
-    /// Records a fault; the first one is kept.
+    /// Records a fault; only the first one is stored.
     pub(crate) fn mark_unparsed(&mut self, at: usize, what: &str) {
         self.fault.get_or_insert_with(|| ParseFault { at, what: what.to_owned() });
     }

@@ -10,7 +10,7 @@ const OPERATORS: [&str; 12] =
     ["&>>", "&>", "<<<", "<<-", "<<", "<&", "<>", "<", ">>", ">&", ">|", ">"];
 
 impl Parser<'_, '_> {
-    /// Redirections after a group. Their blockers apply to every command since `first`.
+    /// Parses redirections after a group. Their blockers apply to every command since `first`.
     pub(super) fn redirections(&mut self, from: usize, first: usize) -> Parsed<()> {
         let last = self.found.parts.len();
         let mut blocks = Vec::new();
@@ -37,7 +37,7 @@ impl Parser<'_, '_> {
         for part in self.found.parts.get_mut(first..last).unwrap_or_default() {
             part.input = part.input.or(input);
         }
-        // One blocker is enough as a reason, and a group may be large.
+        // One blocker suffices as a reason, and a group may be large.
         if let Some(block) = blocks.first() {
             let inside = self.found.parts.get_mut(first..last).unwrap_or_default();
             for part in inside.iter_mut().filter(|part| matches!(part.what, PartKind::Command(_))) {
@@ -50,7 +50,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// One redirection; `descriptor` was already parsed. Returns what standard input becomes.
+    /// Parses one redirection; `descriptor` was already parsed. Returns the new standard input.
     pub(super) fn redirect(
         &mut self,
         descriptor: Option<&Token>,
@@ -61,7 +61,7 @@ impl Parser<'_, '_> {
         Ok(if is_stdin { input } else { Input::Inherited })
     }
 
-    /// The same for a redirection of standard input.
+    /// Like [`Self::redirect`], but assumes that the descriptor is standard input.
     fn redirect_any(
         &mut self,
         descriptor: Option<&Token>,
@@ -139,7 +139,7 @@ impl Parser<'_, '_> {
         Ok(input)
     }
 
-    /// `<< WORD`: the text begins on the next line.
+    /// Registers `<< WORD`: the text starts on the next line.
     fn heredoc_begins(&mut self, strip: bool) -> Parsed<()> {
         let word = self.word()?;
         let value = word.value(self.src);
@@ -155,7 +155,7 @@ impl Parser<'_, '_> {
     }
 }
 
-/// What standard input becomes when a redirection opens a file.
+/// Returns the new standard input after a redirection opens a file.
 fn opened_input(operator: &str, target: &Word) -> Input {
     match (operator, target) {
         ("<" | "<>", Word::Known(path)) => match path.strip_prefix("/dev/") {
@@ -167,12 +167,12 @@ fn opened_input(operator: &str, target: &Word) -> Input {
     }
 }
 
-/// `~ann`, `~+`, `~-`: only the shell knows the directory.
+/// Returns whether the word is `~ann`, `~+` or `~-`: only the shell knows the directory.
 fn is_user_home(written: &str) -> bool {
     written.strip_prefix('~').is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
 }
 
-/// `1`, `-`, `3-`
+/// Returns whether the text is `1`, `-`, `3-` or similar.
 fn is_copy(text: &str) -> bool {
     let digits = text.strip_suffix('-').unwrap_or(text);
     text == "-" || (!digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()))

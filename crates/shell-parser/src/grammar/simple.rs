@@ -12,7 +12,7 @@ pub(super) struct Simple {
     pub(super) blocks: Vec<AllowBlocker>,
     input: Input,
     assigns: bool,
-    /// The command is `export` or similar, so that its arguments may be array assignments.
+    /// Whether the command is `export` or similar, so that its arguments may be array assignments.
     declares: bool,
 }
 
@@ -60,7 +60,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// Whether the word is digits or `{name}` directly before a redirection.
+    /// Returns whether the word is digits or `{name}` directly before a redirection.
     pub(super) fn is_descriptor(&self, word: &Token) -> bool {
         if !matches!(self.peek(), Some(b'<' | b'>')) || word.end != self.at {
             return false;
@@ -113,7 +113,8 @@ impl Parser<'_, '_> {
         word.end == self.at && word.written(self.src).ends_with('=')
     }
 
-    /// `NAME[` without its end: bash parses blanks and operators as part of the subscript.
+    /// Returns whether it is a `NAME[` without its end: bash parses blanks and operators as part of
+    /// the subscript.
     fn is_open_subscript(&self, word: &Token) -> bool {
         let text = word.written(self.src);
         let name = text.bytes().take_while(|b| is_name_byte(*b)).count();
@@ -127,7 +128,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Adds the words that a word expands to.
+    /// Adds the words to which a word expands.
     fn expand(&mut self, word: &Token, simple: &mut Simple) {
         let has_brace = word.written(self.src).contains('{');
         let Some(atoms) = word.atoms.as_ref().filter(|_| has_brace) else {
@@ -153,7 +154,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// `NAME=( … )`
+    /// Parses `NAME=( … )`.
     fn array(&mut self, simple: &mut Simple) -> Parsed<()> {
         self.skip(1);
         self.nested(|grammar| {
@@ -169,7 +170,7 @@ impl Parser<'_, '_> {
     }
 
     fn finish(&mut self, from: usize, end: usize, mut simple: Simple) {
-        // Redirections are parts of their own; a command that consists only of them needs none.
+        // Redirections are separate parts; a command that consists only of them needs none.
         let what = if !simple.words.is_empty() {
             PartKind::Command(std::mem::take(&mut simple.words))
         } else if simple.assigns
@@ -203,7 +204,7 @@ pub(super) fn is_name_byte(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b == b'_'
 }
 
-/// The variable that a word before a command assigns to.
+/// Returns the variable that a word before a command assigns.
 fn assigned(word: &Token, src: &str) -> Option<String> {
     let text = word.written(src);
     let name = text.bytes().take_while(|b| is_name_byte(*b)).count();
@@ -225,7 +226,7 @@ fn assigned(word: &Token, src: &str) -> Option<String> {
     joined_name(word)
 }
 
-/// The assigned variable, for a word with a line continuation in its name.
+/// Returns the assigned variable, for a word with a line continuation in its name.
 fn joined_name(word: &Token) -> Option<String> {
     let bare = |atom: &token::Atom| match atom {
         token::Atom::Bare(c) => Some(*c),

@@ -5,7 +5,7 @@ use crate::command_line::{AllowBlocker, Word};
 use crate::token::{Atom, Value};
 
 impl Parser<'_, '_> {
-    /// `(( … ))`, which may set variables.
+    /// Parses `(( … ))`, which may set variables.
     pub(super) fn arithmetic_command(&mut self) -> Parsed<()> {
         let from = self.at;
         self.skip(2);
@@ -15,7 +15,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `[[ … ]]`: a shell command with its own grammar.
+    /// Parses `[[ … ]]`: a shell command with its own grammar.
     pub(super) fn test_command(&mut self) -> Parsed<()> {
         let from = self.at;
         self.skip(2);
@@ -57,7 +57,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// The right side of a comparison, in which parentheses and bars belong to the pattern.
+    /// Parses the right side of a comparison, in which parentheses and bars belong to the pattern.
     fn pattern(&mut self) -> Parsed<crate::token::Token> {
         let at = self.at;
         let (mut atoms, mut depth) = (Vec::new(), 0_usize);

@@ -27,7 +27,7 @@ impl Parser<'_, '_> {
         Ok(Token { at, end: self.at, atoms: Some(atoms) })
     }
 
-    /// Whether the word ends here.
+    /// Returns whether the word ends here.
     pub(super) fn is_end(&self) -> bool {
         match self.peek() {
             None | Some(b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')') => true,
@@ -36,7 +36,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// The next piece of a word outside quotes.
+    /// Parses the next piece of a word outside quotes.
     pub(super) fn piece(&mut self, atoms: &mut Vec<Atom>) -> Parsed<()> {
         match self.peek() {
             Some(b'\\') => self.escaped(atoms),
@@ -76,7 +76,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `$` outside double quotes, where `$'…'` and `$"…"` are quotes.
+    /// Parses `$` outside double quotes, where `$'…'` and `$"…"` are quotes.
     fn dollar_word(&mut self, atoms: &mut Vec<Atom>) -> Parsed<()> {
         match self.byte(1) {
             Some(b'\'') => self.ansi_c(atoms),
@@ -111,7 +111,7 @@ impl Parser<'_, '_> {
         Ok(())
     }
 
-    /// `"…"`
+    /// Parses `"…"`.
     pub(super) fn double(&mut self, atoms: &mut Vec<Atom>) -> Parsed<()> {
         self.skip(1);
         atoms.push(Atom::Empty);
@@ -145,7 +145,7 @@ fn push_quoted(text: &str, atoms: &mut Vec<Atom>) {
     atoms.extend(text.chars().map(Atom::Quoted));
 }
 
-/// Whether a byte is literal at any position of a word.
+/// Returns whether a byte is literal at any position of a word.
 fn is_plain(b: u8) -> bool {
     !matches!(
         b,

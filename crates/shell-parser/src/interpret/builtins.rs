@@ -4,7 +4,7 @@
 use super::wrapper_options::known;
 use crate::command_line::{AllowBlocker, Word};
 
-/// Why no allow rule can cover a builtin with these arguments.
+/// Returns the reason why no allow rule can cover a builtin with these arguments.
 pub(super) fn block(name: &str, args: &[Word]) -> Option<AllowBlocker> {
     let first = args.first().and_then(known);
     let prints = |letters: &str| {
@@ -25,7 +25,7 @@ pub(super) fn block(name: &str, args: &[Word]) -> Option<AllowBlocker> {
     changes.then(|| AllowBlocker::Assignment(name.to_owned()))
 }
 
-/// Options of `set` that careful scripts begin with.
+/// Options of `set` with which defensive scripts begin.
 fn is_harmless_setting(word: &Word) -> bool {
     let Some(text) = known(word) else { return false };
     matches!(
@@ -36,8 +36,8 @@ fn is_harmless_setting(word: &Word) -> bool {
         .is_some_and(|letters| letters.bytes().all(|b| b"euxvfCno".contains(&b)))
 }
 
-/// Whether the builtin interprets its arguments as arithmetic or as names, so that commands in them
-/// run even though they are quoted.
+/// Returns whether the builtin interprets its arguments as arithmetic or as names, so that commands
+/// in them run even though they are quoted.
 pub(super) fn evaluates(name: &str) -> bool {
     matches!(
         name,

@@ -5,8 +5,8 @@
 use crate::ansi_c_quoting;
 use crate::command_line::Word;
 
-/// The words between operators after quote removal; each list is one possible split of a part of
-/// the text.
+/// Returns the words between operators after quote removal; each list is one possible split of a
+/// part of the text.
 pub(super) fn possible_commands(text: &str) -> Vec<Vec<Word>> {
     let mut pieces = cut(text, |_| false);
     // Braces and signs of expansions and assignments also separate words.
@@ -87,7 +87,7 @@ fn cut(text: &str, also: impl Fn(char) -> bool + Copy) -> Vec<Vec<Word>> {
     cutter.pieces
 }
 
-/// `$'…'`; returns the text after it.
+/// Parses `$'…'`; returns the text after it.
 fn ansi<'t>(rest: &'t str, cutter: &mut Cutter, also: impl Fn(char) -> bool + Copy) -> &'t str {
     let body = rest.get(1..).unwrap_or_default();
     let mut escaped = false;

@@ -1,4 +1,4 @@
-//! Arguments of shells: where the commands that a shell runs come from.
+//! Arguments of shells: the source of the commands that a shell runs.
 #![deny(clippy::indexing_slicing)]
 
 use super::unwrap::is_input;
@@ -16,7 +16,7 @@ pub(super) enum ShellSource<'a> {
     UnknownFile,
     /// Standard input, or another open file.
     Input,
-    /// There are more options than are followed, so it may be any word.
+    /// More options than the parser follows, so it may be any word.
     Unclear,
 }
 
@@ -34,8 +34,8 @@ pub(super) fn shell_source(args: &[Word]) -> ShellSource<'_> {
             operand = Some(word);
             break;
         };
-        // A shell rejects an unknown option. Interpreting it as a command as well makes sure that
-        // nothing is missed.
+        // A shell rejects an unknown option. Interpreting it as a command as well ensures that no
+        // command is missed.
         let letters = text.strip_prefix(['-', '+']).unwrap_or_default();
         let is_letters = !letters.is_empty() && letters.bytes().all(|b| b.is_ascii_alphabetic());
         let is_option = is_letters || text.starts_with("--");
@@ -73,7 +73,7 @@ pub(super) fn shell_source(args: &[Word]) -> ShellSource<'_> {
     }
 }
 
-/// The possible output of `echo` or `printf`, one text for each interpretation.
+/// Returns the possible output of `echo` or `printf`, one text for each interpretation.
 pub(super) fn echoed_text(args: &[Word]) -> Vec<String> {
     let words: Vec<&str> = args
         .iter()

@@ -1,9 +1,9 @@
 //! Interpretations of a command: skips wrapper programs that run their arguments, and parses the
-//! texts that shells get.
+//! texts that shells receive.
 //!
 //! Cost: each word of a list begins at most one interpretation for allow rules and one for the
-//! others. Copying words and parsing texts consumes the line's fuel. When the fuel is used up the
-//! line counts as unparsed, which is the strict side.
+//! others. Copying words and parsing texts consumes the line's fuel. When the fuel is used up, the
+//! line counts as unparsed, which is the strict result.
 #![deny(clippy::indexing_slicing)]
 
 mod embedded_commands;
@@ -35,7 +35,7 @@ struct WordList {
     words: Arc<[Word]>,
     /// Bit flags by offset: interpreted for deny rules, interpreted for allow rules.
     seen: Vec<u8>,
-    /// From this offset on every word has an interpretation.
+    /// Every word from this offset on has an interpretation.
     rest: usize,
     /// The same for texts. For `eval`, `source`, `find` and git, the first occurrence in a list
     /// covers the later ones.
@@ -44,7 +44,7 @@ struct WordList {
     sources: usize,
     finds: usize,
     git: usize,
-    /// Of each row of the table of own actions, the first offset that it was applied from.
+    /// For each row of the table of own actions, the first offset from which it was applied.
     rows: HashMap<usize, usize>,
 }
 
@@ -55,7 +55,7 @@ struct WorkItem {
     start: usize,
     past: Arc<[String]>,
     allow: bool,
-    /// Whether a command certainly begins there.
+    /// Whether a command certainly begins at this offset.
     exact: bool,
     texts: usize,
     input: Input,
@@ -67,7 +67,7 @@ pub(super) struct Interpreter {
     pub(super) at: usize,
     pub(super) fault: Option<ParseFault>,
     pub(super) defined: HashSet<String>,
-    /// Texts that a shell in the line may get.
+    /// Texts that a shell in the line may receive.
     inputs: Vec<String>,
     /// Commands whose arguments come from standard input.
     completed: Vec<StdinCommand>,
@@ -76,13 +76,13 @@ pub(super) struct Interpreter {
     /// Interpretations of the current command.
     pub(super) readings: Vec<Interpretation>,
     pub(super) blocks: Vec<AllowBlocker>,
-    /// Files that an embedded text of it opens.
+    /// Files that an embedded text of the command opens.
     pub(super) files: Vec<Segment>,
-    /// The command runs commands from its input.
+    /// Whether the command runs commands from its input.
     pub(super) is_fed: bool,
-    /// The first interpreter of the line that is no shell and runs its input.
+    /// The first interpreter of the line that is not a shell and runs its input.
     pub(super) code_reader: Option<String>,
-    /// A shell in the line certainly runs commands from its input.
+    /// Whether a shell in the line certainly runs commands from its input.
     is_certain: bool,
 }
 
@@ -329,7 +329,7 @@ impl Interpreter {
         }
     }
 
-    /// A command may begin at every word from `from` on.
+    /// Assumes that a command may begin at every word from `from` on.
     fn rest(&mut self, job: &WorkItem, from: usize) {
         let Some(list) = self.lists.get_mut(job.list) else { return };
         let end = list.rest.min(list.words.len());
@@ -343,7 +343,7 @@ impl Interpreter {
         }));
     }
 
-    /// Every word from `from` on may be a text for a shell.
+    /// Assumes that every word from `from` on may be a text for a shell.
     fn rest_texts(&mut self, job: &WorkItem, from: usize) {
         let Some(list) = self.lists.get_mut(job.list) else { return };
         let end = list.texts.min(list.words.len());
@@ -362,7 +362,7 @@ impl Interpreter {
         }
     }
 
-    /// The value of a short option may be in the same word: `-cTEXT`, `-qcTEXT`.
+    /// Handles the value of a short option in the same word: `-cTEXT`, `-qcTEXT`.
     fn joined_text(&mut self, text: &str, job: &WorkItem) {
         let Some(letters) = text.strip_prefix('-').filter(|text| !text.starts_with('-')) else {
             return;
@@ -464,10 +464,10 @@ impl Interpreter {
         }
     }
 
-    /// Interprets a text that a shell gets. A parse failure is a fault only if a shell certainly
-    /// gets it.
+    /// Interprets a text that a shell receives. A parse failure is a fault only if a shell
+    /// certainly receives it.
     fn text(&mut self, text: &str, job: &WorkItem, is_certain: bool) {
-        // Also for a text that is not parsed: each `eval` of it gives another one.
+        // This also applies to a text that is not parsed: each `eval` of it produces another one.
         if !self.spend_fuel(text.len().saturating_add(16)) {
             return;
         }
@@ -491,7 +491,7 @@ impl Interpreter {
         }
     }
 
-    /// A part of a text, added to the command that gets the text.
+    /// Adds a part of a text to the command that receives the text.
     fn inner(&mut self, part: Part, job: &WorkItem) {
         // A redirection has the same blockers as its command.
         for block in &part.blocks {
@@ -514,7 +514,7 @@ impl Interpreter {
         }
     }
 
-    /// A command may begin at every word of the text.
+    /// Assumes that a command may begin at every word of the text.
     fn fallback(&mut self, text: &str, past: &Arc<[String]>, texts: usize) {
         for words in fallback::possible_commands(text) {
             let list = self.list(words.into());
@@ -532,7 +532,7 @@ impl Interpreter {
     }
 }
 
-/// `command -v` and `-V` look up a name and run nothing.
+/// Returns whether the option (`command -v` or `-V`) looks up a name and runs nothing.
 fn is_lookup(option: &str) -> bool {
     option.strip_prefix('-').is_some_and(|letters| {
         letters.contains(['v', 'V']) && letters.bytes().all(|b| b"pvV".contains(&b))

@@ -1,4 +1,4 @@
-//! Options of wrapper programs: finds where the wrapped command begins.
+//! Options of wrapper programs: finds the start of the wrapped command.
 #![deny(clippy::indexing_slicing)]
 
 use super::wrapper_table::Options;
@@ -7,11 +7,10 @@ use crate::command_line::Word;
 /// Maximum number of options; more count as unparsed, which bounds the cost of a long line.
 pub(super) const MAX_OPTIONS: usize = 64;
 
-/// Where the command begins, in words after the name. `None` if an option is not known, or a word
-/// is not known.
+/// The start of the command, in words after the name. `None` if an option or a word is not known.
 pub(super) struct CommandStart {
     pub(super) skipped: usize,
-    /// No option precedes the command.
+    /// Whether no option precedes the command.
     pub(super) is_bare: bool,
 }
 
@@ -50,7 +49,7 @@ pub(super) fn command_start(name: &str, args: &[Word], options: &Options) -> Opt
     Some(CommandStart { skipped: at, is_bare })
 }
 
-/// The number of words of an option.
+/// Returns the number of words of an option.
 fn width(name: &str, option: &str, options: &Options) -> Option<usize> {
     if let Some(long) = option.strip_prefix('-') {
         let (long, has_value) =
@@ -80,8 +79,8 @@ fn width(name: &str, option: &str, options: &Options) -> Option<usize> {
     Some(1)
 }
 
-/// The placeholder that input replaces in the command of `xargs`: the last `-I R`, `-i[R]`, `-J R`
-/// or `--replace[=R]` of these options.
+/// Returns the placeholder that input replaces in the command of `xargs`: the last `-I R`, `-i[R]`,
+/// `-J R` or `--replace[=R]` of these options.
 pub(super) fn placeholder(options: &[Word]) -> Option<&str> {
     let mut found = None;
     let mut words = options.iter().take(MAX_OPTIONS).filter_map(known).peekable();
@@ -103,7 +102,8 @@ pub(super) fn placeholder(options: &[Word]) -> Option<&str> {
     found
 }
 
-/// `NAME=VALUE`. Programs accept any word with an equals sign, whatever precedes the sign.
+/// Whether the word is `NAME=VALUE`. Programs accept any word with an equals sign, regardless of
+/// the text before it.
 fn is_assignment(word: &Word) -> bool {
     let (Word::Known(text) | Word::Unknown(text)) = word;
     text.contains('=')

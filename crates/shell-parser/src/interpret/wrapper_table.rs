@@ -58,7 +58,7 @@ const PLAIN: Options = Options {
     assigns: false,
 };
 
-/// Which of a program's arguments are a command.
+/// The arguments of a program that form a command.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CommandPosition {
     /// The words after these options.
@@ -452,7 +452,7 @@ const WRAPPERS: &[Wrapper] = &[
     wrapper(&["git"], false, CommandPosition::Git),
 ];
 
-/// Whether the program may start a shell that reads the program's input.
+/// Returns whether the program may start a shell that reads the program's input.
 pub(super) fn reads_commands(name: &str) -> bool {
     matches!(
         name,
@@ -485,7 +485,8 @@ pub(super) fn reads_commands(name: &str) -> bool {
     )
 }
 
-/// Whether a program that may start a shell gives it its input, with so many arguments.
+/// Returns whether a program that may start a shell passes it its input, with this number of
+/// arguments.
 pub(super) fn runs_input(name: &str, args: usize) -> bool {
     match name {
         "at" | "batch" => true,
@@ -494,7 +495,7 @@ pub(super) fn runs_input(name: &str, args: usize) -> bool {
     }
 }
 
-/// The wrapper with this name, without a directory.
+/// Returns the wrapper with this name, without a directory.
 pub(super) fn find(name: &str) -> Option<&'static Wrapper> {
     if name.len() > MAX_NAME {
         return None;

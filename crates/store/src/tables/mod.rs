@@ -9,6 +9,7 @@ mod call_row;
 mod calls;
 mod checkpoints;
 mod claims;
+mod columns;
 mod conversations;
 mod document_chunks;
 mod grants;
@@ -23,17 +24,5 @@ mod tasks;
 mod tokens;
 mod usage;
 
+use columns::{at_most, text};
 pub(crate) use pending_intents::PendingIntents;
-use rusqlite::Row;
-
-use crate::error::Failure;
-
-/// Returns the borrowed text of a column.
-fn text<'a>(row: &'a Row<'_>, column: usize) -> Result<&'a str, Failure> {
-    Ok(row.get_ref(column)?.as_str().map_err(rusqlite::Error::from)?)
-}
-
-/// Converts a limit to an SQLite integer.
-fn at_most(limit: usize) -> i64 {
-    i64::try_from(limit).unwrap_or(i64::MAX)
-}

@@ -30,6 +30,7 @@ macro_rules! answers {
 }
 const BY_MODEL: &str = answers!("provider || '/' || model");
 const BY_AGENT: &str = answers!("agent");
+const BY_QUARTER_HOUR: &str = answers!("CAST(at / 900000 AS TEXT)");
 /// Ended calls, read from a covering index.
 macro_rules! calls {
     ($name:literal, $and:literal) => {
@@ -45,6 +46,7 @@ macro_rules! calls {
 }
 const CALLS_BY_TOOL: &str = calls!("tool", "AND tool IS NOT NULL");
 const CALLS_BY_AGENT: &str = calls!("agent", "");
+const CALLS_BY_QUARTER_HOUR: &str = calls!("CAST(received_at / 900000 AS TEXT)", "");
 
 impl UsageStore for SqliteStore {
     fn add_usage(&self, row: UsageRow) {
@@ -67,6 +69,10 @@ impl UsageStore for SqliteStore {
                     sums(conn, BY_AGENT, key, answer, &mut tally)?;
                 }
                 UsageBy::Tool => sums(conn, CALLS_BY_TOOL, key, calls, &mut tally)?,
+                UsageBy::QuarterHour => {
+                    sums(conn, CALLS_BY_QUARTER_HOUR, key.clone(), calls, &mut tally)?;
+                    sums(conn, BY_QUARTER_HOUR, key, answer, &mut tally)?;
+                }
             }
             Ok(tally.finish(by))
         })

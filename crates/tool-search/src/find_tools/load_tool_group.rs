@@ -80,7 +80,7 @@ impl Tool for LoadToolGroup {
     }
 }
 
-/// The groups of a view with the tools that can be added; excludes innate and broken tools.
+/// Returns the groups of a view with the tools that can be added; excludes innate and broken tools.
 fn groups(view: &View) -> BTreeMap<String, Vec<Entry>> {
     let mut groups: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
     for entry in view.tools.iter().filter(|entry| super::registry_index::is_callable(entry)) {

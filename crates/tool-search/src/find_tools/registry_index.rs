@@ -28,9 +28,9 @@ pub struct ToolSearchResult {
     pub not_ready: Vec<(ToolName, Status)>,
     /// The nearest names, if both other lists are empty.
     pub nearest: Vec<String>,
-    /// How many of the first results are named in the query.
+    /// Number of the first results that the query names.
     pub(super) named: usize,
-    /// Why the order may be worse than usual, for people.
+    /// The reason why the order may be worse than usual, for people.
     pub note: Option<String>,
 }
 
@@ -51,7 +51,7 @@ pub(super) struct RegistryIndex {
 }
 
 impl RegistryIndex {
-    /// An empty index.
+    /// Creates an empty index.
     pub(super) fn new(model: Arc<Model>) -> Self {
         Self {
             index: Index::new(model),
@@ -166,30 +166,31 @@ impl RegistryIndex {
     }
 }
 
-/// Whether a score is sufficient, given the best score.
+/// Returns whether a score is sufficient, given the best score.
 pub(super) fn is_close_to_best(score: f32, best: f32) -> bool {
     score >= MIN_SCORE.max(best * MIN_SHARE_OF_BEST)
 }
 
-/// The entry of a tool that may be offered; innate tools need no search.
+/// Returns the entry of a tool that may be offered; innate tools need no search.
 fn offered<'a>(view: &'a View, name: &str) -> Option<&'a Entry> {
     // By its own name, not by an alias of another tool.
     let entry = view.find(name).filter(|entry| entry.spec().name.as_str() == name)?;
     is_callable(entry).then_some(entry)
 }
 
-/// Whether a tool can be called and is not innate.
+/// Returns whether a tool can be called and is not innate.
 pub(super) fn is_callable(entry: &Entry) -> bool {
     let is_broken = entry.handler().is_some_and(|handler| handler.broken_reason().is_some());
     entry.spec().tier != Tier::Innate && entry.spec().is_for_models() && !is_broken
 }
 
-/// Whether a person can make the tool ready.
+/// Whether a person can make the tool available.
 fn is_waiting(status: &Status) -> bool {
     matches!(status, Status::Available { .. } | Status::Offline { .. })
 }
 
-/// Names of which a query word may be a misspelling, followed by the best hits below the threshold.
+/// Returns names of which a query word may be a misspelling, followed by the best hits below the
+/// threshold.
 fn nearest_names(query: &str, hits: &[Hit], view: &View) -> Vec<String> {
     let names =
         || view.tools.iter().map(|e| e.spec().name.as_str()).filter(|n| offered(view, n).is_some());

@@ -11,7 +11,8 @@ const SUMMARY_CHARS: usize = 100;
 /// Maximum characters of the query that a result without matches repeats.
 const NEED_CHARS: usize = 200;
 
-/// The result: always `injected` and `not_found`, other keys only if they are not empty.
+/// Renders the result: always with `injected` and `not_found`, other keys only if they are not
+/// empty.
 pub(super) fn render(query: &str, sought: &ToolSearchResult, offer: &InjectionResult) -> Value {
     let nothing = sought.usable.is_empty() && sought.not_ready.is_empty();
     let not_found = if nothing {
@@ -46,8 +47,8 @@ pub(super) fn render_injection(offer: &InjectionResult) -> Map<String, Value> {
     answer
 }
 
-/// Includes the parameters if the caller's requests do not declare the tool, because such a caller
-/// has no other way to learn them.
+/// Renders one tool. Includes the parameters if the caller's requests do not declare the tool,
+/// because such a caller has no other way to learn them.
 fn row(entry: &Entry, declared: bool) -> Value {
     let spec = entry.spec();
     let mut row = json!({"name": spec.name, "summary": first(&spec.description, SUMMARY_CHARS)});
@@ -65,7 +66,7 @@ fn not_ready(name: &ToolName, status: &Status) -> Value {
     }
 }
 
-/// The next step for the model.
+/// Returns the next step for the model.
 fn next(offer: &InjectionResult, sought: &ToolSearchResult) -> &'static str {
     if !offer.injected.is_empty() {
         injection_status(offer)
@@ -82,7 +83,7 @@ fn next(offer: &InjectionResult, sought: &ToolSearchResult) -> &'static str {
     }
 }
 
-/// How to use the injected tools.
+/// Returns how to use the injected tools.
 pub(super) fn injection_status(offer: &InjectionResult) -> &'static str {
     if offer.declared {
         "Call the injected tools now; they stay in your list for this conversation."
@@ -91,7 +92,7 @@ pub(super) fn injection_status(offer: &InjectionResult) -> &'static str {
     }
 }
 
-/// The first line of a text, cut to a number of characters.
+/// Returns the first line of a text, truncated to a number of characters.
 fn first(text: &str, chars: usize) -> String {
     let line = text.trim().lines().next().unwrap_or_default();
     match line.char_indices().nth(chars) {

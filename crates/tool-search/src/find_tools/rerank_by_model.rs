@@ -18,7 +18,7 @@ pub(super) const CANDIDATES: usize = 40;
 const MAX_CACHED: usize = 10_000;
 /// Maximum bytes of a text that is sent.
 const TEXT_BYTES: usize = 2_000;
-/// Share of the larger model in a score; the index has the rest.
+/// Share of the larger model in a score; the index contributes the rest.
 const SHARE: f32 = 0.5;
 
 /// A larger model with a cache of its vectors.
@@ -33,7 +33,8 @@ impl Reranker {
         Self { embedder, known: Mutex::default() }
     }
 
-    /// The scores of these tools for a query, including the share of the larger model, best first.
+    /// Returns the scores of these tools for a query, including the share of the larger model, best
+    /// first.
     pub(super) async fn rerank(
         &self,
         need: &str,
@@ -68,7 +69,7 @@ impl Reranker {
     }
 }
 
-/// Text of a tool for a model that embeds sentences.
+/// Returns the text of a tool for a model that embeds sentences.
 fn text_of(entry: &Entry) -> String {
     let profile = ToolProfile::from(&**entry.spec());
     let mut text = format!(

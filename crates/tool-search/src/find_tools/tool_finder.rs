@@ -42,7 +42,7 @@ pub struct ToolFinder {
 }
 
 impl ToolFinder {
-    /// A finder with this model.
+    /// Creates a finder with this model.
     #[must_use]
     pub fn new(choice: ModelChoice) -> Self {
         Self { choice, known: Arc::default(), meaning: None }
@@ -54,16 +54,16 @@ impl ToolFinder {
         Self { meaning: Some(Reranker::new(embedder)), ..self }
     }
 
-    /// The best tools for a query in a view of this registry: up to twice `limit` callable tools
-    /// (some may already be in the caller's list), and matching tools that are not ready. The first
-    /// search indexes every tool, which takes up to half a second for ten thousand tools; it runs
-    /// on a blocking thread.
+    /// Returns the best tools for a query in a view of this registry: up to twice `limit` callable
+    /// tools (some may already be in the caller's list), and matching tools that are not ready. The
+    /// first search indexes every tool, which takes up to half a second for ten thousand tools; it
+    /// runs on a blocking thread.
     ///
-    /// If the reranking model does not answer, the index's order is used and
-    /// [`ToolSearchResult::note`] says so.
+    /// If the reranking model does not answer, the index's order applies and
+    /// [`ToolSearchResult::note`] explains it.
     ///
     /// # Errors
-    /// `execution_error` if the model cannot be loaded; the next search tries again.
+    /// `execution_error` if the model cannot be loaded; the next search retries.
     pub async fn find(
         &self,
         catalog: Arc<dyn Catalog>,

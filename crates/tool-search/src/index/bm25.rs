@@ -80,7 +80,7 @@ pub(super) struct QueryTerm {
 }
 
 impl QueryTerm {
-    /// Whether the word is in this need.
+    /// Returns whether the word is in this need.
     fn is_in(&self, need: usize) -> bool {
         self.needs >> need & 1 == 1
     }
@@ -152,8 +152,8 @@ impl Bm25Index {
             if let Ok(at) = term.postings.binary_search_by_key(&slot, |p| p.slot) {
                 term.postings.remove(at);
             }
-            // A term without tools is removed, so that a source that changes forever does not grow
-            // the index.
+            // A term without tools is removed, so that a source that changes continually does not
+            // grow the index.
             if term.postings.is_empty() {
                 self.by_stem.remove(&term.stem);
                 *term = Term::default();
@@ -165,7 +165,7 @@ impl Bm25Index {
         self.count -= 1;
     }
 
-    /// The term of a folded word; it is added only if `may_add`.
+    /// Returns the term of a folded word; it is added only if `may_add`.
     fn term_of(&mut self, word: &str, may_add: bool) -> Option<u32> {
         let stem = self.stems.stem_cached(word);
         if let Some(term) = self.by_stem.get(stem) {
@@ -189,7 +189,7 @@ impl Bm25Index {
         Some(id)
     }
 
-    /// The distinct words of a query in order, with the needs that contain them.
+    /// Returns the distinct words of a query in order, with the needs that contain them.
     pub(super) fn query(&self, parts: &QueryParts<'_>) -> Query {
         let mut query = Query { terms: Vec::new(), whole: 0.0, needs: vec![0.0; parts.needs] };
         let mut at: HashMap<Box<str>, usize, RandomState> = HashMap::default();
@@ -232,7 +232,7 @@ impl Bm25Index {
         query
     }
 
-    /// Whether a tool contains this folded word.
+    /// Returns whether a tool contains this folded word.
     fn knows(&self, word: &str) -> bool {
         self.by_stem.contains_key(&*self.stems.stem(word))
     }
@@ -270,7 +270,7 @@ impl Bm25Index {
         }
     }
 
-    /// How much of a tool's name the query contains, weighted by idf.
+    /// Returns the share of a tool's name that the query contains, weighted by idf.
     pub(super) fn name_coverage(&self, query: &Query, slot: u32) -> NameCoverage {
         let (mut said, mut all) = (NameCoverage::default(), 0.0);
         for term in &self.names[slot as usize] {
@@ -291,7 +291,7 @@ impl Bm25Index {
     }
 }
 
-/// How much of a tool's name a query contains, 0 to 1: as a whole, and for each need.
+/// The share of a tool's name that a query contains, 0 to 1: as a whole, and for each need.
 #[derive(Default)]
 pub(super) struct NameCoverage {
     pub(super) whole: f32,
@@ -307,7 +307,7 @@ pub(super) struct Query {
     pub(super) needs: Vec<f32>,
 }
 
-/// Inverse document frequency of a word.
+/// Returns the inverse document frequency of a word.
 fn idf(tools: u32, with: usize) -> f32 {
     let (tools, with) = (tools as f32, with as f32);
     (1.0 + (tools - with + 0.5) / (with + 0.5)).ln()

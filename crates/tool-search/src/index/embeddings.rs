@@ -42,12 +42,12 @@ impl QueryVector {
 }
 
 impl EmbeddingIndex {
-    /// An empty index.
+    /// Creates an empty index.
     pub(super) fn new(dimensions: usize) -> Self {
         Self { dimensions, rows: Vec::new(), heads: Vec::new(), scales: Vec::new() }
     }
 
-    /// Number of cells that the first pass uses.
+    /// Returns the number of cells that the first pass uses.
     fn head(&self) -> usize {
         self.dimensions.min(HEAD_DIMENSIONS)
     }
@@ -91,7 +91,7 @@ impl EmbeddingIndex {
         }
     }
 
-    /// The cosine of one slot with the query.
+    /// Returns the cosine of one slot with the query.
     pub(super) fn cosine(&self, query: &QueryVector, slot: u32) -> f32 {
         let slot = slot as usize;
         let row = &self.rows[slot * self.dimensions..(slot + 1) * self.dimensions];
@@ -99,7 +99,7 @@ impl EmbeddingIndex {
     }
 }
 
-/// The unit vector of a tool: the weighted sum of its views, each of length 1.
+/// Returns the unit vector of a tool: the weighted sum of its views, each of length 1.
 fn vector(profile: &ToolProfile, model: &Model) -> Vec<f32> {
     let mut sum = vec![0.0; model.dimensions()];
     for (text, share) in profile_fields::views(profile) {

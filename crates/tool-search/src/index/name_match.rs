@@ -1,5 +1,5 @@
-//! Exact names in queries: a tool that is requested by name comes first, whatever else the query
-//! contains.
+//! Exact names in queries: a tool that is requested by name comes first, regardless of the rest of
+//! the query.
 
 use std::collections::HashMap;
 
@@ -33,8 +33,9 @@ impl NameIndex {
         }
     }
 
-    /// The tools whose names the query contains: as the whole query, in quotes, or as a word with
-    /// the form of an identifier. "search" in a sentence is a verb, `search_files` is a name.
+    /// Returns the tools whose names the query contains: as the whole query, in quotes, or as a
+    /// word with the form of an identifier. "search" in a sentence is a verb, `search_files` is a
+    /// name.
     pub(super) fn match_query(&self, query: &str) -> Vec<u32> {
         let lower = query.to_lowercase();
         let whole = std::iter::once(lower.trim());
@@ -56,7 +57,7 @@ impl NameIndex {
     }
 }
 
-/// A word without the punctuation around it.
+/// Returns a word without the punctuation around it.
 fn bare(word: &str) -> &str {
     word.trim_matches(|c: char| !(c.is_alphanumeric() || c == '_'))
 }
@@ -75,7 +76,7 @@ fn is_camel(word: &str) -> bool {
     })
 }
 
-/// Whether the word is enclosed in quotes or backquotes.
+/// Returns whether the word is enclosed in quotes or backquotes.
 fn is_quoted(word: &str, bare: &str) -> bool {
     let Some((before, after)) = word.split_once(bare).filter(|_| !bare.is_empty()) else {
         return false;

@@ -13,7 +13,7 @@ const SMALL_BYTES: usize = 512;
 const MOST_EXAMPLES: usize = 16;
 
 /// Weights of words, in halves so that sums stay exact: name 3, server 2, description 1, parameters
-/// 0.5. Aliases are names too, but a tool with many of them must not look like many tools.
+/// 0.5. Aliases are names too, but a tool with many of them must not rank like many tools.
 const NAME: u32 = 6;
 const SERVER: u32 = 4;
 const TEXT: u32 = 2;
@@ -49,8 +49,8 @@ pub(super) fn each(profile: &ToolProfile, mut give: impl FnMut(Text<'_>)) {
     }
 }
 
-/// The texts to embed with their shares of the tool's vector, in the forms used in the model's
-/// training.
+/// Returns the texts to embed with their shares of the tool's vector, in the forms used in the
+/// model's training.
 pub(super) fn views(profile: &ToolProfile) -> [(String, f32); 4] {
     let name = split(truncate(&profile.name, NAME_BYTES));
     let mut short = split(truncate(&profile.server, NAME_BYTES));
@@ -77,7 +77,7 @@ pub(super) fn views(profile: &ToolProfile) -> [(String, f32); 4] {
     [(name, 0.2), (short, 0.7), (parameters, 0.1), (examples, 0.3)]
 }
 
-/// The names that match a profile, as compared by [`super::name_match`].
+/// Returns the names that match a profile, as compared by [`super::name_match`].
 pub(super) fn names(profile: &ToolProfile) -> impl Iterator<Item = String> {
     let own = std::iter::once(&profile.name).chain(&profile.aliases);
     own.map(|name| truncate(name.trim(), NAME_BYTES).to_lowercase()).filter(|name| !name.is_empty())

@@ -13,11 +13,12 @@ use super::embeddings::QueryVector;
 use super::{Hit, Index};
 use crate::text::{QueryParts, truncate};
 
-/// Share of the words in a score; embeddings have the rest.
+/// Share of the words in a score; embeddings contribute the rest.
 const WORDS: f32 = 0.5;
 /// Bonus for a tool whose complete name is in the query, as a share of its word score.
 const NAME_COVERAGE_WEIGHT: f32 = 0.25;
-/// Share of the best need in the score of a query with several needs; the whole query has the rest.
+/// Share of the best need in the score of a query with several needs; the whole query contributes
+/// the rest.
 const NEED: f32 = 0.55;
 /// Exponent and maximum of the lift of a weaker need towards the strongest one. The maximum exists
 /// because a greeting is not a need.
@@ -49,7 +50,7 @@ fn zeros(memory: &mut Vec<f32>, length: usize) {
     memory.resize(length, 0.0);
 }
 
-/// The factor that converts a sum to a share of its maximum.
+/// Returns the factor that converts a sum to a share of its maximum.
 fn per(best: f32) -> f32 {
     if best > 0.0 { best.recip() } else { 0.0 }
 }
@@ -168,7 +169,7 @@ impl Index {
         least
     }
 
-    /// Second pass: exact scores of the remaining tools.
+    /// Second pass: computes exact scores of the remaining tools.
     fn score(&self, asked: &ParsedQuery, scratch: &mut Scratch) {
         let slots = self.slots.len();
         let Scratch { whole, needs, best: fits, order, .. } = scratch;

@@ -103,7 +103,7 @@ impl Table {
     }
 }
 
-/// The tensors by name, and the offset of their data.
+/// Returns the tensors by name, and the offset of their data.
 fn header(bytes: &[u8]) -> Result<(BTreeMap<String, Tensor>, usize), String> {
     let (length, rest) = bytes.split_first_chunk::<8>().ok_or("it is too short")?;
     let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
@@ -121,7 +121,7 @@ fn header(bytes: &[u8]) -> Result<(BTreeMap<String, Tensor>, usize), String> {
     Ok((tensors.collect::<Result<_, String>>()?, 8 + length))
 }
 
-/// The byte range of a tensor with this many cells of this size, checked against the file.
+/// Returns the byte range of a tensor with this many cells of this size, checked against the file.
 fn place(
     tensor: &Tensor,
     start: usize,

@@ -54,7 +54,7 @@ impl<'de> Deserialize<'de> for Entries {
     }
 }
 
-/// The prefix of pieces inside a word, in every BERT model.
+/// Returns the prefix of pieces inside a word, in every BERT model.
 fn hashes() -> String {
     "##".to_owned()
 }
@@ -127,7 +127,7 @@ impl Vocabulary {
         }
     }
 
-    /// The pieces of one word; `false` if a part of it is not a piece.
+    /// Appends the pieces of one word to `tokens`; returns `false` if a part of it is not a piece.
     fn pieces(&self, word: &str, tokens: &mut Vec<u32>) -> bool {
         // By far the most common case: the whole word is in the vocabulary.
         if let Some(token) = self.starts.get(word) {
@@ -147,7 +147,7 @@ impl Vocabulary {
         true
     }
 
-    /// The longest piece that is a prefix of `text`.
+    /// Returns the longest piece that is a prefix of `text`.
     fn longest(
         &self,
         text: &str,
@@ -161,8 +161,8 @@ impl Vocabulary {
     }
 }
 
-/// Punctuation as defined by BERT: every ASCII character that is not a letter or digit, and Unicode
-/// punctuation.
+/// Returns whether the character is punctuation as defined by BERT: every ASCII character that is
+/// not a letter or digit, and Unicode punctuation.
 fn is_punctuation(c: char) -> bool {
     if c.is_ascii() {
         return c.is_ascii_punctuation();

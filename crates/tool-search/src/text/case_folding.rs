@@ -1,5 +1,5 @@
-//! Case folding and accent removal, equal to BERT's uncased normalizer, which the model was trained
-//! with.
+//! Case folding and accent removal, equal to BERT's uncased normalizer, with which the model was
+//! trained.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory as _};
@@ -47,7 +47,7 @@ fn is_dropped(c: char) -> bool {
         )
 }
 
-/// Whether a character is a word of its own: Chinese is written without spaces (the ranges of
+/// Returns whether a character is a separate word: Chinese is written without spaces (the ranges of
 /// BERT's tokenizer).
 pub(crate) fn is_ideograph(c: char) -> bool {
     matches!(u32::from(c),

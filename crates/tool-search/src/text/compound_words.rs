@@ -8,14 +8,14 @@ const LONGEST: usize = 20;
 /// Maximum number of words in a compound.
 const MOST_WORDS: usize = 3;
 
-/// The runs of letters and digits of a text as written. Characters beyond ASCII are kept, because
-/// only folding shows which are letters.
+/// Returns the runs of letters and digits of a text as written. Non-ASCII characters are included,
+/// because only folding shows which are letters.
 pub(crate) fn runs(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| c.is_ascii() && !c.is_ascii_alphanumeric()).filter(|run| !run.is_empty())
 }
 
-/// Whether a run is a compound: two or three words joined with inner capitals. `memory` is a
-/// scratch buffer.
+/// Returns whether a run is a compound: two or three words joined with inner capitals. `memory` is
+/// a scratch buffer.
 pub(crate) fn is_compound(run: &str, memory: &mut String) -> bool {
     if run.len() > LONGEST || !run.bytes().any(|b| b.is_ascii_lowercase()) {
         return false;

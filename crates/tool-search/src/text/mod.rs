@@ -6,6 +6,7 @@ mod split_identifiers;
 mod split_query;
 mod stemmer;
 mod tokenize;
+mod truncate;
 
 pub(crate) use case_folding::{fold_into, is_ideograph};
 pub(crate) use compound_words::{is_compound, runs};
@@ -13,29 +14,4 @@ pub(crate) use split_identifiers::{split, split_into};
 pub(crate) use split_query::{MAX_NEEDS as MOST_NEEDS, QueryParts};
 pub(crate) use stemmer::CachingStemmer;
 pub(crate) use tokenize::{is_stop_word, words};
-
-/// The first `bytes` bytes of a text, cut at a character boundary.
-pub(crate) fn truncate(text: &str, bytes: usize) -> &str {
-    if text.len() <= bytes {
-        return text;
-    }
-    let mut end = bytes;
-    while !text.is_char_boundary(end) {
-        end -= 1;
-    }
-    text.get(..end).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::truncate;
-
-    #[test]
-    fn texts_are_cut_between_characters() {
-        assert_eq!(truncate("plain", 99), "plain");
-        assert_eq!(truncate("plain", 2), "pl");
-        assert_eq!(truncate("größe", 3), "gr");
-        assert_eq!(truncate("größe", 4), "grö");
-        assert_eq!(truncate("€", 2), "");
-    }
-}
+pub(crate) use truncate::truncate;

@@ -3,7 +3,7 @@
 //! The embedding model was trained on texts split by exactly these rules (`split_ident` in
 //! `model/make_model.py`), so changing them requires a new model.
 
-/// Characters that join words in an identifier and become a space.
+/// Returns whether the character joins words in an identifier and becomes a space.
 fn is_joint(c: char) -> bool {
     matches!(c, '_' | '-' | '.' | '/' | ':' | '{' | '}' | '[' | ']' | '|' | '#' | '@')
 }
@@ -32,7 +32,7 @@ pub(crate) fn split_into(text: &str, out: &mut String) {
     }
 }
 
-/// The split text as a new string.
+/// Returns the split text as a new string.
 pub(crate) fn split(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 8);
     split_into(text, &mut out);
@@ -45,7 +45,7 @@ fn space(out: &mut String, start: usize) {
     }
 }
 
-/// Whether a word of an identifier starts at `c`.
+/// Returns whether a word of an identifier starts at `c`.
 fn is_boundary(before: char, c: char, next: Option<char>) -> bool {
     c.is_ascii_uppercase()
         && (before.is_ascii_lowercase()
@@ -53,7 +53,7 @@ fn is_boundary(before: char, c: char, next: Option<char>) -> bool {
             || (before.is_ascii_uppercase() && next.is_some_and(|n| n.is_ascii_lowercase())))
 }
 
-/// Whether a number of two or more digits starts at `c`.
+/// Returns whether a number of two or more digits starts at `c`.
 fn is_number(before: char, c: char, next: Option<char>) -> bool {
     before.is_ascii_alphabetic() && c.is_ascii_digit() && next.is_some_and(|n| n.is_ascii_digit())
 }

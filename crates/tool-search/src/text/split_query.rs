@@ -20,7 +20,7 @@ pub(crate) struct QueryParts<'a> {
 }
 
 impl<'a> QueryParts<'a> {
-    /// Splits a query into sentences; those that can stand alone are needs.
+    /// Splits a query into sentences; sentences that are long enough are needs.
     pub(crate) fn split(query: &'a str) -> Self {
         let (mut rest, mut parts, mut needs) = (query, Vec::new(), 0);
         while !rest.is_empty() && needs < MAX_NEEDS {
@@ -40,8 +40,8 @@ impl<'a> QueryParts<'a> {
     }
 }
 
-/// Offset of the first sentence's end: after `.`, `!`, `?` or `;` followed by a blank, at a line
-/// end, or after a Chinese or Japanese full stop.
+/// Returns the offset of the first sentence's end: after `.`, `!`, `?` or `;` followed by a blank,
+/// at a line end, or after a Chinese or Japanese full stop.
 fn end_of_sentence(text: &str) -> usize {
     let mut chars = text.char_indices().peekable();
     while let Some((at, c)) = chars.next() {

@@ -27,7 +27,7 @@ impl Default for CachingStemmer {
 }
 
 impl CachingStemmer {
-    /// The stem of a folded word.
+    /// Returns the stem of a folded word.
     pub(crate) fn stem<'a>(&'a self, word: &'a str) -> Cow<'a, str> {
         let word = truncate(word, LONGEST);
         match self.known.get(word) {
@@ -36,7 +36,7 @@ impl CachingStemmer {
         }
     }
 
-    /// The cached stem of a folded word: tool lists repeat the same words often.
+    /// Returns the cached stem of a folded word: tool lists repeat the same words often.
     pub(crate) fn stem_cached<'a>(&'a mut self, word: &'a str) -> &'a str {
         let word = truncate(word, LONGEST);
         if self.known.len() >= CACHE_SIZE {

@@ -2,7 +2,8 @@
 
 use super::is_ideograph;
 
-/// The runs of letters and digits of a folded text, in order; an ideograph is a separate word.
+/// Returns the runs of letters and digits of a folded text, in order; an ideograph is a separate
+/// word.
 pub(crate) fn words(folded: &str) -> impl Iterator<Item = &str> {
     // Folding puts spaces around ideographs.
     folded.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
@@ -19,12 +20,12 @@ const STOP_WORDS: &[&str] = &[
     "when", "where", "which", "who", "whom", "why", "will", "with", "would", "you", "your",
 ];
 
-/// Whether a folded word is ignored in queries.
+/// Returns whether a folded word is ignored in queries.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }
 
-/// Whether a text has at least `least` words; an ideograph counts as one.
+/// Returns whether a text has at least `least` words; an ideograph counts as one.
 pub(crate) fn has_words(text: &str, least: usize) -> bool {
     let runs = text.split(|c: char| !(c.is_alphanumeric() || c == '_'));
     let counted = runs.map(|run| match run.chars().filter(|c| is_ideograph(*c)).count() {

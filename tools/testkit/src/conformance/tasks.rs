@@ -1,8 +1,8 @@
 //! Tasks of a scheduler.
 
 use toolcrib_core::{
-    Author, RunId, StoreError, Task, TaskId, TaskKind, TaskLease, TaskStatus, TaskStore,
-    TaskTrigger,
+    Author, RunId, StoreError, Surroundings, Task, TaskId, TaskKind, TaskLease, TaskStatus,
+    TaskStore, TaskTrigger,
 };
 
 /// A due task is found at its time and claimed once. Needs an empty store.
@@ -26,6 +26,7 @@ fn task(owner: &str, due_at: Option<i64>) -> Task {
         trigger: TaskTrigger::Cron { cron: "0 9 * * *".into() },
         zone: "Europe/Berlin".into(),
         agent: String::new(),
+        surroundings: Surroundings::default(),
         status: TaskStatus::Pending,
         due_at,
         lease: None,

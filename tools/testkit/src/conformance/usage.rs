@@ -170,6 +170,12 @@ async fn calls_are_counted_by_tool_and_agent(store: &dyn UsageStore, calls: &dyn
             ("general", 0, None, Some(3), Some(1_500_000)),
         ]
     );
+    let quarters = store.usage("calls", UsageBy::QuarterHour, None).await.unwrap();
+    let requests: u64 = quarters.iter().map(|sum| sum.requests).sum();
+    let calls: u64 = quarters.iter().filter_map(|sum| sum.calls).sum();
+    assert_eq!((requests, calls), (3, 4));
+    let first = quarters.iter().find(|sum| sum.name == "0").unwrap();
+    assert_eq!(first.calls, Some(4), "the calls began within the first seconds of 1970");
     let models = store.usage("calls", UsageBy::Model, None).await.unwrap();
     assert_eq!((models[0].requests, models[0].calls, models[0].run_nanos), (3, None, None));
 }

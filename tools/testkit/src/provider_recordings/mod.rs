@@ -12,7 +12,8 @@
 //! model: gpt-5.2
 //! paths: { stream: /v1/chat/completions, whole: /v1/chat/completions }
 //! expect: { model: gpt-5.2 }            # every request of the file holds this
-//! frames:                               # shapes that many events share; "$0", "$1" … are their holes; a list is several events
+//! # Shapes that many events share; "$0", "$1" … are their holes; a list is several events.
+//! frames:
 //!   delta: {"choices": [{"index": 0, "delta": "$0", "finish_reason": null}]}
 //! scenarios:
 //!   - name: one-call
@@ -21,7 +22,11 @@
 //!     user: Weather in Oslo?
 //!     exchanges:
 //!       - expect: { tools: { $any: true } }
-//!         respond: { sse: [ [delta, {"content": "Hi"}], { data: {"x": 1}, event: e, times: 3 }, "[DONE]" ] }
+//!         respond:
+//!           sse:
+//!             - [delta, {"content": "Hi"}]
+//!             - { data: {"x": 1}, event: e, times: 3 }
+//!             - "[DONE]"
 //!     outcome: { text: Hi }
 //! ```
 

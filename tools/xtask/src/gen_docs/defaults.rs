@@ -15,8 +15,8 @@ pub(super) fn page() -> Result<String> {
     let rows = rows(&text);
     ensure!(!rows.is_empty(), "{SOURCE} has no constants");
     let mut page = notice(SOURCE);
-    page.push_str("# Defaults and limits\n\nThe numbers `000` to `004` name the source documents that the product was specified from.\n\n");
-    page.push_str("| name | value | what it is, and where it comes from |\n|---|---|---|\n");
+    page.push_str("# Defaults and limits\n\n");
+    page.push_str("| name | value | meaning |\n|---|---|---|\n");
     for row in rows {
         page.push_str(&format!(
             "| `{}` | {} | {} |\n",

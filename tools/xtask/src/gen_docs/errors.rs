@@ -12,13 +12,13 @@ const COLUMNS: [(&str, &str); 5] = [
     ("outcome", "outcome"),
     ("HTTP status", "http_status"),
     ("exit code", "exit_code"),
-    ("worth another try", "retried"),
+    ("retryable", "retried"),
 ];
 
 const ABOUT: &str = "# Errors
 
-A call that fails answers the model with `{\"status\":\"error\",\"error_type\":…,\"message\":…}`. This table is closed: there is no other type.
-*Worth another try* is what holds when the tool itself says nothing; a call is retried only if its effect allows it too.
+A failed call returns to the model `{\"status\":\"error\",\"error_type\":…,\"message\":…}`. The table is complete: there are no other types.
+*Retryable* is the default, which a tool can override; the engine retries a call only if its effect allows it too.
 
 ";
 

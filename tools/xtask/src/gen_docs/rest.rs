@@ -39,7 +39,7 @@ fn table(document: &Value) -> Result<String> {
             let tag = tag.with_context(|| format!("{method} {path} has no group"))?;
             let summary =
                 text("summary").with_context(|| format!("{method} {path} has no summary"))?;
-            let role = text("x-role").unwrap_or("anybody");
+            let role = text("x-role").unwrap_or("public");
             let method = method.to_uppercase();
             let row = format!("| `{method} {path}` | {role} | {} |\n", cell(summary));
             groups.entry(tag).or_default().push(row);
@@ -64,7 +64,7 @@ mod tests {
             "get": {"tags": ["a"], "summary": "Shows it."},
         }}});
         let page = table(&document).unwrap();
-        let rows = "| `GET /a/{b}` | anybody | Shows it. |\n| `DELETE /a/{b}` | owner | Removes \\| it. |\n";
+        let rows = "| `GET /a/{b}` | public | Shows it. |\n| `DELETE /a/{b}` | owner | Removes \\| it. |\n";
         assert!(page.ends_with(rows), "{page}");
         assert!(table(&json!({"paths": {"/a": {"get": {"tags": ["a"]}}}})).is_err());
         assert!(table(&json!({})).is_err());

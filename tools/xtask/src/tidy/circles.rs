@@ -10,62 +10,24 @@ use anyhow::Result;
 
 use super::found::Found;
 use super::modules::{self, Module, ModulePath};
-use super::ratchet::{Circle, Ratchet};
 use crate::tree::File;
 
-/// Files of a circle that needs no reason.
+/// Files of a circle that may stay: a file and its parts name each other.
 const MOST: usize = 5;
 
-/// Compares the circles of all crates with the table.
-pub(super) fn check(files: &[File], ratchet: &Ratchet) -> Result<Found> {
-    Ok(Found::failures(compare(&all(files)?, &ratchet.circles)))
-}
-
-/// Every circle of more than [`MOST`] files.
-pub(super) fn all(files: &[File]) -> Result<Vec<BTreeSet<String>>> {
+/// Names every circle of more than [`MOST`] files.
+pub(super) fn check(files: &[File]) -> Result<Found> {
     let files: BTreeMap<&str, &File> = files.iter().map(|f| (f.path.as_str(), f)).collect();
-    let mut circles = Vec::new();
+    let mut failures = Vec::new();
     for (_, root) in modules::roots(&files) {
         let modules = modules::of_crate(root, &files)?;
-        circles.extend(of_graph(&needs(&modules)).into_iter().filter(|c| c.len() > MOST));
+        let circles = of_graph(&needs(&modules));
+        failures.extend(circles.iter().filter(|circle| circle.len() > MOST).map(|circle| {
+            let names: Vec<&str> = circle.iter().map(String::as_str).collect();
+            format!("a circle of {} files: {}", circle.len(), names.join(" "))
+        }));
     }
-    Ok(circles)
-}
-
-/// The circle of this row.
-pub(super) fn find<'c>(
-    circles: &'c [BTreeSet<String>],
-    row: &Circle,
-) -> Option<&'c BTreeSet<String>> {
-    circles.iter().find(|circle| circle.contains(&row.member))
-}
-
-fn compare(circles: &[BTreeSet<String>], rows: &[Circle]) -> Vec<String> {
-    let mut failures = Vec::new();
-    for circle in circles {
-        let size = circle.len();
-        match rows.iter().find(|row| circle.contains(&row.member)) {
-            Some(row) if size > row.files => {
-                failures
-                    .push(format!("{}: a circle of {size} files, was {}", row.member, row.files));
-            }
-            Some(_) => {}
-            None => {
-                let names: Vec<&str> = circle.iter().map(String::as_str).collect();
-                failures.push(format!("a circle of {size} files: {}", names.join(" ")));
-            }
-        }
-    }
-    for row in rows {
-        let size = find(circles, row).map_or(0, BTreeSet::len);
-        if size < row.files {
-            failures.push(format!(
-                "{}: its circle has {size} files, the table says {}; run `cargo xtask tidy --update`",
-                row.member, row.files
-            ));
-        }
-    }
-    failures
+    Ok(Found::failures(failures))
 }
 
 /// The files that each file needs.
@@ -261,18 +223,17 @@ mod tests {
     }
 
     #[test]
-    fn the_table_only_shrinks() {
-        let circle: BTreeSet<String> = (0..7).map(|n| format!("{n}.rs")).collect();
-        let row = |files| Circle { member: "3.rs".to_owned(), files, reason: "r".to_owned() };
-        assert!(compare(std::slice::from_ref(&circle), &[row(7)]).is_empty());
-        for (rows, expected) in [
-            (vec![], "a circle of 7 files: 0.rs"),
-            (vec![row(6)], "3.rs: a circle of 7 files, was 6"),
-            (vec![row(8)], "3.rs: its circle has 7 files, the table says 8"),
-        ] {
-            let found = compare(std::slice::from_ref(&circle), &rows);
-            assert!(matches!(&found[..], [one] if one.starts_with(expected)), "{found:?}");
-        }
-        assert_eq!(compare(&[], &[row(6)]).len(), 1);
+    fn circles_of_more_than_five_files_are_named() {
+        let ring = |size: usize| -> Vec<File> {
+            let names: String = (0..size).map(|n| format!("mod m{n};")).collect();
+            let part = |n: usize| format!("pub fn f() {{ crate::m{}::f() }}", (n + 1) % size);
+            let parts = (0..size).map(|n| (format!("m{n}.rs"), part(n)));
+            let all = [("lib.rs".to_owned(), names)].into_iter().chain(parts);
+            all.map(|(name, text)| File { path: format!("crates/x/src/{name}"), text }).collect()
+        };
+        assert!(check(&ring(MOST)).unwrap().failures.is_empty());
+        let failures = check(&ring(MOST + 1)).unwrap().failures;
+        assert_eq!(failures.len(), 1, "{failures:?}");
+        assert!(failures[0].starts_with("a circle of 6 files: crates/x/src/m0.rs"), "{failures:?}");
     }
 }

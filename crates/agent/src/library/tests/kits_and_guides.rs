@@ -109,19 +109,6 @@ fn bad_guides() {
 }
 
 #[test]
-fn only_kits_and_guides_whose_tools_are_in_view_are_given() {
-    let library = load(&Folders::default());
-    let names = |view: &[&str]| {
-        let kits = library.kits_for(|tool| view.contains(&tool));
-        let guides = library.guides_for(|tool| view.contains(&tool));
-        (kits.iter().map(|k| k.name.as_str()).collect::<Vec<_>>(), guides.len())
-    };
-    assert_eq!(names(&["find_files", "read_file", "edit_file"]), (vec!["careful_edit"], 1));
-    assert_eq!(names(&["read_file", "edit_file"]), (vec![], 1));
-    assert_eq!(names(&["read_file"]), (vec![], 0));
-}
-
-#[test]
 fn what_is_shipped_can_be_read_and_waits_for_its_tools() {
     use super::super::built_in::{GUIDES, KITS};
     // Every tool exists and accepts anything.

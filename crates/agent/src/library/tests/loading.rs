@@ -223,3 +223,16 @@ fn a_handle_is_replaced_for_all_holders_and_snapshots_stay() {
     assert_eq!(other.current().agents.len(), 0);
     assert_eq!(before.agents.len(), 1);
 }
+
+#[test]
+fn a_skill_that_is_off_stays_off_when_files_are_read_again() {
+    let handle = LibraryHandle::new(load(&Folders::default()));
+    let all = handle.current().skills.len();
+    handle.set_skills_off(["create-skill".to_owned(), "gone".to_owned()].into());
+    assert!(handle.current().skill("create-skill").is_err());
+    assert_eq!(handle.current().skills_off.len(), 1);
+    handle.replace(load(&Folders::default()));
+    assert!(handle.current().skill("create-skill").is_err());
+    handle.set_skills_off([].into());
+    assert_eq!((handle.current().skills.len(), handle.current().skills_off.len()), (all, 0));
+}

@@ -132,7 +132,7 @@ async fn what_cannot_be_done_is_said() {
     }
     document(&tools, json!({"action": "add", "path": "bread.txt"})).await.unwrap();
     let beyond = json!({"action": "view", "document": "bread.txt", "offset": 9_999});
-    assert!(document(&tools, beyond).await.unwrap_err().contains("nothing from there on"));
+    assert!(document(&tools, beyond).await.unwrap_err().contains("there is nothing at"));
     let there = json!({"action": "restore", "document": "bread.txt"});
     assert!(document(&tools, there).await.unwrap_err().contains("is not deleted"));
     // A file whose reader goes in circles ends, and what was read is found.

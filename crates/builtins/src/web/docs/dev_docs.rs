@@ -16,7 +16,7 @@ const CACHE_TIME: Duration = Duration::from_secs(24 * 3600);
 /// Number of indexes that are kept.
 const KEPT: usize = 6;
 /// Largest index: that of OpenJDK has about 4 MB.
-const MAX_INDEX: usize = 16 * 1024 * 1024;
+pub(super) const MAX_INDEX: usize = 16 * 1024 * 1024;
 
 /// The public service, or an instance of one's own.
 pub(crate) struct DevDocs {
@@ -37,17 +37,17 @@ struct Documentation {
 }
 
 #[derive(Deserialize)]
-struct Index {
-    entries: Vec<Entry>,
+pub(super) struct Index {
+    pub(super) entries: Vec<Entry>,
 }
 
 /// A name in an index.
 #[derive(Debug, Clone, Deserialize)]
-struct Entry {
-    name: String,
-    path: String,
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) path: String,
     #[serde(default, rename = "type")]
-    topic: String,
+    pub(super) topic: String,
 }
 
 /// A name that fits a query.
@@ -60,6 +60,9 @@ pub(crate) struct Match {
     pub(crate) topic: String,
     /// Name and release of the documentation.
     pub(crate) documentation: String,
+    /// Beginning of the page's text, of installed documentations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) text: Option<String>,
 }
 
 impl DevDocs {
@@ -122,6 +125,7 @@ impl DevDocs {
                 url: format!("{}/{slug}/{path}.html{mark}{anchor}", self.documents.base()),
                 topic: entry.topic.clone(),
                 documentation: named.clone(),
+                text: None,
             }
         };
         Ok(best(&entries, query, num).into_iter().map(page).collect())
@@ -130,19 +134,24 @@ impl DevDocs {
 
 /// The documentation of this name, of several versions the newest.
 fn newest<'a>(all: &'a [Documentation], slug: &str) -> Option<&'a Documentation> {
-    let version = |one: &Documentation| -> Vec<u64> {
-        let text = one.slug.split_once('~').map_or("", |(_, version)| version);
-        text.split(['.', '_']).map_while(|part| part.parse().ok()).collect()
-    };
-    all.iter()
-        .filter(|one| one.slug.split('~').next() == Some(slug))
-        // Without a version it is the current one.
-        .max_by_key(|one| (!one.slug.contains('~'), version(one)))
+    all.iter().filter(|one| is_of(&one.slug, slug)).max_by_key(|one| age(&one.slug))
+}
+
+/// Whether a name with a version is of this documentation.
+pub(super) fn is_of(versioned: &str, slug: &str) -> bool {
+    versioned.split('~').next() == Some(slug)
+}
+
+/// A key that is larger for newer versions. Without a version it is the current one.
+pub(super) fn age(versioned: &str) -> (bool, Vec<u64>) {
+    let version = versioned.split_once('~').map_or("", |(_, version)| version);
+    let parts = version.split(['.', '_']).map_while(|part| part.parse().ok()).collect();
+    (!versioned.contains('~'), parts)
 }
 
 /// The entries that fit the words best: whole names before beginnings before parts, short names
 /// before long ones.
-fn best<'a>(entries: &'a [Entry], query: &str, num: usize) -> Vec<&'a Entry> {
+pub(super) fn best<'a>(entries: &'a [Entry], query: &str, num: usize) -> Vec<&'a Entry> {
     let query = query.to_lowercase();
     let words: Vec<&str> = query
         .split(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | ':' | '-' | '#')))

@@ -20,11 +20,11 @@ struct Answer {
 
 #[derive(Deserialize)]
 struct Web {
-    results: Vec<Found>,
+    results: Vec<ResultRow>,
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct ResultRow {
     title: Option<String>,
     url: Option<String>,
     description: Option<String>,
@@ -52,8 +52,8 @@ impl SearchBackend for Brave {
     fn hits(&self, response: &Response) -> Result<Vec<Hit>, ServiceError> {
         let answer: Answer = super::super::request_error::json(response)?;
         let found = answer.web.map(|web| web.results).unwrap_or_default();
-        let hit = |found: Found| {
-            let Found { title, url, description, page_age } = found;
+        let hit = |found: ResultRow| {
+            let ResultRow { title, url, description, page_age } = found;
             Hit::new(title.as_deref(), url.as_deref(), description.as_deref(), page_age.as_deref())
         };
         Ok(found.into_iter().filter_map(hit).collect())

@@ -27,12 +27,12 @@ type Configured = Result<Box<dyn SearchBackend>, (&'static str, ServiceError)>;
 /// The configured back ends.
 pub(crate) struct SearchChain {
     backends: Vec<Configured>,
-    cache: Cache<Found>,
+    cache: Cache<SearchAnswer>,
 }
 
 /// A result with the back end that gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Found {
+pub(crate) struct SearchAnswer {
     pub(crate) backend: &'static str,
     /// Host of the back end.
     pub(crate) host: String,
@@ -60,10 +60,14 @@ impl SearchChain {
     ///
     /// # Errors
     /// `not_configured` without a usable back end, otherwise why each of them gave nothing.
-    pub(crate) async fn search(&self, query: &Query, ctx: &CallCtx) -> Result<Found, ToolError> {
+    pub(crate) async fn search(
+        &self,
+        query: &Query,
+        ctx: &CallCtx,
+    ) -> Result<SearchAnswer, ToolError> {
         let key = format!("{}\n{}\n{}", query.num, query.sites.join(" "), query.text.trim());
         if let Some(found) = self.cache.get(&key) {
-            return Ok(Found { cached: true, failed: Vec::new(), ..found });
+            return Ok(SearchAnswer { cached: true, failed: Vec::new(), ..found });
         }
         let mut failed: Vec<(&'static str, ServiceError)> = Vec::new();
         for backend in &self.backends {
@@ -77,7 +81,7 @@ impl SearchChain {
             match asked {
                 Ok((backend, hits)) => {
                     let failed = failed.iter().map(|(name, why)| format!("{name}: {}", why.reason));
-                    let found = Found {
+                    let found = SearchAnswer {
                         backend: backend.name(),
                         host: backend.service().host(),
                         hits,

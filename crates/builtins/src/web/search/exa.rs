@@ -15,11 +15,11 @@ pub(super) struct Exa {
 
 #[derive(Deserialize)]
 struct Answer {
-    results: Vec<Found>,
+    results: Vec<ResultRow>,
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct ResultRow {
     title: Option<String>,
     url: Option<String>,
     #[serde(default)]
@@ -55,8 +55,8 @@ impl SearchBackend for Exa {
 
     fn hits(&self, response: &Response) -> Result<Vec<Hit>, ServiceError> {
         let answer: Answer = super::super::request_error::json(response)?;
-        let hit = |found: Found| {
-            let Found { title, url, highlights, text, published } = found;
+        let hit = |found: ResultRow| {
+            let ResultRow { title, url, highlights, text, published } = found;
             let snippet = highlights.first().cloned().or(text);
             Hit::new(title.as_deref(), url.as_deref(), snippet.as_deref(), published.as_deref())
         };

@@ -19,11 +19,11 @@ pub(super) struct Google {
 struct Answer {
     /// Missing if nothing was found.
     #[serde(default)]
-    items: Vec<Found>,
+    items: Vec<ResultRow>,
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct ResultRow {
     title: Option<String>,
     link: Option<String>,
     snippet: Option<String>,
@@ -49,8 +49,8 @@ impl SearchBackend for Google {
 
     fn hits(&self, response: &Response) -> Result<Vec<Hit>, ServiceError> {
         let answer: Answer = super::super::request_error::json(response)?;
-        let hit = |found: Found| {
-            let Found { title, link, snippet } = found;
+        let hit = |found: ResultRow| {
+            let ResultRow { title, link, snippet } = found;
             Hit::new(title.as_deref(), link.as_deref(), snippet.as_deref(), None)
         };
         Ok(answer.items.into_iter().filter_map(hit).collect())

@@ -14,4 +14,4 @@ mod tavily;
 mod tests;
 
 pub(crate) use backend::{Hit, Query};
-pub(crate) use chain::{Found, SearchChain};
+pub(crate) use chain::{SearchAnswer, SearchChain};

@@ -13,14 +13,14 @@ pub(super) struct Searxng {
 
 #[derive(Deserialize)]
 struct Answer {
-    results: Vec<Found>,
+    results: Vec<ResultRow>,
     /// Engines that did not answer, each `[name, reason]`.
     #[serde(default)]
     unresponsive_engines: Vec<Vec<String>>,
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct ResultRow {
     title: Option<String>,
     url: Option<String>,
     content: Option<String>,
@@ -68,8 +68,8 @@ impl SearchBackend for Searxng {
             let reason = format!("none of its engines answered ({})", engines.join("; "));
             return Err(ServiceError::new(reason));
         }
-        let hit = |found: Found| {
-            let Found { title, url, content, published } = found;
+        let hit = |found: ResultRow| {
+            let ResultRow { title, url, content, published } = found;
             Hit::new(title.as_deref(), url.as_deref(), content.as_deref(), published.as_deref())
         };
         Ok(answer.results.into_iter().filter_map(hit).collect())

@@ -15,11 +15,11 @@ pub(super) struct Tavily {
 
 #[derive(Deserialize)]
 struct Answer {
-    results: Vec<Found>,
+    results: Vec<ResultRow>,
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct ResultRow {
     title: Option<String>,
     url: Option<String>,
     content: Option<String>,
@@ -51,8 +51,8 @@ impl SearchBackend for Tavily {
 
     fn hits(&self, response: &Response) -> Result<Vec<Hit>, ServiceError> {
         let answer: Answer = super::super::request_error::json(response)?;
-        let hit = |found: Found| {
-            let Found { title, url, content, published_date } = found;
+        let hit = |found: ResultRow| {
+            let ResultRow { title, url, content, published_date } = found;
             let published = published_date.as_deref();
             Hit::new(title.as_deref(), url.as_deref(), content.as_deref(), published)
         };

@@ -4,7 +4,7 @@
 use serde_json::json;
 use toolcrib_core::{ErrorType, ToolError};
 
-use super::{Found, Query, SearchChain};
+use super::{Query, SearchAnswer, SearchChain};
 use crate::service_server::{Reply, ServiceServer, client};
 use crate::test_support::context;
 use crate::web::{ApiKey, SearchBackendKind, SearchBackendSettings};
@@ -22,7 +22,10 @@ fn query(text: &str) -> Query {
     Query { text: text.to_owned(), num: 3, sites: Vec::new() }
 }
 
-async fn search(kind: SearchBackendKind, reply: Reply) -> (Result<Found, ToolError>, Vec<String>) {
+async fn search(
+    kind: SearchBackendKind,
+    reply: Reply,
+) -> (Result<SearchAnswer, ToolError>, Vec<String>) {
     let server = ServiceServer::with_reply(reply).await;
     let chain = SearchChain::new(&client(), &[settings(kind, &server)]);
     let found = chain.search(&query("rust & oats"), &context()).await;

@@ -4,14 +4,13 @@ use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, Clock as _, Decision, DecisionRecord, SystemClock,
-    effective_channel,
 };
-use toolcrib_ops::approvals::{self, ListApprovalsRequest};
+use toolcrib_ops::approvals::{self, Approval, ListApprovalsRequest};
 
 use super::super::short_id;
 use super::hasty_note::hasty_notes;
 use crate::output::{self, Failure};
-use crate::{op_context, terminal, time_format};
+use crate::{json_document, op_context, terminal, time_format};
 
 /// Questions that are listed with `--all`, the newest.
 const LISTED: usize = 1_000;
@@ -26,14 +25,16 @@ pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Fa
         false => ListApprovalsRequest::Pending,
     };
     let found = approvals::list(&ctx, request).await?;
-    let rows: Vec<(ApprovalRequest, Option<DecisionRecord>)> =
-        found.into_iter().filter_map(|entry| Some((entry.request?, entry.decision))).collect();
     let now = SystemClock.now_ms();
     if json {
-        let rows = rows.iter().map(|(request, decided)| row(request, decided.as_ref(), &ids, now));
+        let rows = found
+            .iter()
+            .filter_map(|entry| Some(row(&entry.document, entry.request.as_ref()?, &ids, now)));
         output::print_json(&rows.collect::<Value>(), true)?;
         return Ok(0);
     }
+    let rows: Vec<(ApprovalRequest, Option<DecisionRecord>)> =
+        found.into_iter().filter_map(|entry| Some((entry.request?, entry.decision))).collect();
     for note in hasty_notes(stores).await? {
         output::eprint_line(&format!("toolcrib: {note}"));
     }
@@ -131,30 +132,15 @@ pub(super) fn decision_text(record: &DecisionRecord) -> String {
     }
 }
 
-fn row(
-    request: &ApprovalRequest,
-    decided: Option<&DecisionRecord>,
-    ids: &[ApprovalId],
-    now: i64,
-) -> Value {
-    json!({
-        "id": request.id,
-        "short": short_id::shorten(&request.id, ids),
-        "kind": if request.question.is_some() { "question" } else { "call" },
-        "call": request.call,
-        "run": request.run,
-        "conversation": request.context.conversation,
-        "agent": request.context.agent,
-        "tool": request.tool,
-        "operation": request.operation,
-        "summary": request.summary,
-        "risk": request.risk,
-        "reasons": request.reasons,
-        "origin": request.origin,
-        "channel": effective_channel(&request.context, request.origin),
-        "requested_at": request.requested_at,
-        "expires_at": request.expires_at,
-        "expired": request.is_expired(now),
-        "decision": decided,
-    })
+/// A question for machines, with members that only this command has.
+fn row(document: &Approval, request: &ApprovalRequest, ids: &[ApprovalId], now: i64) -> Value {
+    json_document::with_members(
+        document,
+        json!({
+            "id": request.id,
+            "short": short_id::shorten(&request.id, ids),
+            "kind": if request.question.is_some() { "question" } else { "call" },
+            "expired": request.is_expired(now),
+        }),
+    )
 }

@@ -5,6 +5,7 @@ use toolcrib_app::{Stores, Toolcrib};
 use toolcrib_argument_decoder::{Decoded, Limits, Schema, decode_value};
 use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{RunStatus, StoredRun, WorkerState};
+use toolcrib_ops::approvals::ContinuedBy;
 
 use super::question::store_failure;
 use crate::bootstrap;
@@ -44,6 +45,18 @@ impl ResumeTarget {
             }
             Some(run) => Ok(Self::PausedRun(Box::new(run))),
             None => target_of_single_call(stores, waiting).await,
+        }
+    }
+}
+
+impl ResumeTarget {
+    /// The same without the run itself, for replies.
+    pub(super) fn continued_by(&self) -> ContinuedBy {
+        match self {
+            Self::OtherProcess(_) => ContinuedBy::Elsewhere,
+            Self::PausedRun(_) => ContinuedBy::Run,
+            Self::NoProcess => ContinuedBy::Call,
+            Self::RunEnded => ContinuedBy::Nobody,
         }
     }
 }

@@ -8,36 +8,30 @@ use toolcrib_ops::approvals::{self, ShowApprovalReply, ShowApprovalRequest};
 
 use super::super::grant_preview;
 use super::list::{deadline, decision_text, risk};
-use super::resume_target;
+use super::resume_target::{self, ResumeTarget};
 use crate::output::{self, Failure};
 use crate::terminal::{self, Styler};
-use crate::{op_context, time_format};
+use crate::{json_document, op_context, time_format};
 
 pub(super) async fn run(stores: &Stores, id: &str, json: bool) -> Result<u8, Failure> {
     let ctx = op_context::for_stores(stores);
     let id = approvals::resolve_approval(&ctx, id).await?;
     let question = approvals::show(&ctx, ShowApprovalRequest { id }).await?;
     if json {
-        output::print_json(&to_json(&question), true)?;
+        output::print_json(&to_json(stores, question).await?, true)?;
     } else {
         output::print_line(&to_text(&question))?;
     }
     Ok(0)
 }
 
-fn to_json(question: &ShowApprovalReply) -> Value {
-    let ShowApprovalReply { waiting, decided, earlier, .. } = question;
-    let now = SystemClock.now_ms();
-    let earlier = earlier.iter().map(|entry| {
-        let document = &entry.document;
-        json!({"id": document.approval, "args": document.args, "decision": entry.decision})
-    });
-    json!({
-        "request": waiting.request,
-        "expired": decided.is_none() && waiting.request.is_expired(now),
-        "decision": decided,
-        "earlier": earlier.collect::<Vec<_>>(),
-    })
+/// The question for machines, with members that only this command has.
+async fn to_json(stores: &Stores, question: ShowApprovalReply) -> Result<Value, Failure> {
+    let request = question.waiting.request.clone();
+    let expired = question.decided.is_none() && request.is_expired(SystemClock.now_ms());
+    let goes_on = ResumeTarget::find(stores, &question.waiting).await?.continued_by();
+    let own = json!({ "request": request, "expired": expired });
+    Ok(json_document::with_members(&question.into_details(goes_on), own))
 }
 
 fn to_text(question: &ShowApprovalReply) -> String {

@@ -3,6 +3,7 @@
 use serde_json::{Value as Json, json};
 use toml::Value;
 use toolcrib_core::suggest::likely_typos;
+use toolcrib_ops::settings::SettingRow;
 
 use super::defaults::{self, DefaultValue};
 use super::{parse_key, value_display};
@@ -29,7 +30,7 @@ pub(super) fn get(text: &str, world: &WorkspaceArgs, json: bool) -> Result<u8, F
     rows.extend(unset);
     if let Some(row) = rows.iter().find(|row| row.key == key) {
         if json {
-            output::print_json(&row.to_json(), true)?;
+            output::print_json(&json!(row.to_reply()), true)?;
         } else if let Some(value) = &row.value {
             output::print_line(&value_display::plain_text(value))?;
         } else {
@@ -62,19 +63,12 @@ fn unknown_or_unset(key: &KeyPath) -> Failure {
     }
 }
 
-/// Every key that has a value, defaults among them, as people may see it, with where it comes from.
-pub(crate) fn effective_values(
-    config: &Config,
-    world: &WorkspaceArgs,
-) -> Vec<(KeyPath, Json, String)> {
+/// Every key with its value in force, defaults included, without secrets.
+pub(crate) fn effective_values(config: &Config, world: &WorkspaceArgs) -> Vec<SettingRow> {
     let mut rows = explicit_values(config, world);
     rows.extend(defaults_not_set(&rows));
     rows.sort_by(|one, other| one.key.cmp(&other.key));
-    let shown = |row: Row| {
-        let value = row.value.as_ref().map_or(Json::Null, |value| json!(value));
-        (row.key, value, value_display::origin_text(&row.origin))
-    };
-    rows.into_iter().map(shown).collect()
+    rows.iter().map(Row::to_reply).collect()
 }
 
 fn load_config(world: &WorkspaceArgs) -> Result<Config, Failure> {
@@ -96,17 +90,24 @@ struct Row {
 }
 
 impl Row {
-    fn to_json(&self) -> Json {
-        match &self.value {
-            Some(value) => value_display::row_json(&self.key, value, &self.origin),
-            None => json!({
-                "key": self.key.to_string(),
-                "value": null,
-                "secret": false,
-                "layer": self.origin.layer.as_str(),
-                "origin": "",
-            }),
-        }
+    fn to_reply(&self) -> SettingRow {
+        reply(&self.key, json!(self.value), &self.origin)
+    }
+}
+
+/// Sections whose changes take effect only after a restart. Trust says what file tools must not
+/// touch, which is settled at the start.
+const NEEDS_RESTART: [&str; 3] = ["server", "models", "trusted_workspaces"];
+
+fn reply(key: &KeyPath, value: Json, origin: &Origin) -> SettingRow {
+    let section = key.parts().first().copied().unwrap_or_default();
+    SettingRow {
+        key: key.to_string(),
+        secret: value_display::is_secret(key) && !value.is_null(),
+        value,
+        layer: origin.layer.as_str().to_owned(),
+        origin: origin.location.clone(),
+        live: !NEEDS_RESTART.contains(&section),
     }
 }
 
@@ -153,17 +154,10 @@ fn defaults_not_set(rows: &[Row]) -> impl Iterator<Item = Row> + use<> {
 fn print(rows: &[Row], config: &Config, show_origin: bool, json: bool) -> Result<u8, Failure> {
     let hooks = &config.layered.hooks;
     if json {
-        let hooks = hooks.iter().map(|held| {
-            json!({
-                "key": "hooks",
-                "value": held.value,
-                "secret": false,
-                "layer": held.origin.layer.as_str(),
-                "origin": held.origin.location,
-            })
-        });
-        let all: Vec<Json> = rows.iter().map(Row::to_json).chain(hooks).collect();
-        output::print_json(&Json::Array(all), true)?;
+        let key = KeyPath(vec!["hooks".to_owned()]);
+        let hooks = hooks.iter().map(|held| reply(&key, json!(held.value), &held.origin));
+        let all: Vec<SettingRow> = rows.iter().map(Row::to_reply).chain(hooks).collect();
+        output::print_json(&json!(all), true)?;
         return Ok(0);
     }
     let at = |origin: &Origin| {

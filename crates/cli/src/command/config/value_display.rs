@@ -1,6 +1,5 @@
 //! Values as they are shown: without secrets, and with nothing in them that moves a cursor.
 
-use serde_json::{Value as Json, json};
 use toml::Value;
 use toolcrib_ops::settings::SECRET_MASK;
 
@@ -66,17 +65,6 @@ pub(super) fn origin_text(origin: &Origin) -> String {
         return origin.layer.as_str().to_owned();
     }
     format!("{} {}", origin.layer.as_str(), terminal::escape_to_line(&origin.location))
-}
-
-/// A row for machines.
-pub(super) fn row_json(key: &KeyPath, value: &Value, origin: &Origin) -> Json {
-    json!({
-        "key": key.to_string(),
-        "value": value,
-        "secret": is_secret(key),
-        "layer": origin.layer.as_str(),
-        "origin": origin.location,
-    })
 }
 
 /// An entry of `[[hooks]]` in one line.

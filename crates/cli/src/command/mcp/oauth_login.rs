@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use toolcrib_app::mcp::client::{AuthError, Connection, Login, Remote, ServerConfig};
 use toolcrib_core::ErrorType;
 
-use super::find_server;
+use super::find_server::find_server;
 use super::oauth_callback::{CallbackListener, CallbackRequest};
 use super::review_server::{open_connection, unreachable};
 use crate::bootstrap;

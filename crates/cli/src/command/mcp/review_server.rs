@@ -8,7 +8,8 @@ use toolcrib_app::Toolcrib;
 use toolcrib_app::mcp::client::{Connection, Finding, PendingReview, ServerConfig, ToolChange};
 use toolcrib_ops::mcp_servers::{self, McpServerReview, OfferedMcpTool};
 
-use super::{edit_servers, find_server, unknown_server};
+use super::edit_servers;
+use super::find_server::{find_server, unknown_server};
 use crate::clap_args::{McpReview, McpTestArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};

@@ -3,12 +3,13 @@
 use serde_json::json;
 use toolcrib_app::mcp::client::{Remote, ServerConfig, import_config};
 
+use super::find_server::find_server;
 use super::{access, add_server, edit_servers, show_server};
 use crate::clap_args::McpSet;
 use crate::output::{self, Failure};
 
 pub(super) fn run(command: &McpSet, json: bool) -> Result<u8, Failure> {
-    let mut config = super::find_server(&command.name)?;
+    let mut config = find_server(&command.name)?;
     let name = config.name.clone();
     access::apply(&mut config, &command.access)?;
     for entry in &command.remove {
@@ -67,7 +68,7 @@ fn merge(all: &mut Vec<(String, String)>, new: Vec<(String, String)>) {
 
 /// Ends the program of a server in a running daemon, by changing its entry and changing it back.
 pub(super) fn restart(name: &str, fetch: bool, json: bool) -> Result<u8, Failure> {
-    let config: ServerConfig = super::find_server(name)?;
+    let config: ServerConfig = find_server(name)?;
     let name = config.name.as_str();
     if fetch {
         let Some(home) = crate::bootstrap::sandbox_home() else {

@@ -3,12 +3,13 @@
 use serde_json::{Value, json};
 use toolcrib_app::mcp::client::{Pin, Remote, ServerConfig, WorkspaceAccess};
 
-use toolcrib_ops::mcp_servers::endpoint_text;
+use toolcrib_ops::mcp_servers::{self, endpoint_text};
 
+use super::find_server::find_server;
 use super::prepare_program::needs_text;
 use crate::clap_args::WorkspaceArgs;
 use crate::output::{self, Failure};
-use crate::{bootstrap, terminal};
+use crate::{bootstrap, json_document, op_context, terminal};
 
 /// The settings of a server, without the values of secrets and variables.
 pub(super) fn settings_json(config: &ServerConfig) -> Value {
@@ -79,23 +80,15 @@ pub(super) fn settings_text(config: &ServerConfig) -> String {
 }
 
 pub(super) async fn run(name: &str, world: &WorkspaceArgs, json: bool) -> Result<u8, Failure> {
-    let config = super::find_server(name)?;
+    let config = find_server(name)?;
     let on = ServerConfig { enabled: true, ..config.clone() };
     let toolcrib = bootstrap::build_with_mcp_server(world, on).await?;
     let name = config.name.as_str();
-    let connection = toolcrib.mcp().connection(name).ok_or_else(|| super::unknown_server(name))?;
-    let is_reviewed = connection.is_reviewed().await;
-    let held = connection.known_pending_reviews().await;
-    let infos = toolcrib.infos();
-    let tools = infos.iter().filter(|info| info.source == name).count();
+    let details = mcp_servers::details(&op_context::for_toolcrib(&toolcrib, None), &config).await;
+    let (is_reviewed, tools, held) = (details.reviewed, details.row.tools, &details.reviews);
     if json {
-        let mut shown = settings_json(&config);
-        if let Value::Object(shown) = &mut shown {
-            shown.insert("reviewed".to_owned(), json!(is_reviewed));
-            shown.insert("tools".to_owned(), json!(tools));
-            shown.insert("held".to_owned(), json!(held));
-        }
-        output::print_json(&shown, true)?;
+        let all = json_document::with_members(&details, settings_json(&config));
+        output::print_json(&all, true)?;
         return Ok(0);
     }
     let mut text = settings_text(&config);

@@ -9,7 +9,7 @@ use toolcrib_agent::library::{self, Skill};
 use toolcrib_app::mcp::client::{Connection, OfferedFile, OfferedSkill};
 use toolcrib_core::ToolError;
 
-use super::find_server;
+use super::find_server::find_server;
 use super::review_server::{open_connection, unreachable};
 use crate::clap_args::{LibraryArgs, McpSkills};
 use crate::command::library_snapshot::{self, LibrarySnapshot};

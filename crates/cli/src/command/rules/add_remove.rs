@@ -1,19 +1,19 @@
-//! `toolcrib rules add` and `rm`.
+//! `toolcrib rules add`, `rm` and `enforce`: changes of the files of rules.
 
 use std::path::PathBuf;
 
-use serde_json::json;
-use toolcrib_app::rule_files::{self, RuleFile, RulesError};
-use toolcrib_app::rules::{Layer, RuleSet, RuleSource, RuleText, class_names};
+use serde_json::{Value, json};
+use toolcrib_app::rule_files::RulesError;
+use toolcrib_app::rules::{Layer, RuleSet, RuleText};
 use toolcrib_core::Verdict;
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_ops::rules::{
+    self, AddRulesRequest, NumberedRule, RuleName, RuleRow, RulesChanged, layer_word,
+};
+use toolcrib_ops::{OpError, Resource};
 
-use super::numbered_rule::NumberedRule;
-use super::rule_output::layer_word;
 use super::rules_context::{RulesContext, path_text};
-use crate::clap_args::{RulesAdd, RulesRm, RulesWorkspaceArgs};
+use crate::clap_args::{RulesAdd, RulesEnforce, RulesRm, RulesWorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::rule_layers;
 use crate::terminal::escape_to_line;
 
 pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
@@ -29,41 +29,30 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
     let here = RulesContext::load(&RulesWorkspaceArgs { workspace })?;
     let place = here.file_to_edit(command.project)?;
     let rule = rule_from_args(command)?;
-    if let Some(near) = misspelled_class(&rule.rule) {
-        let (name, near) = (escape_to_line(&rule.rule), near);
-        return Err(Failure::configuration(format!(
-            "rules add: {name}: there is no tool of this name; did you mean {near}?"
-        )));
-    }
-    // On its own first: what is wrong with it is then not lost among what is wrong with others.
-    let alone =
-        RuleSource { text: rule.clone(), layer: place.layer, origin: "rules add".to_owned() };
-    RuleSet::compile(vec![alone.clone()]).map_err(RulesError::Refused)?;
-    let remarks = RuleSet::lint(std::slice::from_ref(&alone));
-    let unknown = RuleSet::compile_for(vec![alone], &here.tool_names()?).err().unwrap_or_default();
-    if unknown.iter().any(rule_layers::is_misspelled_name) {
-        return Err(RulesError::Refused(unknown).into());
-    }
-    let change = rule_files::add_rules(&place, std::slice::from_ref(&rule))?;
-    let added = change.before != change.after;
-    let line = rule_origin(&place, &rule)?;
-    unknown.iter().for_each(|fault| {
-        output::warn(&escape_to_line(&format!("{}: {}", fault.rule, fault.what)), json);
-    });
-    for remark in remarks {
+    let known = here.tool_names()?;
+    let request = AddRulesRequest {
+        place: place.clone(),
+        rules: vec![rule.clone()],
+        known: &known,
+        is_read: None,
+    };
+    let changed = rules::add(request)?.reply()?;
+    for remark in &changed.remarks {
         output::warn(&escape_to_line(&format!("{}: {}", remark.rule, remark.what)), json);
     }
+    let row = added_row(&changed, &rule);
+    let line = row.map_or_else(|| path_text(&place.path), |row| row.origin.clone());
     if json {
-        let value = json!({"added": added, "effect": rule.effect, "rule": rule.rule, "origin": line, "layer": place.layer});
-        output::print_json(&value, true)?;
+        let one = json!({"added": changed.changed, "effect": rule.effect, "rule": rule.rule, "origin": line, "layer": place.layer});
+        output::print_json(&with_fields(&changed, &one), true)?;
         return Ok(0);
     }
     let what = format!("{} {}", rule.effect, escape_to_line(&rule.rule));
-    match added {
+    match changed.changed {
         true => output::eprint_line(&format!("toolcrib: added: {what} ({line})")),
         false => output::eprint_line(&format!("toolcrib: it is there already: {what} ({line})")),
     }
-    if rule.is_observed && added {
+    if rule.is_observed && changed.changed {
         output::eprint_line(
             "toolcrib: it decides nothing yet: `toolcrib rules replay` shows what it would have decided, `toolcrib rules enforce` puts it in force",
         );
@@ -76,15 +65,20 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The class of tools that was probably meant, where the name of a rule begins like one with a
-/// capital letter and is none.
-fn misspelled_class(rule: &str) -> Option<&'static str> {
-    let name = rule.split('(').next().unwrap_or(rule).trim();
-    let is_class_like = name.starts_with(char::is_uppercase) && !name.contains(['*', '_']);
-    if !is_class_like || class_names().any(|class| class.eq_ignore_ascii_case(name)) {
-        return None;
+/// The reply with fields about the one rule of the command.
+fn with_fields(changed: &RulesChanged, one: &Value) -> Value {
+    let mut all = json!(changed);
+    if let (Some(all), Some(one)) = (all.as_object_mut(), one.as_object()) {
+        all.extend(one.clone());
     }
-    likely_typos(name, class_names()).first().copied()
+    all
+}
+
+/// The row of a rule that was added just now.
+fn added_row<'a>(changed: &'a RulesChanged, rule: &RuleText) -> Option<&'a RuleRow> {
+    let effect = rule.effect.into();
+    let mut rows = changed.rules.iter().rev();
+    rows.find(|row| row.effect == effect && row.rule.trim() == rule.rule)
 }
 
 fn rule_from_args(command: &RulesAdd) -> Result<RuleText, Failure> {
@@ -110,37 +104,26 @@ fn rule_from_args(command: &RulesAdd) -> Result<RuleText, Failure> {
     })
 }
 
-/// Where a rule stands in a file now.
-fn rule_origin(place: &RuleFile, rule: &RuleText) -> Result<String, Failure> {
-    let rules = place.rules()?;
-    let found = rules
-        .iter()
-        .rev()
-        .find(|found| found.text.effect == rule.effect && found.text.rule.trim() == rule.rule);
-    Ok(found.map_or_else(|| path_text(&place.path), |found| found.origin.clone()))
+/// The rule for people: its effect, its text and its place.
+fn rule_text(target: &NumberedRule) -> String {
+    let rule = &target.rule;
+    format!("{} {} ({})", rule.text.effect, escape_to_line(&rule.text.rule), rule.origin)
 }
 
 pub(super) fn rm(command: &RulesRm, json: bool) -> Result<u8, Failure> {
     let here = RulesContext::load(&command.workspace_args)?;
-    let target = find_rule(&here, command)?;
-    let RuleSource { text, origin, layer } = &target.rule;
-    let what = format!("{} {}", text.effect, escape_to_line(&text.rule));
-    if *layer == Layer::Managed {
-        let why = format!(
-            "{what} ({origin}) is a rule of the operator of this machine; it is changed there"
-        );
-        return Err(Failure { code: 5, message: why });
-    }
-    let place = &target.place;
-    rule_files::write_rules(place, |now| {
-        target.check_unchanged(now)?;
-        rule_files::remove_rule(place, now, target.index)
-    })?;
+    let name = match command.rule.parse() {
+        Ok(number) => RuleName::Number(number),
+        Err(_) => RuleName::Text(command.rule.clone()),
+    };
+    let target = NumberedRule::find(&here.rule_files(), &name, command.project)?;
+    let (what, rule, place) = (rule_text(&target), target.rule.clone(), target.place.clone());
+    target.remove(None)?;
     if json {
-        let value = json!({"removed": {"effect": text.effect, "rule": text.rule, "origin": origin, "layer": layer}});
-        output::print_json(&value, true)?;
+        let removed = json!({"effect": rule.text.effect, "rule": rule.text.rule, "origin": rule.origin, "layer": layer_word(rule.layer)});
+        output::print_json(&json!({ "changed": true, "removed": removed }), true)?;
     } else {
-        output::eprint_line(&format!("toolcrib: taken out: {what} ({origin})"));
+        output::eprint_line(&format!("toolcrib: taken out: {what}"));
     }
     if let Err(faults) = RuleSet::compile(place.rules()?) {
         let left = RulesError::Refused(faults);
@@ -149,58 +132,21 @@ pub(super) fn rm(command: &RulesRm, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-fn find_rule(here: &RulesContext, command: &RulesRm) -> Result<NumberedRule, Failure> {
-    let all = here.numbered_rules()?;
-    let number: Option<usize> = command.rule.parse().ok();
-    let is_meant = |target: &NumberedRule| match target.place.layer {
-        Layer::Managed => number.is_some() && !command.project,
-        Layer::User => !command.project,
-        Layer::Project | Layer::Untrusted => command.project || number.is_some(),
-    };
-    let numbered = all.into_iter().zip(1..);
-    if let Some(number) = number {
-        let found = numbered.map(|(target, at)| (at, target)).find(|(at, _)| *at == number);
-        let missing = || {
-            Failure::not_found(format!(
-                "there is no rule number {number}; `toolcrib rules list` shows them"
-            ))
-        };
-        let (_, target) = found.ok_or_else(missing)?;
-        if !is_meant(&target) {
-            let layer = layer_word(target.place.layer);
-            return Err(Failure::usage(format!(
-                "rule number {number} is not the workspace's, it is {layer}"
-            )));
-        }
-        return Ok(target);
+pub(super) fn enforce(command: &RulesEnforce, json: bool) -> Result<u8, Failure> {
+    let here = RulesContext::load(&command.workspace_args)?;
+    // A rule of any layer is named by its number.
+    let all = rules::numbered(&here.rule_files())?;
+    let missing = || OpError::not_found(Resource::Rule, format!("number {}", command.number));
+    let target = all.into_iter().find(|rule| rule.number == command.number).ok_or_else(missing)?;
+    let (what, rule) = (rule_text(&target), target.rule.clone());
+    let changed = target.enforce(None)?.reply()?;
+    if json {
+        let one = json!({"enforced": changed.changed, "effect": rule.text.effect, "rule": rule.text.rule, "origin": rule.origin});
+        output::print_json(&with_fields(&changed, &one), true)?;
+    } else if changed.changed {
+        output::eprint_line(&format!("toolcrib: in force: {what}"));
+    } else {
+        output::eprint_line(&format!("toolcrib: it is in force already: {what}"));
     }
-    let mut found: Vec<(NumberedRule, usize)> = numbered
-        .filter(|(target, _)| {
-            is_meant(target) && target.rule.text.rule.trim() == command.rule.trim()
-        })
-        .collect();
-    match (found.pop(), found.is_empty()) {
-        (Some((target, _)), true) => Ok(target),
-        (None, _) => Err(Failure::not_found(format!(
-            "there is no rule {} in {}; `toolcrib rules list` shows them",
-            command.rule,
-            path_text(&here.file_to_edit(command.project)?.path)
-        ))),
-        (Some(last), false) => {
-            found.push(last);
-            let lines: Vec<String> = found
-                .iter()
-                .map(|(target, number)| {
-                    format!(
-                        "{number}: {} {} ({})",
-                        target.rule.text.effect, target.rule.text.rule, target.rule.origin
-                    )
-                })
-                .collect();
-            Err(Failure::usage(format!(
-                "several rules are written so; say which by its number\n{}",
-                lines.join("\n")
-            )))
-        }
-    }
+    Ok(0)
 }

@@ -1,74 +1,80 @@
-//! `toolcrib rules explain`: the verdict on a call, with the rule that decides and why.
+//! `toolcrib rules explain`: the decision about a call, with the rule that makes it and why.
 //!
 //! Exit codes: 0 = answered, with any verdict; 2 = usage; 3 = the rules cannot be used.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
-use toolcrib_app::rules::{Layer, RuleQuery, RuleSet};
-use toolcrib_app::{DryRunReport, Preset, Toolcrib};
-use toolcrib_core::{Batch, Call, Clock as _, Context, Effect, Origin, RawArgs, Risk, SystemClock};
-use toolcrib_ops::rules::{CallVerdict, DefaultVerdict, SegmentVerdict};
+use toolcrib_app::rules::{Layer, RuleSet};
+use toolcrib_core::Origin;
+use toolcrib_ops::rules::{
+    self, AskedCall, ExplainReply, ExplainRequest, ExplainedSegment, LineJudge, LineQuestion,
+};
 
-use super::hypothetical_call::{HypotheticalCall, SHELL_TOOL};
-use super::rules_context::{RulesContext, path_text};
+use super::rules_context::RulesContext;
 use crate::clap_args::RulesExplain;
 use crate::output::{self, Failure};
 use crate::terminal::{escape_controls, escape_to_line};
-use crate::{bootstrap, rule_layers};
+use crate::{bootstrap, jsonl, op_context, rule_layers};
 
 pub(super) fn run(command: &RulesExplain, json: bool) -> Result<u8, Failure> {
+    let call = asked_call(command)?;
     let here = RulesContext::load(&command.workspace_args)?;
     let rules = match &command.rules {
         Some(path) => rules_from_file(path, json)?,
         None => rule_layers::load_rules(Some(&here.workspace), &here.config)?,
     };
-    let toolcrib = here.toolcrib()?;
-    let mut question = HypotheticalCall::from_args(command, &toolcrib)?;
-    let workspace = here.workspace.canonicalize().unwrap_or_else(|_| here.workspace.clone());
-    let context = Context {
+    let toolcrib = here.toolcrib_with_rules(&rules, json)?;
+    let request = ExplainRequest {
+        call,
         agent: command.agent.clone(),
         channel: command.channel.clone(),
-        workspace: path_text(&workspace),
-        ..Context::default()
+        origin: Origin::Cli,
+        rules,
+        default: command.default,
     };
-    let forecast =
-        bootstrap::block_on(async { Ok(forecast(&toolcrib, &question, &context).await) })?;
-    let ruling = forecast.and_then(|forecast| question.apply_dry_run(forecast));
-    let asked = RuleQuery {
-        operation: &question.operation,
-        tool: &question.tool,
-        args: &question.args,
-        agent: &context.agent,
-        channel: &context.channel,
-        workspace: &context.workspace,
-        now_ms: SystemClock.now_ms(),
-    };
-    let judged = match toolcrib.spec(&question.tool) {
-        Some(spec) => rules.evaluate_tool(&asked, &spec),
-        None => rules.evaluate(&asked),
-    };
-    let otherwise = match (command.default, ruling) {
-        (Some(verdict), _) => DefaultVerdict::given(verdict),
-        (None, Some(ruling)) => DefaultVerdict::from_ruling(ruling),
-        (None, None) => default_for_unknown_tool(
-            &question,
-            here.config.effective_preset(None).unwrap_or_default(),
-        ),
-    };
-    let answer = Explanation(CallVerdict::new(judged, &otherwise));
+    let answer = bootstrap::block_on(async {
+        Ok(rules::explain(&op_context::for_toolcrib(&toolcrib, None), request).await?)
+    })?;
     if json {
-        output::print_json(&answer.to_json(), true)?;
+        output::print_json(&json!(answer), true)?;
     } else {
-        output::print_line(&answer.to_text(&question))?;
+        output::print_line(&to_text(&answer))?;
     }
     Ok(0)
 }
 
-/// The rules of a file in place of all layers. What a file of another program cannot mark as unsafe
-/// is judged with all the same.
+/// `--lines`: one question in and one answer out per line.
+pub(super) fn run_filter() -> Result<u8, Failure> {
+    let mut judge = LineJudge::default();
+    // The error of a line is in its answer alone.
+    jsonl::run_filter(|line: LineQuestion| {
+        judge.answer(&line).map(|answer| jsonl::into_object(json!(answer)))
+    })?;
+    Ok(0)
+}
+
+/// The call that the command asks about.
+fn asked_call(command: &RulesExplain) -> Result<AskedCall, Failure> {
+    let args = command.args.as_deref().map(str::trim).filter(|args| !args.is_empty());
+    match (&command.tool, &command.text) {
+        (None, _) if command.args.is_some() => {
+            Err(Failure::usage("--args are those of a tool; say which with --tool NAME"))
+        }
+        (Some(tool), _) => {
+            let args = args.map_or(Ok(Default::default()), serde_json::from_str);
+            let args = args
+                .map_err(|error| Failure::usage(format!("--args is not a JSON object: {error}")))?;
+            Ok(AskedCall::Tool { tool: tool.clone(), args })
+        }
+        (None, Some(text)) => Ok(AskedCall::Text(text.clone())),
+        (None, None) => Err(Failure::usage("say what is asked about: a command line, or --tool")),
+    }
+}
+
+/// The rules of a file in place of all layers. Rules of other programs cannot be marked as unsafe,
+/// so dangerous ones are judged with all the same.
 fn rules_from_file(path: &Path, json: bool) -> Result<RuleSet, Failure> {
     let place = RuleFile { must_exist: true, ..RuleFile::new(Layer::User, path) };
     let text = place.text()?;
@@ -85,88 +91,30 @@ fn rules_from_file(path: &Path, json: bool) -> Result<RuleSet, Failure> {
     Ok(set)
 }
 
-/// What becomes of the call where there are no rules: through the same stages as a real one.
-async fn forecast(
-    toolcrib: &Toolcrib,
-    question: &HypotheticalCall,
-    context: &Context,
-) -> Option<DryRunReport> {
-    let call = Call::new(question.tool.clone(), RawArgs::Value(question.args.clone()));
-    let context = Arc::new(context.clone());
-    let batch = Batch { context, ..Batch::new(Origin::Cli, vec![call]) };
-    toolcrib.engine().dry_run(batch).await.pop()
+fn to_text(answer: &ExplainReply) -> String {
+    let mut text = format!("{}: {}\n", answer.verdict.as_str(), escape_to_line(&answer.call));
+    match &answer.rule_line {
+        Some(rule) => text += &format!("  rule    {}\n", escape_to_line(rule)),
+        None => text += &format!("  by      the {}\n", answer.by),
+    }
+    text += &format!("  reason  {}\n", escape_controls(&answer.reason));
+    if let Some(refused) = &answer.refused {
+        text += &format!("  refused {}\n", escape_to_line(&refused.message));
+    }
+    if !answer.segments.is_empty() {
+        text += "  parts\n";
+    }
+    answer.segments.iter().for_each(|part| text += &part_text(part));
+    text
 }
 
-/// Of a tool that is not there, or arguments that it would not take: as risky as one that says
-/// nothing of itself.
-fn default_for_unknown_tool(question: &HypotheticalCall, preset: Preset) -> DefaultVerdict {
-    let verdict = preset.verdict(Risk::High, Effect::default());
-    let what = if question.tool == SHELL_TOOL { "a command line" } else { "such a call" };
-    let reason = format!("the preset {preset} says {verdict} to {what}");
-    DefaultVerdict { verdict, by: "preset", reason }
-}
-
-/// The answer in the forms of the command.
-pub(super) struct Explanation(pub(super) CallVerdict);
-
-impl Explanation {
-    /// One part of the answer for machines.
-    fn segments_json(&self) -> Vec<Value> {
-        let part = |part: &SegmentVerdict| {
-            json!({
-                "text": part.evaluation.text,
-                "verdict": part.verdict,
-                "rule": part.evaluation.rule.as_ref().map(|rule| &rule.rule),
-                "origin": part.evaluation.rule.as_ref().map(|rule| &rule.origin),
-                "reason": part.evaluation.reason,
-            })
-        };
-        self.0.segments.iter().map(part).collect()
+fn part_text(part: &ExplainedSegment) -> String {
+    let mut text = format!("    {:<5}  {}\n", part.verdict.as_str(), escape_to_line(&part.text));
+    if let Some(rule) = &part.rule_line {
+        text += &format!("           {}\n", escape_to_line(rule));
     }
-
-    fn to_json(&self) -> Value {
-        json!({
-            "verdict": self.0.verdict,
-            "rule": self.0.rule.as_ref().map(|rule| &rule.rule),
-            "origin": self.0.rule.as_ref().map(|rule| &rule.origin),
-            "reason": self.0.reason,
-            "by": self.0.by,
-            "segments": self.segments_json(),
-        })
+    if let Some(reason) = &part.reason {
+        text += &format!("           {}\n", escape_controls(reason));
     }
-
-    /// The answer of the filter.
-    pub(super) fn to_jsonl_row(&self) -> Value {
-        json!({
-            "verdict": self.0.verdict,
-            "rule": self.0.rule.as_ref().map(|rule| &rule.rule),
-            "segments": self.segments_json(),
-        })
-    }
-
-    fn to_text(&self, question: &HypotheticalCall) -> String {
-        let mut text = format!("{}: {}\n", self.0.verdict, escape_to_line(&question.display));
-        match &self.0.rule {
-            Some(rule) => text += &format!("  rule    {}\n", escape_to_line(&rule.to_string())),
-            None => text += &format!("  by      the {}\n", self.0.by),
-        }
-        text += &format!("  reason  {}\n", escape_controls(&self.0.reason));
-        if !self.0.segments.is_empty() {
-            text += "  parts\n";
-        }
-        for part in &self.0.segments {
-            text += &format!(
-                "    {:<5}  {}\n",
-                part.verdict.as_str(),
-                escape_to_line(&part.evaluation.text)
-            );
-            if let Some(rule) = &part.evaluation.rule {
-                text += &format!("           {}\n", escape_to_line(&rule.to_string()));
-            }
-            if let Some(reason) = &part.evaluation.reason {
-                text += &format!("           {}\n", escape_controls(reason));
-            }
-        }
-        text
-    }
+    text
 }

@@ -8,8 +8,8 @@ use toolcrib_app::rule_files::{
     self, ImportFormat, ImportResult, ImportedFile, RulesError, Skipped,
 };
 use toolcrib_app::rules::{RuleSet, RuleSource, RuleText};
+use toolcrib_ops::rules::is_effective;
 
-use super::rule_output::is_effective;
 use super::rules_context::{RulesContext, path_text};
 use crate::clap_args::{RulesExport, RulesImport};
 use crate::output::{self, Failure};

@@ -1,13 +1,12 @@
 //! `toolcrib rules list`.
 
-use serde_json::Value;
+use serde_json::json;
 use toolcrib_app::rule_files::{self, RulesError};
 use toolcrib_app::rules::{RuleSet, RuleSource, RuleText};
-use toolcrib_ops::rules::ObservedRule;
+use toolcrib_ops::rules::{self, ObservedRule, is_effective, layer_word};
 
 use super::super::lookup;
 use super::observed::observed_rules;
-use super::rule_output::{is_effective, layer_word, rule_json};
 use super::rules_context::RulesContext;
 use crate::bootstrap;
 use crate::clap_args::RulesWorkspaceArgs;
@@ -16,19 +15,16 @@ use crate::terminal::escape_to_line;
 
 pub(super) fn run(at: &RulesWorkspaceArgs, json: bool) -> Result<u8, Failure> {
     let here = RulesContext::load(at)?;
-    let rules = rule_files::read_rules(&here.rule_files())?;
-    let numbered = || rules.iter().enumerate().map(|(at, rule)| (at + 1, rule));
+    let written = rule_files::read_rules(&here.rule_files())?;
+    let numbered = || written.iter().enumerate().map(|(at, rule)| (at + 1, rule));
     if json {
-        output::print_json(
-            &numbered().map(|(number, rule)| rule_json(number, rule)).collect::<Value>(),
-            true,
-        )?;
-    } else if rules.is_empty() {
+        output::print_json(&json!(rules::list(&written)), true)?;
+    } else if written.is_empty() {
         output::eprint_line(
             "toolcrib: there are no rules, so the preset decides; `toolcrib rules add` adds one",
         );
     } else {
-        let observed = observed_rules(&here, &rules)?;
+        let observed = observed_rules(&here, &written)?;
         let text: String = numbered()
             .map(|(number, rule)| to_text(number, rule, observed.get(&rule.origin)))
             .collect();
@@ -38,7 +34,7 @@ pub(super) fn run(at: &RulesWorkspaceArgs, json: bool) -> Result<u8, Failure> {
         note_grants();
     }
     // They are listed all the same: who corrects them has to see them.
-    if let Err(faults) = RuleSet::compile(rules) {
+    if let Err(faults) = RuleSet::compile(written) {
         return Err(RulesError::Refused(faults).into());
     }
     Ok(0)

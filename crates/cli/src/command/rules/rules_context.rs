@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use toolcrib_app::Toolcrib;
 use toolcrib_app::rule_files::RuleFile;
+use toolcrib_app::rules::RuleSet;
+use toolcrib_ops::rules;
 
 use crate::clap_args::{RulesWorkspaceArgs, WorkspaceArgs};
 use crate::config::Config;
@@ -38,9 +40,20 @@ impl RulesContext {
         bootstrap::block_on(bootstrap::build_without_rules(&world, &self.config))
     }
 
+    /// Everything with these rules, and with the switches that are stored.
+    pub(super) fn toolcrib_with_rules(
+        &self,
+        rules: &RuleSet,
+        json: bool,
+    ) -> Result<Toolcrib, Failure> {
+        let world =
+            WorkspaceArgs { root: vec![self.workspace.clone()], ..WorkspaceArgs::default() };
+        bootstrap::block_on(bootstrap::inspect_with_rules(&world, &self.config, rules, json))
+    }
+
     /// Names of the tools that there are.
     pub(super) fn tool_names(&self) -> Result<Vec<String>, Failure> {
-        Ok(rule_layers::tool_names(&self.toolcrib()?))
+        Ok(rules::known_tools(&self.toolcrib()?))
     }
 
     /// The file that is written.

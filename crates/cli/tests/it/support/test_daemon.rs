@@ -35,6 +35,11 @@ impl DaemonProcess {
         Self::spawn(env.command(&[&SERVE, more].concat()))
     }
 
+    /// The arguments of [`Self::start`], for a command with an environment of its own.
+    pub(crate) fn serve<'a>(more: &[&'a str]) -> Vec<&'a str> {
+        [&SERVE, more].concat()
+    }
+
     /// The same on a shared database.
     #[cfg(feature = "postgres")]
     #[track_caller]
@@ -44,8 +49,9 @@ impl DaemonProcess {
         Self::spawn(command)
     }
 
+    /// Waits until this command answers as a daemon.
     #[track_caller]
-    fn spawn(mut command: Command) -> Self {
+    pub(crate) fn spawn(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).spawn().unwrap();
         let stderr = child.stderr.take().unwrap();
         let (send, log) = mpsc::channel();

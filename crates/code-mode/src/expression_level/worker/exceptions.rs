@@ -42,7 +42,7 @@ const NOT_BUILT_IN: [&str; 26] = [
     "super",
 ];
 
-/// When an exception was raised.
+/// The phase in which an exception was raised.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ErrorPhase {
     /// Before anything ran.
@@ -51,7 +51,7 @@ pub(super) enum ErrorPhase {
     Running,
 }
 
-/// An exception as it is reported.
+/// Converts an exception to the reported form.
 pub(super) fn to_exception(error: &MontyException, when: ErrorPhase) -> PythonException {
     let message = error.message().unwrap_or_default();
     let line = error.traceback().last().map(|frame| frame.start.line);
@@ -98,8 +98,8 @@ fn with_source_line(error: &MontyException, trace: String) -> String {
     )
 }
 
-/// A text without its middle if it is longer than `bytes`: a traceback shows the origin at its
-/// beginning and the error at its end.
+/// Returns a text without its middle if it is longer than `bytes`: a traceback shows the origin at
+/// its beginning and the error at its end.
 fn both_ends(text: &str, bytes: usize) -> Cow<'_, str> {
     if text.len() <= bytes {
         return Cow::Borrowed(text);
@@ -138,7 +138,8 @@ fn is_about(message: &str, name: &str) -> bool {
         .is_some_and(|rest| rest.starts_with('\''))
 }
 
-/// The exception for access to an external resource: a file, a clock, an environment variable.
+/// Returns the exception for access to an external resource: a file, a clock, an environment
+/// variable.
 pub(super) fn not_available(what: &str) -> MontyException {
     let text = format!(
         "{NOTHING_OUTSIDE}{what}: it has no files, no clock and no variables of the environment"

@@ -12,7 +12,7 @@ pub(super) const RESULT: &str = "ToolResult";
 /// Nesting limit; deeper values are a mistake or an attack.
 const DEPTH: usize = 64;
 
-/// A value as an argument.
+/// Converts a value to an argument.
 ///
 /// # Errors
 /// A message for the script.
@@ -80,8 +80,8 @@ fn key_of(key: &MontyObject) -> Result<String, String> {
     }
 }
 
-/// The result of one tool as an argument of another: by reference if it is long, so that its text
-/// is not loaded here; else its text.
+/// Converts the result of one tool to an argument of another: by reference if it is long, so that
+/// its text is not loaded here; otherwise its text.
 fn of_result(values: &[MontyObject]) -> Value {
     match values {
         [_, _, MontyObject::String(reference), ..] => {
@@ -94,7 +94,7 @@ fn of_result(values: &[MontyObject]) -> Value {
     }
 }
 
-/// JSON as a value.
+/// Converts JSON to a value.
 pub(super) fn value(data: Value) -> MontyObject {
     match data {
         Value::Null => MontyObject::None,
@@ -116,7 +116,7 @@ pub(super) fn value(data: Value) -> MontyObject {
     }
 }
 
-/// A reply as a value; `None` if it is an exception.
+/// Converts a reply to a value; `None` if it is an exception.
 pub(super) fn result(reply: Reply) -> Option<MontyObject> {
     let text = |text: Option<String>| text.map_or(MontyObject::None, MontyObject::String);
     match reply {

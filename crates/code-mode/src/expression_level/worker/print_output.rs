@@ -8,7 +8,7 @@ use monty_types::{ExcType, MontyException, PrintWriterCallback};
 use crate::framing;
 use crate::worker_protocol::WorkerMessage;
 
-/// Bytes that are buffered before they are sent.
+/// Number of bytes that are buffered before they are sent.
 const GATHERED: usize = 32 << 10;
 
 /// Buffers printed text and sends it in pieces.
@@ -30,12 +30,12 @@ impl<'a, W: Write> PrintOutput<'a, W> {
             return Ok(());
         }
         let text = std::mem::take(&mut self.text);
-        // The reader is gone, so the code need not continue.
+        // The reader has ended, so the code need not continue.
         framing::write(self.to, &WorkerMessage::Printed { text })
             .map_err(|error| MontyException::new(ExcType::OSError, Some(error.to_string())))
     }
 
-    /// The stream for messages.
+    /// Returns the stream for messages.
     pub(super) fn writer(&mut self) -> &mut W {
         self.to
     }

@@ -21,8 +21,8 @@ pub(super) const NAME: &str = "<code>";
 /// Recursion limit (the interpreter's default; the stack is that of a main thread, 8 MB).
 pub(super) const DEPTH: usize = 1000;
 
-/// External calls after which the code is stopped: each raises an exception that the code may
-/// catch.
+/// Maximum number of external calls before the code is stopped: each raises an exception that the
+/// code may catch.
 pub(super) const MAX_EXTERNAL_CALLS: usize = 1000;
 
 /// Runs a small script, so that the interpreter's memory is loaded before the first call needs it.
@@ -45,7 +45,7 @@ pub(super) fn run(run: &Run, output: &mut PrintOutput<'_, impl Write>) -> RunRes
             Err(error) => (None, Some(exceptions::to_exception(&error, ErrorPhase::Running))),
         },
     };
-    // If the output cannot be sent, the reader is gone.
+    // If the output cannot be sent, the reader has ended.
     let _ = output.send();
     RunResult { id: run.id, value, raised, ..RunResult::default() }
 }

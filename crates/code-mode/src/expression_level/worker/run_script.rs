@@ -1,5 +1,5 @@
 //! Runs a script step by step: each tool call is deferred until the script awaits it, and then all
-//! awaited calls are sent at once.
+//! awaited calls are sent together.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashSet;
@@ -33,13 +33,13 @@ const TOOLS: &str = "tools";
 /// Class id of that object, the same in every script.
 const TOOLS_ID: u128 = 0x746f_6f6c_6372_6962_746f_6f6c_7300_0001;
 
-/// Functions that are not tools: they are answered at once and need no `await`.
+/// Functions that are not tools: they are answered immediately and need no `await`.
 const QUESTIONS: [&str; 3] = ["search", "describe", "materialize"];
 
 /// Runs a script until it ends or is suspended.
 ///
 /// # Errors
-/// The parent is gone or sent an invalid message.
+/// The parent has ended or sent an invalid message.
 pub(super) fn run(
     script: Script,
     watchdog: &Watchdog,
@@ -117,7 +117,7 @@ impl KnownTools {
         self.known.contains(name) || QUESTIONS.contains(&name)
     }
 
-    /// The error message for an unknown tool.
+    /// Returns the error message for an unknown tool.
     fn unknown(&self, name: &str) -> String {
         let near = suggest::similar_names(name, self.listed.iter().map(String::as_str));
         let advice = match near.is_empty() {
@@ -139,7 +139,7 @@ struct ScriptHost<'a, R> {
 }
 
 impl<R: Read> ScriptHost<'_, R> {
-    /// The next command. Waiting for it does not count as computing.
+    /// Reads the next command. Waiting for it does not count as computing time.
     fn read_command(&mut self) -> io::Result<Option<WorkerCommand>> {
         self.watchdog.pause();
         let order = framing::read(self.from);
@@ -168,7 +168,7 @@ impl<R: Read> ScriptHost<'_, R> {
                 Err(error) => Err(error),
             };
         };
-        // If the output cannot be sent, the reader is gone.
+        // If the output cannot be sent, the reader has ended.
         let _ = output.send();
         framing::write(output.writer(), &WorkerMessage::Done(done))
     }
@@ -262,7 +262,7 @@ impl<R: Read> ScriptHost<'_, R> {
         Ok(call.resume(refused, PrintWriter::Callback(output)))
     }
 
-    /// A query, which is answered while the script is stopped.
+    /// Handles a query, which is answered while the script is stopped.
     fn handle_query<W: Write>(
         &mut self,
         call: FunctionCall,
@@ -331,7 +331,7 @@ fn suspended_message(waits: ResolveFutures) -> io::Result<WorkerMessage> {
     Ok(WorkerMessage::Suspended { snapshot: STANDARD.encode(bytes) })
 }
 
-/// The interpreter's result for a reply; the error is one that no script can catch.
+/// Returns the interpreter's result for a reply; the error is one that no script can catch.
 fn to_call_result(reply: Reply) -> Result<ExtFunctionResult, MontyException> {
     let raised = |kind, text| MontyException::new(kind, Some(text));
     match reply {
@@ -370,7 +370,7 @@ fn to_requested_call(call: &FunctionCall) -> Result<RequestedCall, String> {
     Ok(RequestedCall { id: call.call_id, name: call.function_name.clone(), args, named })
 }
 
-/// The object `tools`.
+/// Returns the object `tools`.
 fn tools() -> MontyObject {
     MontyObject::ClassInstance(Box::new(MontyClassInstance {
         class_type: MontyClassType {

@@ -4,7 +4,7 @@ use monty_types::MontyObject;
 
 use crate::worker_protocol::{VALUE_BYTES, ValueRepr, head};
 
-/// The `repr` of a value; `None` for `None`.
+/// Returns the `repr` of a value; `None` for `None`.
 pub(super) fn repr(value: &MontyObject) -> Option<ValueRepr> {
     if matches!(value, MontyObject::None) {
         return None;
@@ -27,7 +27,7 @@ impl ReprBuilder {
         self.kept.push_str(head(text, VALUE_BYTES.saturating_sub(self.kept.len())));
     }
 
-    /// The interpreter's own `repr` of a value. Collections are written here, because its
+    /// Writes the interpreter's own `repr` of a value. Collections are written here, because its
     /// one-element tuples lack their comma.
     fn value(&mut self, value: &MontyObject) {
         match value {

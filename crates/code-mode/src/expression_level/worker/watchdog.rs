@@ -24,7 +24,7 @@ pub(super) struct Watchdog {
 /// Times in microseconds since the start.
 struct State {
     start: Instant,
-    /// Computing time allowed; 0 if nothing is watched yet.
+    /// Computing time allowed; 0 if no code is watched yet.
     limit: AtomicU64,
     /// Computing time used before `since`.
     spent: AtomicU64,
@@ -37,7 +37,7 @@ impl State {
         u64::try_from(self.start.elapsed().as_micros()).unwrap_or(u64::MAX).max(1)
     }
 
-    /// Time left before the process has to end; `None` if nothing is watched.
+    /// Returns the time left before the process must end; `None` if no code is watched.
     fn left(&self) -> Option<Duration> {
         let limit = self.limit.load(Ordering::Acquire);
         if limit == 0 {
@@ -53,7 +53,7 @@ impl State {
 }
 
 impl Watchdog {
-    /// Starts the thread, which sleeps until there is something to watch.
+    /// Starts the thread, which sleeps until there is code to watch.
     pub(super) fn start() -> io::Result<Self> {
         let state = Arc::new(State {
             start: Instant::now(),
@@ -67,7 +67,7 @@ impl Watchdog {
         Ok(Self { state, thread: thread.thread().clone() })
     }
 
-    /// Starts to watch code that may compute for this many milliseconds.
+    /// Starts to watch code with a computing time limit in milliseconds.
     pub(super) fn watch(&self, time_ms: u64) {
         let slack = u64::try_from(SLACK.as_micros()).unwrap_or(0);
         self.state.since.store(self.state.now(), Ordering::Release);
@@ -76,7 +76,7 @@ impl Watchdog {
         self.thread.unpark();
     }
 
-    /// The code waits for something outside.
+    /// Stops the clock while the code waits for an external reply.
     pub(super) fn pause(&self) {
         let since = self.state.since.swap(0, Ordering::AcqRel);
         if since != 0 {
@@ -85,7 +85,7 @@ impl Watchdog {
         }
     }
 
-    /// The code computes again.
+    /// Restarts the clock when the code computes again.
     pub(super) fn resume(&self) {
         self.state.since.store(self.state.now(), Ordering::Release);
     }

@@ -10,7 +10,4 @@ mod token_bucket;
 
 pub(super) use gate::InboundGate;
 pub(super) use gated_transport::GatedTransport;
-use rmcp::model::ErrorCode;
-
-/// Code of the error with which the gate ends a request whose answer cannot be read.
-pub(super) const UNREADABLE_ANSWER: ErrorCode = ErrorCode(-32_811);
+pub(super) use stream_answers::UNREADABLE_ANSWER;

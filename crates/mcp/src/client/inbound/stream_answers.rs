@@ -3,10 +3,15 @@
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
-use rmcp::model::{ClientRequest, ErrorData, JsonRpcRequest, RequestId, ServerJsonRpcMessage};
+use rmcp::model::{
+    ClientRequest, ErrorCode, ErrorData, JsonRpcRequest, RequestId, ServerJsonRpcMessage,
+};
 use sse_stream::{Error as SseError, Sse};
 
-use super::{UNREADABLE_ANSWER, raw_lists};
+use super::raw_lists;
+
+/// Code of the error with which the gate ends a request whose answer cannot be read.
+pub(in crate::client) const UNREADABLE_ANSWER: ErrorCode = ErrorCode(-32_811);
 
 type Request = JsonRpcRequest<ClientRequest>;
 type Events = BoxStream<'static, Result<Sse, SseError>>;

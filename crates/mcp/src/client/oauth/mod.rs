@@ -16,6 +16,7 @@
 //! Out of scope: implicit and password grants, guessed endpoints, sender-constrained tokens (a
 //! draft extension).
 
+mod auth_error;
 mod client_assertion;
 mod client_registration;
 mod login;
@@ -28,41 +29,11 @@ mod token_manager;
 mod url_policy;
 mod www_authenticate;
 
+pub use auth_error::AuthError;
+use auth_error::bounded_text;
 pub use login::Login;
 pub use oauth_settings::{GrantKind, Oauth};
 pub use stored_credentials::StoredCredentials;
 
 pub(crate) use token_manager::{RefreshResult, TokenManager};
 pub(crate) use www_authenticate::Challenge;
-
-/// Why there is no authorization. Quoted texts are shortened, have no control characters, and
-/// contain no token.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum AuthError {
-    /// A person must authorize.
-    #[error("it needs authorization")]
-    Needed,
-    /// A server cannot be reached.
-    #[error("{0}")]
-    Unreachable(String),
-    /// An invalid response, or one that must not be used.
-    #[error("{0}")]
-    Unusable(String),
-    /// The authorization server refused.
-    #[error("the authorization server refused: {0}")]
-    Refused(String),
-    /// The server wants the same scopes again and again.
-    #[error("the server wants the scopes {0} although they were asked for already")]
-    ScopesInVain(String),
-    /// The configuration is incomplete.
-    #[error("{0}")]
-    Configuration(String),
-    /// The redirect belongs to another login.
-    #[error("that redirect does not belong to this login")]
-    ForeignRedirect,
-}
-
-/// A foreign text made safe for one line of output.
-fn bounded_text(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(200).collect()
-}

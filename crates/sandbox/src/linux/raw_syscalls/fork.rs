@@ -2,6 +2,7 @@
 
 use std::ffi::CString;
 use std::io;
+use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
 use rustix::process::{Pid, PidfdFlags};
@@ -127,61 +128,6 @@ fn threads() -> usize {
         .map_or(0, |links| links.saturating_sub(2))
 }
 
-/// Calls `work` with the ID of a process that waits in its own user namespace, and ends that
-/// process.
-///
-/// # Errors
-/// The error of the system call, or that of `work`.
-#[expect(unsafe_code, reason = "no safe call makes a process in new namespaces")]
-pub(in crate::linux) fn with_user_namespace<T>(
-    work: impl FnOnce(i32) -> io::Result<T>,
-) -> io::Result<T> {
-    /// Runs in the process that shares this memory, so it only waits. All signals but SIGKILL are
-    /// blocked.
-    extern "C" fn wait(_: *mut libc::c_void) -> libc::c_int {
-        // SAFETY: both calls take numbers only.
-        unsafe {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            libc::pause();
-        }
-        0
-    }
-    /// Ends the process, also when `work` panics: it must not outlive its stack.
-    struct Waiting(libc::pid_t);
-    impl Drop for Waiting {
-        fn drop(&mut self) {
-            // SAFETY: both calls take numbers and a null pointer; the child is not reaped before,
-            // so its ID is not reused.
-            unsafe {
-                libc::kill(self.0, libc::SIGKILL);
-                while libc::waitpid(self.0, std::ptr::null_mut(), libc::__WALL) < 0
-                    && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-                {
-                }
-            }
-        }
-    }
-    let mut stack = vec![0_u128; 1024];
-    let top: *mut libc::c_void = stack.as_mut_ptr_range().end.cast();
-    // SAFETY: the stack is as long as two calls of libc need and ends aligned. It outlives the
-    // process: `Waiting`, declared later, is dropped first and waits for it. The code on it changes
-    // no memory but that stack. Signals are blocked for it and restored in this thread.
-    let waiting = unsafe {
-        let (mut all, mut before) = (std::mem::zeroed(), std::mem::zeroed());
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let flags = libc::CLONE_VM | libc::CLONE_NEWUSER;
-        let pid = libc::clone(wait, top, flags, std::ptr::null_mut());
-        let error = io::Error::last_os_error();
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        if pid < 0 {
-            return Err(error);
-        }
-        Waiting(pid)
-    };
-    work(waiting.0)
-}
-
 /// Leaves namespaces for new ones.
 ///
 /// # Errors
@@ -226,12 +172,11 @@ pub(in crate::linux) fn reset_signals() {
         // SAFETY: the default action needs no code of ours; numbers that cannot be set are refused.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
-    // SAFETY: an empty set is made in place, and only read by the second call.
-    unsafe {
-        let mut none = std::mem::zeroed();
-        libc::sigemptyset(&raw mut none);
-        libc::sigprocmask(libc::SIG_SETMASK, &raw const none, std::ptr::null_mut());
-    }
+    let mut none = MaybeUninit::<libc::sigset_t>::uninit();
+    // SAFETY: the call writes a whole set to where the pointer leads.
+    unsafe { libc::sigemptyset(none.as_mut_ptr()) };
+    // SAFETY: the set was written above and is only read; the null pointer asks for no old one.
+    unsafe { libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut()) };
 }
 
 /// Ended children of this process vanish by themselves, so that none is left as a zombie.

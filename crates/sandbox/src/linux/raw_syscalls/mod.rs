@@ -9,20 +9,20 @@ mod mount_attributes;
 mod process;
 mod refused_calls;
 mod seccomp_notifications;
+mod user_namespace;
 
 pub(super) use descriptors::{close, close_on_exec_from, dup_inheritable};
 pub(super) use fork::{
     Fork, Forked, auto_reap_children, execute, exit_now, fork, reset_signals, unshare,
-    with_user_namespace,
 };
 pub(super) use mount_attributes::{set_idmap, set_mount};
 pub(crate) use process::release_pages;
 pub(super) use process::{
-    landlock_interface, raise_loopback, raise_scheduling, read_memory, signal_all,
-    ticks_per_second, time_of_children,
+    landlock_interface, raise_loopback, raise_scheduling, read_memory, signal_all, time_of_children,
 };
 pub(super) use refused_calls::RefusedCall;
 pub(super) use seccomp_notifications::{
     NotificationReply, SyscallNotification, install_notify_filter, is_notification_valid,
     receive_notification, reply_notification,
 };
+pub(super) use user_namespace::with_user_namespace;

@@ -22,42 +22,31 @@ pub(in crate::linux) fn signal_all(signal: Signal) {
 pub(in crate::linux) fn raise_loopback() -> io::Result<()> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
     let socket = socket_with(AddressFamily::INET, SocketType::DGRAM, SocketFlags::CLOEXEC, None)?;
-    // SAFETY: zeros are a valid request; the name is shorter than its field and ends in a zero; the
-    // request outlives the call.
-    let result = unsafe {
-        let mut request: libc::ifreq = std::mem::zeroed();
-        for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
-            *to = from.cast_signed();
-        }
-        request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
-        libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request)
-    };
+    // SAFETY: a request is numbers only, for which zeros are valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = from.cast_signed();
+    }
+    request.ifr_ifru.ifru_flags = libc::IFF_UP as libc::c_short;
+    // SAFETY: the name is shorter than its field and ends in a zero; the request outlives the call,
+    // which reads it.
+    let result = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Time on processors of this process's children that were waited for.
 #[expect(unsafe_code, reason = "rustix does not have the call")]
 pub(in crate::linux) fn time_of_children() -> std::time::Duration {
-    // SAFETY: zeros are a valid value, and the call fills it in place.
-    let usage = unsafe {
-        let mut usage: libc::rusage = std::mem::zeroed();
-        libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage);
-        usage
-    };
+    // SAFETY: the structure is numbers only, for which zeros are valid.
+    let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
+    // SAFETY: the structure outlives the call, which writes it.
+    unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, &raw mut usage) };
     let of = |time: libc::timeval| {
         let micros = u64::try_from(time.tv_usec).unwrap_or(0);
         std::time::Duration::from_secs(time.tv_sec.unsigned_abs())
             + std::time::Duration::from_micros(micros)
     };
     of(usage.ru_utime) + of(usage.ru_stime)
-}
-
-/// Clock ticks in a second, as `/proc` counts time on processors.
-#[expect(unsafe_code, reason = "rustix does not have the value")]
-pub(in crate::linux) fn ticks_per_second() -> u64 {
-    // SAFETY: it takes a number and returns one.
-    let ticks = unsafe { libc::sysconf(libc::_SC_CLK_TCK) };
-    u64::try_from(ticks).ok().filter(|ticks| *ticks > 0).unwrap_or(100)
 }
 
 /// The Landlock ABI version of this kernel; `None` if it has none, or Landlock is disabled.
@@ -79,12 +68,12 @@ pub(in crate::linux) fn landlock_interface() -> Option<i64> {
 /// Schedules this process before all ordinary ones, but not its children, if it may.
 #[expect(unsafe_code, reason = "rustix does not have the call")]
 pub(in crate::linux) fn raise_scheduling() {
-    // SAFETY: zeros are a valid value, and the call reads it.
-    unsafe {
-        let mut order: libc::sched_param = std::mem::zeroed();
-        order.sched_priority = 1;
-        libc::sched_setscheduler(0, libc::SCHED_RR | libc::SCHED_RESET_ON_FORK, &raw const order);
-    }
+    // SAFETY: the structure is numbers only, for which zeros are valid; musl has more than one.
+    let mut order: libc::sched_param = unsafe { std::mem::zeroed() };
+    order.sched_priority = 1;
+    let policy = libc::SCHED_RR | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the structure outlives the call, which reads it.
+    unsafe { libc::sched_setscheduler(0, policy, &raw const order) };
 }
 
 /// Releases the pages of a mapping (`MADV_DONTNEED`): an access reads them from the file again.

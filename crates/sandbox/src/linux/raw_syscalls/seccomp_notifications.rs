@@ -45,10 +45,17 @@ const IS_VALID: libc::c_ulong = 0x4008_2102;
 
 /// Applies a filter that asks; the descriptor is where it does.
 ///
+/// # Safety
+/// From now on the filter decides what each system call of this thread and of its descendants
+/// does. It lets a call through, asks, or fails it with an error number that the callers of this
+/// process handle; and the process that answers says "done" only for what it did. A filter that
+/// reports the success of a call that was not made, such as `mmap` or `munmap`, breaks the memory
+/// of this process.
+///
 /// # Errors
 /// The error of the system call.
 #[expect(unsafe_code, reason = "the library that applies filters has no way to ask")]
-pub(in crate::linux) fn install_notify_filter(
+pub(in crate::linux) unsafe fn install_notify_filter(
     program: &[seccompiler::sock_filter],
 ) -> io::Result<OwnedFd> {
     #[repr(C)]

@@ -16,15 +16,15 @@ const PIECES_AHEAD: usize = 2;
 
 /// What is downloaded.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Download {
-    pub(super) media_type: &'static str,
+pub(in crate::routes) struct Download {
+    pub(in crate::routes) media_type: &'static str,
     /// Name of the file.
-    pub(super) file: &'static str,
+    pub(in crate::routes) file: &'static str,
 }
 
 /// Streams what `write` sends. What fails before the first piece is a problem document; what fails
 /// later breaks the stream off.
-pub(super) async fn download<F>(
+pub(in crate::routes) async fn download<F>(
     what: Download,
     write: impl FnOnce(mpsc::Sender<Result<Bytes, OpError>>) -> F,
 ) -> Result<Response, Problem>

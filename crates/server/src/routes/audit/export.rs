@@ -25,7 +25,7 @@ pub(super) const MEDIA_TYPE: &str = "application/x-ndjson";
 pub(super) struct ExportQuery {
     /// Number of the first record.
     from: Option<u64>,
-    /// In place of it: the first record of this time or later, in milliseconds since 1970.
+    /// Instead of `from`: the first record of this time or later, in milliseconds since 1970.
     since: Option<i64>,
 }
 

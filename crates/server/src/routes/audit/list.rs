@@ -17,17 +17,17 @@ const LIST: &str = "audit";
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct AuditQuery {
-    /// Most records, 1 to 500; default 50. A page may have fewer and still name a next one: what
-    /// fits the filter may lie further back.
+    /// The maximum number of records, 1 to 500; default 50. A page may have fewer and still name a
+    /// next one, because matching records may be older.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
-    /// The `next` of the page before.
+    /// The `next` of the previous page.
     cursor: Option<String>,
-    /// What they are about: `settled`, `asked`, `decided`, `administered` … (docs/audit.md).
+    /// Kinds of records: `settled`, `asked`, `decided`, `administered` … (docs/audit.md).
     kind: Option<String>,
     /// Canonical name of a tool.
     tool: Option<String>,
-    /// Who decided, switched, or changed something.
+    /// The person or token that decided, switched or changed something.
     by: Option<String>,
     /// How calls ended: `succeeded`, `failed`, `denied` …
     outcome: Option<String>,
@@ -35,9 +35,9 @@ pub(super) struct AuditQuery {
     call: Option<String>,
     /// An agent.
     agent: Option<String>,
-    /// Only of this time or later, in milliseconds since 1970.
+    /// Only records of this time or later, in milliseconds since 1970.
     since: Option<i64>,
-    /// Only before this time, in milliseconds since 1970.
+    /// Only records before this time, in milliseconds since 1970.
     until: Option<i64>,
 }
 

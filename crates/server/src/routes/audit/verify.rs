@@ -15,7 +15,7 @@ use crate::problem::{Code, Problem};
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// What is to be verified.
+/// What to verify.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct VerifyBody {
@@ -27,21 +27,21 @@ pub(super) struct VerifyBody {
     keys: Vec<String>,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Verified {
-    /// Whether nothing was found. A key that lies on this machine proves nothing to others: they
+    /// Whether there are no findings. A key that is on this machine proves nothing to others: they
     /// verify an export with a key that they hold.
     sound: bool,
     /// Each chain with its findings.
     chains: Value,
-    /// What became of the calls; absent unless it was asked for.
+    /// The outcomes of the calls; absent unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     calls: Option<Value>,
     /// The same of questions, grants and switches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     decisions: Option<Value>,
-    /// What is odd and no finding.
+    /// Remarks that are no findings.
     remarks: Vec<Value>,
 }
 

@@ -8,9 +8,10 @@ use toolcrib_core::{
     ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, Invoker as _, RunId, RunStatus,
     SystemClock, WorkerState,
 };
+use toolcrib_ops::Resource;
 use toolcrib_ops::calls::{CallDocument, CallLookup, CallState};
 
-use crate::api::{Json, Path};
+use crate::api::{Json, Path, parse_id};
 use crate::problem::{Code, Problem};
 use crate::role::Principal;
 use crate::state::DaemonState;
@@ -18,8 +19,9 @@ use crate::state::DaemonState;
 pub(super) async fn cancel(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Path(call): Path<CallId>,
+    Path(call): Path<String>,
 ) -> Result<Response, Problem> {
+    let call: CallId = parse_id(Resource::Call, &call)?;
     let engine = daemon.toolcrib().engine();
     let ctx = daemon.store_context(&principal);
     let known = CallLookup::find(&ctx, call).await?;
@@ -62,7 +64,7 @@ async fn take_back(
         return Err(Problem::conflict(words));
     }
     let record = DecisionRecord {
-        decision: Decision::Deny { note: Some("The caller took the call back.".to_owned()) },
+        decision: Decision::Deny { note: Some("The caller cancelled the call.".to_owned()) },
         decided_by: principal.name.clone(),
         decided_at: SystemClock.now_ms(),
     };

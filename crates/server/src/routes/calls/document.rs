@@ -31,17 +31,20 @@ pub(crate) fn no_answer() -> Problem {
 
 /// An operation that answers with what became of one call: every status that this may have is said.
 pub(crate) fn document_status_codes(operation: Operation) -> Operation {
-    document_failures(operation.returns::<CallDocument>(200, "It ran, and this is its result."))
+    document_failures(
+        operation.returns::<CallDocument>(200, "The call has ended; this is its result."),
+    )
 }
 
 /// The same of one that shows a result in its own way.
 pub(crate) fn document_failures(operation: Operation) -> Operation {
-    let waits = "It waits for a person, or goes on: ask for it by its id.";
+    let waits = "The call waits for a person or is still running; get it by its id.";
     let mut statuses: Vec<u16> = ErrorType::ALL.iter().map(|why| why.http_status()).collect();
     statuses.sort_unstable();
     statuses.dedup();
     statuses.into_iter().fold(operation.returns::<CallDocument>(202, waits), |operation, status| {
-        operation.returns::<CallDocument>(status, "It has no result; `error_type` says why.")
+        operation
+            .returns::<CallDocument>(status, "There is no result; `error_type` has the reason.")
     })
 }
 

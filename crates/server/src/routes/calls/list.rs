@@ -17,7 +17,7 @@ use crate::state::DaemonState;
 pub(super) struct CallQuery {
     /// Name of the tool, canonical or an alias.
     tool: Option<String>,
-    /// Operation that policy names, such as `http_request.get`.
+    /// The operation that policy evaluates, such as `http_request.get`.
     operation: Option<String>,
     /// Agent that called.
     agent: Option<String>,
@@ -25,17 +25,19 @@ pub(super) struct CallQuery {
     conversation: Option<String>,
     /// Run.
     run: Option<String>,
-    /// Where they stand: `running`, or how they ended, such as `failed`. Those that wait are listed
-    /// by `GET /approvals`.
+    /// The call that made them, such as a script: its calls.
+    parent: Option<String>,
+    /// Their status: `running`, or their outcome, such as `failed`. `GET /approvals` lists the
+    /// calls that wait for a person.
     status: Option<CallState>,
     /// Received at or after, milliseconds since 1970.
     since: Option<i64>,
     /// Received before, milliseconds since 1970.
     until: Option<i64>,
-    /// Most rows, 1 to 500; default 50.
+    /// The maximum number of rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
-    /// The `next` of the page before.
+    /// The `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -63,6 +65,8 @@ pub(super) async fn list(
     let limit = PageQuery::page_size(query.limit)?;
     let run = query.run.as_deref().map(str::parse::<RunId>).transpose();
     let run = run.map_err(|error| Problem::invalid(error.to_string()))?;
+    let parent = query.parent.as_deref().map(str::parse::<CallId>).transpose();
+    let parent = parent.map_err(|error| Problem::invalid(error.to_string()))?;
     let canonical = |name| HistoryRequest::canonical_tool(daemon.toolcrib(), name);
     let request = HistoryRequest {
         tool: query.tool.map(canonical),
@@ -70,6 +74,7 @@ pub(super) async fn list(
         agent: query.agent,
         conversation: query.conversation,
         run,
+        parent,
         status: query.status.map(status).transpose()?,
         since: query.since,
         until: query.until,

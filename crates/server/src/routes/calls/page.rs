@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use toolcrib_core::CallId;
+use toolcrib_ops::Resource;
 use toolcrib_ops::calls::{
     self, CallPageRequest, CallerContextRequest, PageResource, PageResourceRequest, PageToolRequest,
 };
@@ -16,7 +17,7 @@ use super::document::{answer_response, document_status_codes, no_answer};
 use super::start::{NewCall, in_context};
 use crate::active_requests::CallsReply;
 use crate::admission::AdmittedCaller;
-use crate::api::{Api, Json, Operation, Path, Query};
+use crate::api::{Api, Json, Operation, Path, Query, parse_id};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
@@ -52,21 +53,21 @@ pub(super) fn routes(api: &mut Api) {
     let show = Operation::get(
         "/calls/{id}/page",
         Role::Caller,
-        "Gives the page with which the server of a call's tool shows its result.",
+        "Gets the page with which the MCP server of a call's tool shows its result.",
     );
-    let show = show.description("HTML of the server (MCP Apps, SEP-1865), under a policy that gives it no origin and no network. Put it into a frame with `sandbox=\"allow-scripts\"`, and never into a page.");
+    let show = show.description("HTML of the server (MCP Apps, SEP-1865), under a policy that gives it no origin and no network. Show it only in a frame with `sandbox=\"allow-scripts\"`, never as part of a page.");
     api.add(show.returns_media("text/html; charset=utf-8", "The page."), show_page);
     let call = Operation::post(
         "/calls/{id}/page/calls",
         Role::Caller,
-        "Runs a tool that the page of a call asks for.",
+        "Runs a tool on request of the page of a call.",
     );
     let call = call.queues_calls().description("Only tools of the same server that are for pages. The call goes through the same checks as every other; its topic names the page that asked.").body::<PageCall>();
     api.add(document_status_codes(call), call_tool);
     let read = Operation::get(
         "/calls/{id}/page/resource",
         Role::Caller,
-        "Reads a resource that the page of a call asks for.",
+        "Reads a resource on request of the page of a call.",
     );
     let read = read.description("Only resources of the server of the page, while its tool is enabled; of at most 4 MB, with secrets masked. It is for the page: nothing in it is sanitized.");
     let read = read.query::<PageResourceQuery>().returns_ok::<PageResource>("The resource.");
@@ -76,9 +77,10 @@ pub(super) fn routes(api: &mut Api) {
 async fn read_resource(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Path(call): Path<CallId>,
+    Path(call): Path<String>,
     Query(PageResourceQuery { uri }): Query<PageResourceQuery>,
 ) -> Result<Json<PageResource>, Problem> {
+    let call: CallId = parse_id(Resource::Call, &call)?;
     daemon.require_call(&principal, call).await?;
     let request = PageResourceRequest { call, uri };
     Ok(Json(calls::page_resource(&daemon.op_context(&principal, None), request).await?))
@@ -87,8 +89,9 @@ async fn read_resource(
 async fn show_page(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Path(call): Path<CallId>,
+    Path(call): Path<String>,
 ) -> Result<Response, Problem> {
+    let call: CallId = parse_id(Resource::Call, &call)?;
     daemon.require_call(&principal, call).await?;
     let ctx = daemon.op_context(&principal, None);
     let html = calls::page(&ctx, CallPageRequest { call }).await?;
@@ -105,9 +108,10 @@ async fn show_page(
 async fn call_tool(
     State(daemon): State<DaemonState>,
     principal: AdmittedCaller,
-    Path(call): Path<CallId>,
+    Path(call): Path<String>,
     Json(body): Json<PageCall>,
 ) -> Result<Response, Problem> {
+    let call: CallId = parse_id(Resource::Call, &call)?;
     daemon.require_call(&principal, call).await?;
     let request = PageToolRequest { call, tool: body.tool };
     let found = calls::page_tool(&daemon.op_context(&principal, None), request).await?;

@@ -57,9 +57,9 @@ pub(super) struct StartCall {
     /// Its arguments: an object, or the JSON text of one as a model wrote it. None = `{}`.
     #[serde(default)]
     arguments: Value,
-    /// Milliseconds to wait for its end, at most 600,000; 0 = not at all. None = as long as it
-    /// takes. A call that is given a time is stored before it begins, and goes on after a restart
-    /// of the daemon.
+    /// Milliseconds to wait for its end, at most 600,000; 0 = do not wait, absent = without limit.
+    /// A call with this field is stored before it starts, and continues after a restart of the
+    /// daemon.
     #[schemars(range(max = 600_000))]
     wait_ms: Option<u64>,
     /// Name of the agent that makes the call: its tool list limits it, and rules for it apply.
@@ -69,7 +69,8 @@ pub(super) struct StartCall {
     /// What it is about, in at most 200 characters, for history and audit.
     #[schemars(length(max = 200))]
     topic: Option<String>,
-    /// Most tokens of its result in this answer, at least 64; the stored call has all of it.
+    /// The maximum number of tokens of its result in this response, at least 64; the stored call
+    /// has the whole result.
     #[schemars(range(min = 64))]
     max_tokens: Option<u32>,
 }
@@ -96,7 +97,7 @@ pub(super) struct StartCalls {
     max_tokens: Option<u32>,
 }
 
-/// What became of several calls.
+/// The outcomes of several calls.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct CallsDocument {
     /// One for each call, in their order.
@@ -125,14 +126,27 @@ pub(super) async fn start_one(
     let batch = daemon.calls().build_batch(&principal, vec![call]);
     let context = context_request(agent, conversation.as_deref(), topic)?;
     let batch = in_context(&daemon, &principal, batch, context).await?;
-    let (id, response) = match daemon.calls().run(&principal, batch, wait, key.as_deref()).await? {
+    start_call(&daemon, &principal, batch, &tool, wait, key.as_deref(), limit).await
+}
+
+/// Starts the one call of a batch, and answers with what became of it within the time.
+pub(super) async fn start_call(
+    daemon: &DaemonState,
+    principal: &AdmittedCaller,
+    batch: Batch,
+    tool: &str,
+    wait: Option<Duration>,
+    key: Option<&str>,
+    limit: Option<ResultLimit>,
+) -> Result<Response, Problem> {
+    let (id, response) = match daemon.calls().run(principal, batch, wait, key).await? {
         CallsReply::Answers(mut answers) => {
             let given = limited(answers.pop().ok_or_else(no_answer)?, limit);
             (id_of(&given), answer_response(given))
         }
         CallsReply::Accepted(calls) => {
             let id = *calls.first().ok_or_else(no_answer)?;
-            (id, accepted_response(id, &tool))
+            (id, accepted_response(id, tool))
         }
     };
     Ok(with_location(response, id))

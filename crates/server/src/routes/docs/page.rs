@@ -98,7 +98,7 @@ fn operation(shown: &OperationView<'_>, document: &Value) -> String {
         breakable(shown.path)
     );
     let role = match shown.text("x-role") {
-        "" => "anybody".to_owned(),
+        "" => "public".to_owned(),
         role => format!("role {}", escape(role)),
     };
     html += &format!(

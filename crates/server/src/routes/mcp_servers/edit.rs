@@ -5,20 +5,21 @@ use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::mcp::client::{Remote, ServerConfig};
+use toolcrib_ops::mcp_servers::McpServerDetails;
 
-use super::details::{self, McpServerDetails};
+use super::details;
 use crate::api::{Api, Json, Operation, Path};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// What is changed; what is absent stays.
+/// The changes; absent fields stay as they are.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct McpServerChange {
     /// Whether its tools are offered.
     enabled: Option<bool>,
-    /// Whether it is believed where it says that a tool only reads.
+    /// Whether its statement that a tool only reads is trusted.
     trusted: Option<bool>,
     /// Whether its program gets the network that the owner allows for programs.
     network: Option<bool>,
@@ -26,9 +27,11 @@ struct McpServerChange {
 
 pub(super) fn routes(api: &mut Api) {
     let change = Operation::put("/mcp/servers/{name}", Role::Owner, "Changes an MCP server.");
-    let change = change.description("It holds at once: a server that is switched off is disconnected, and its tools are gone.").tag("mcp");
+    let change = change.description("The change takes effect at once: a server that is disabled is disconnected, and its tools are removed.").tag("mcp");
     api.add(
-        change.body::<McpServerChange>().returns_ok::<McpServerDetails>("How it stands."),
+        change
+            .body::<McpServerChange>()
+            .returns_ok::<McpServerDetails>("Its state."),
         change_server,
     );
     let remove = Operation::delete("/mcp/servers/{name}", Role::Owner, "Removes an MCP server.");
@@ -37,7 +40,7 @@ pub(super) fn routes(api: &mut Api) {
             "Its authorization, its secrets, its skills and what was reviewed are removed with it.",
         )
         .tag("mcp");
-    api.add(remove.returns_empty(204, "It is gone."), remove_server);
+    api.add(remove.returns_empty(204, "Removed."), remove_server);
 }
 
 /// Writes the file and puts it into force.

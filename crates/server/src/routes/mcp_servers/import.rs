@@ -38,13 +38,13 @@ pub(super) fn routes(api: &mut Api) {
     let import = Operation::post(
         "/mcp/import",
         Role::Owner,
-        "Adds MCP servers, in the form that other programs keep them in.",
+        "Adds MCP servers from the configuration of another program.",
     );
-    let import = import.description("New servers are off until they are switched on. Values that look like secrets are kept in the vault.").tag("mcp");
+    let import = import.description("New servers are disabled until a person enables them. Values that look like secrets are stored in the vault.").tag("mcp");
     api.add(
-        import
-            .body::<ImportMcpServers>()
-            .returns_ok::<ImportedMcpServers>("What is in the text, and what of it is added."),
+        import.body::<ImportMcpServers>().returns_ok::<ImportedMcpServers>(
+            "The servers in the text, and which of them are added.",
+        ),
         import_servers,
     );
 }

@@ -13,10 +13,10 @@ use crate::state::DaemonState;
 
 pub(in crate::routes) fn routes(api: &mut Api) {
     let list = Operation::get("/mcp/servers", Role::Viewer, "Lists the MCP servers.")
-        .description("None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).")
+        .description("The daemon connects to none of them for this. They are in `mcp.toml` of the configuration (docs/mcp.md).")
         .tag("mcp");
     api.add(
-        list.returns_ok::<Page<McpServerReply>>("All of them, those that are off too.").etagged(),
+        list.returns_ok::<Page<McpServerReply>>("All servers, disabled ones too.").etagged(),
         list_servers,
     );
     details::routes(api);

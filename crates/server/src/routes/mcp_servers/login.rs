@@ -19,14 +19,14 @@ pub(super) fn routes(api: &mut Api) {
         Role::Owner,
         "Begins a login to an MCP server.",
     );
-    let begin = begin.description("Open `url` in a browser that reaches the daemon at the address of this request: it comes back to `/oauth/callback` there. Another login to the same server ends this one.").tag("mcp");
-    api.add(begin.returns_ok::<McpLogin>("Where to go."), begin_login);
+    let begin = begin.description("Open `url` in a browser that reaches the daemon at the address of this request: the authorization server redirects to `/oauth/callback` there. Another login to the same server ends this one.").tag("mcp");
+    api.add(begin.returns_ok::<McpLogin>("The address to open."), begin_login);
     let show = Operation::get(
         "/mcp/servers/{name}/login",
         Role::Owner,
         "Shows the last login to an MCP server.",
     );
-    api.add(show.tag("mcp").returns_ok::<McpLogin>("How it stands."), show_login);
+    api.add(show.tag("mcp").returns_ok::<McpLogin>("Its state."), show_login);
     // The browser comes from another site, without a session: the state in the address, a random
     // text that only this login has, is what lets it in.
     let callback = Operation::get(CALLBACK_PATH, Role::Viewer, "Ends a login to an MCP server.");
@@ -34,9 +34,12 @@ pub(super) fn routes(api: &mut Api) {
         .public()
         .at_root()
         .tag("mcp")
-        .description("Where an authorization server sends the browser back to.");
+        .description("The redirect target of an authorization server.");
     let text = "text/plain; charset=utf-8";
-    api.add(callback.returns_media(text, "What became of it, for a person."), end_login);
+    api.add(
+        callback.returns_media(text, "The result of the login, as a page for a person."),
+        end_login,
+    );
 }
 
 async fn begin_login(

@@ -1,28 +1,24 @@
-//! What would become of a call, and which rule decides.
-
-use std::sync::Arc;
+//! The decision about a call, and the rule that makes it.
 
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use toolcrib_app::rules::{MAX_COMMAND_LINE_BYTES, RuleQuery};
-use toolcrib_core::{Batch, Call, Clock as _, Context, Origin, RawArgs, SystemClock};
+use serde_json::Value;
+use toolcrib_app::rules::MAX_COMMAND_LINE_BYTES;
+use toolcrib_core::{Origin, Verdict};
+use toolcrib_ops::rules::{self, AskedCall, Effect, ExplainReply, ExplainRequest};
 
-use super::body::Effect;
 use crate::api::{Json, run_cpu_bound};
 use crate::problem::{Code, Problem};
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// The tool that runs command lines.
-const SHELL: &str = "shell";
-
 /// A hypothetical call.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ExplainBody {
-    /// A command line; in place of a tool and its arguments.
+    /// A command line, or a call as rules name it, such as `Read(./secrets/x)`; in place of a tool
+    /// and its arguments.
     command: Option<String>,
     /// Name of a tool.
     tool: Option<String>,
@@ -32,96 +28,40 @@ pub(super) struct ExplainBody {
     agent: String,
     /// Channel of the call; default `chat`.
     channel: Option<String>,
+    /// The verdict where no rule speaks; default: that of the preset and the rest of policy.
+    default: Option<Effect>,
 }
 
-/// What policy says of a call.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "RuleExplained")]
-pub(super) struct Explained {
-    /// What becomes of it: `allow`, `ask` or `deny`; absent = it never comes so far, see `refused`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    verdict: Option<Effect>,
-    /// Who decides: `rule`, `preset`, `permission`, `taint`, `tool`, `switch` or `gate`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    by: Option<Value>,
-    /// Why, in words.
-    reason: String,
-    /// The rule that speaks of the whole call, with where it is written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    rule: Option<Value>,
-    /// Parts of a command line with what rules say of each.
-    segments: Value,
-    /// What asking means for this caller, when a person is to be asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    asking: Option<String>,
-    /// Why the call would not run, as its caller would be told.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    refused: Option<Value>,
+impl ExplainBody {
+    fn call(&mut self) -> Result<AskedCall, Problem> {
+        match (self.command.take(), self.tool.take(), self.args.take()) {
+            (Some(line), None, None) if line.len() > MAX_COMMAND_LINE_BYTES => {
+                let detail = format!("a command line has at most {MAX_COMMAND_LINE_BYTES} bytes");
+                Err(Problem::new(Code::TooLarge, detail))
+            }
+            (Some(line), None, None) => Ok(AskedCall::Text(line)),
+            (None, Some(tool), None) => Ok(AskedCall::Tool { tool, args: Default::default() }),
+            (None, Some(tool), Some(Value::Object(args))) => Ok(AskedCall::Tool { tool, args }),
+            (None, Some(_), Some(_)) => Err(Problem::invalid("`args` is not a JSON object")),
+            _ => Err(Problem::invalid("say a `command`, or a `tool` with its `args`")),
+        }
+    }
 }
 
 pub(super) async fn explain_call(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Json(body): Json<ExplainBody>,
-) -> Result<Json<Explained>, Problem> {
-    if body.command.as_ref().is_some_and(|line| line.len() > MAX_COMMAND_LINE_BYTES) {
-        let detail = format!("a command line has at most {MAX_COMMAND_LINE_BYTES} bytes");
-        return Err(Problem::new(Code::TooLarge, detail));
-    }
-    let (on, Principal { owner, client, .. }) = (daemon.clone(), principal);
-    let work = async move { explain(&on, owner, body).await };
+    Json(mut body): Json<ExplainBody>,
+) -> Result<Json<ExplainReply>, Problem> {
+    let request = ExplainRequest {
+        call: body.call()?,
+        agent: body.agent,
+        channel: body.channel.unwrap_or_else(|| "chat".to_owned()),
+        origin: Origin::Rest,
+        rules: daemon.toolcrib().rules(),
+        default: body.default.map(Verdict::from),
+    };
+    let (on, client) = (daemon.clone(), principal.client.clone());
+    let work = async move { Ok(rules::explain(&on.op_context(&principal, None), request).await?) };
     Ok(Json(run_cpu_bound(&daemon, &client, work).await?))
-}
-
-async fn explain(
-    daemon: &DaemonState,
-    owner: String,
-    body: ExplainBody,
-) -> Result<Explained, Problem> {
-    let (name, args) = match (body.command, body.tool, body.args) {
-        (Some(line), None, None) => (SHELL.to_owned(), json!({"command": line})),
-        (None, Some(tool), args) => (tool, args.unwrap_or_else(|| json!({}))),
-        _ => return Err(Problem::invalid("say a `command`, or a `tool` with its `args`")),
-    };
-    let toolcrib = daemon.toolcrib();
-    let channel = body.channel.unwrap_or_else(|| "chat".to_owned());
-    let batch = toolcrib
-        .manual_batch(vec![Call::new(name.clone(), RawArgs::Value(args.clone()))], Origin::Rest);
-    let context = Context { owner, agent: body.agent, channel, ..Context::clone(&batch.context) };
-    let context = Arc::new(context);
-    let batch = Batch { context: Arc::clone(&context), ..batch };
-    let Some(forecast) = toolcrib.engine().dry_run(batch).await.pop() else {
-        return Err(Problem::new(Code::Internal, "nothing can be said of this call"));
-    };
-    let spec = toolcrib.spec(&name);
-    let tool = spec.as_ref().map_or_else(|| name.clone(), |spec| spec.name.to_string());
-    let args = if forecast.args.is_null() { args } else { forecast.args };
-    let asked = RuleQuery {
-        operation: forecast.report.operation.as_deref().unwrap_or(&tool),
-        tool: &tool,
-        args: &args,
-        agent: &context.agent,
-        channel: &context.channel,
-        workspace: &context.workspace,
-        now_ms: SystemClock.now_ms(),
-    };
-    let rules = toolcrib.rules();
-    let judged = match &spec {
-        Some(spec) => rules.evaluate_tool(&asked, spec),
-        None => rules.evaluate(&asked),
-    };
-    let ruling = forecast.report.ruling;
-    let (verdict, by, reason) = match ruling {
-        Some(ruling) => (Some(ruling.verdict), Some(json!(ruling.by)), ruling.reason.into_owned()),
-        None => (judged.verdict, judged.verdict.map(|_| json!("rule")), judged.reason),
-    };
-    Ok(Explained {
-        verdict: verdict.map(Effect::from),
-        by,
-        reason,
-        rule: judged.rule.map(|rule| json!(rule)),
-        segments: json!(judged.segments),
-        asking: forecast.asking.map(|asking| asking.as_str().to_owned()),
-        refused: forecast.refused.map(|error| json!(error)),
-    })
 }

@@ -1,17 +1,17 @@
-//! What is wrong with rules.
+//! Rules that are checked before they are written: findings and examples.
 
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::rules::{Finding, Layer, RuleSet, RuleSource, Severity};
+use toolcrib_app::rules::{RuleSource, RuleText};
+use toolcrib_ops::rules::{self, LintReply, RuleBody, TestReply};
 
-use super::body::RuleBody;
-use crate::api::{Json, Page, run_cpu_bound};
+use crate::api::{Json, run_cpu_bound};
 use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// Rules to be looked at.
+/// Rules to be checked.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct LintBody {
@@ -19,61 +19,32 @@ pub(super) struct LintBody {
     rules: Option<Vec<RuleBody>>,
 }
 
-/// What is to be said of a rule.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct FindingRow {
-    /// `error` (the rule would not be taken) or `warning`.
-    severity: String,
-    /// Where the rule is written: `PATH:LINE`, or `rules:NUMBER` of the request.
-    origin: String,
-    /// The rule as it is written.
-    rule: String,
-    /// What is wrong with it, and the spelling that works.
-    what: String,
+impl LintBody {
+    fn into_sources(self, daemon: &DaemonState) -> Result<Vec<RuleSource>, Problem> {
+        let Some(rules) = self.rules else {
+            return Ok(daemon.toolcrib().rules().sources().to_vec());
+        };
+        RuleBody::check_count(&rules)?;
+        Ok(rules::unwritten(rules.into_iter().map(RuleText::from)))
+    }
 }
 
 pub(super) async fn lint_rules(
     State(daemon): State<DaemonState>,
     principal: Principal,
     Json(body): Json<LintBody>,
-) -> Result<Json<Page<FindingRow>>, Problem> {
-    RuleBody::check_count(body.rules.as_deref().unwrap_or_default())?;
-    let on = daemon.clone();
-    let work = async move { Ok(findings(&on, body)) };
-    Ok(Json(Page::single_page(run_cpu_bound(&daemon, &principal.client, work).await?)))
+) -> Result<Json<LintReply>, Problem> {
+    let (on, written) = (daemon.clone(), body.into_sources(&daemon)?);
+    let work = async move { Ok(rules::lint(&written, &rules::known_tools(on.toolcrib()))) };
+    Ok(Json(run_cpu_bound(&daemon, &principal.client, work).await?))
 }
 
-fn findings(daemon: &DaemonState, body: LintBody) -> Vec<FindingRow> {
-    let toolcrib = daemon.toolcrib();
-    let written = match body.rules {
-        None => toolcrib.rules().sources().to_vec(),
-        Some(rules) => {
-            rules.into_iter().enumerate().map(|(at, rule)| unwritten(at, rule)).collect()
-        }
-    };
-    let specs = toolcrib.infos().into_iter().filter_map(|info| toolcrib.spec(info.id.as_str()));
-    let known: Vec<String> = specs
-        .flat_map(|spec| std::iter::once(spec.name.to_string()).chain(spec.aliases.clone()))
-        .collect();
-    let anywhere = RuleSet::lint(&written);
-    let findings = RuleSet::lint_for(&written, &known).into_iter().map(|finding| {
-        // A tool that is not there may be there tomorrow: its rules are only warned of.
-        let severity =
-            if anywhere.contains(&finding) { finding.severity } else { Severity::Warning };
-        finding_row(Finding { severity, ..finding })
-    });
-    findings.collect()
-}
-
-fn unwritten(at: usize, rule: RuleBody) -> RuleSource {
-    RuleSource { text: rule.into(), layer: Layer::User, origin: format!("rules:{}", at + 1) }
-}
-
-fn finding_row(finding: Finding) -> FindingRow {
-    let Finding { severity, origin, rule, what } = finding;
-    let severity = match severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-    };
-    FindingRow { severity: severity.to_owned(), origin, rule, what }
+pub(super) async fn test_rules(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Json(body): Json<LintBody>,
+) -> Result<Json<TestReply>, Problem> {
+    let written = body.into_sources(&daemon)?;
+    let work = async move { Ok(rules::test(&written)) };
+    Ok(Json(run_cpu_bound(&daemon, &principal.client, work).await?))
 }

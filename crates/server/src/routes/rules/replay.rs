@@ -4,10 +4,10 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::rule_files::RulesError;
-use toolcrib_app::rules::{Layer, RuleSet, RuleSource};
-use toolcrib_ops::rules::{self, ReplayReply, ReplayRequest};
+use toolcrib_app::rules::{Layer, RuleError, RuleSet, RuleText};
+use toolcrib_ops::OpError;
+use toolcrib_ops::rules::{self, ReplayReply, ReplayRequest, RuleBody};
 
-use super::body::RuleBody;
 use crate::api::{Json, run_cpu_bound};
 use crate::problem::Problem;
 use crate::role::Principal;
@@ -17,8 +17,8 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ReplayBody {
-    /// Rules in place of the person's own file; absent = the rules in force, with those that are
-    /// only observed.
+    /// Rules instead of the person's own file; absent = the rules in force, with observed rules
+    /// deciding.
     rules: Option<Vec<RuleBody>>,
 }
 
@@ -43,7 +43,7 @@ async fn replay(
         Some(rules) => with_user_rules(&before, rules),
         None => before.with_observed().unwrap_or_else(|| Ok(before.clone())),
     };
-    let after = after.map_err(RulesError::Refused)?;
+    let after = after.map_err(|faults| OpError::from(RulesError::Refused(faults)))?;
     let ctx = daemon.op_context(principal, None);
     let preset = daemon.toolcrib().preset();
     let request = ReplayRequest { before: &before, after: &after, preset };
@@ -51,15 +51,8 @@ async fn replay(
 }
 
 /// The rules of all layers, with these in place of the person's own.
-fn with_user_rules(
-    before: &RuleSet,
-    rules: Vec<RuleBody>,
-) -> Result<RuleSet, Vec<toolcrib_app::rules::RuleError>> {
+fn with_user_rules(before: &RuleSet, rules: Vec<RuleBody>) -> Result<RuleSet, Vec<RuleError>> {
     let others = before.sources().iter().filter(|rule| rule.layer != Layer::User).cloned();
-    let changed = rules.into_iter().enumerate().map(|(at, rule)| RuleSource {
-        text: rule.into(),
-        layer: Layer::User,
-        origin: format!("rules:{}", at + 1),
-    });
+    let changed = rules::unwritten(rules.into_iter().map(RuleText::from));
     RuleSet::compile(others.chain(changed).collect())
 }

@@ -16,7 +16,7 @@ use crate::state::DaemonState;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ConfigBody {
-    /// The value; `***` keeps the one that is there.
+    /// The value; `***` keeps the stored value.
     value: String,
 }
 

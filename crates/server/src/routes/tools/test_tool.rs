@@ -4,9 +4,9 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use toolcrib_ops::calls::CallDocument;
-use toolcrib_ops::tools::{self, DryRunReply, DryRunRequest, find_tool};
+use toolcrib_ops::tools::{self, DryRunDocument, DryRunRequest, find_tool};
 
 use crate::active_requests::CallsReply;
 use crate::admission::AdmittedCaller;
@@ -20,9 +20,9 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TestBody {
-    /// Arguments of a call; absent = only the configuration is looked at.
+    /// Arguments of a call; absent = only the configuration is checked.
     arguments: Option<Value>,
-    /// Whether nothing runs: it is only told what would become of the call.
+    /// Whether nothing runs: the response only has the predicted ruling.
     dry_run: bool,
     /// Name of the agent that makes the call, as for `POST /calls`.
     agent: Option<String>,
@@ -32,69 +32,21 @@ pub(super) struct TestBody {
     topic: Option<String>,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Tested {
     /// Whether all required configuration has a value.
     complete: bool,
     /// Required configuration without a value.
     missing: Vec<String>,
-    /// The same in words: `Configuration looks complete`, or what is missing.
+    /// The result in words: `Configuration looks complete`, or what is missing.
     message: String,
-    /// What became of the call.
+    /// The outcome of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     call: Option<CallDocument>,
-    /// What would become of it.
+    /// The predicted verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    forecast: Option<ForecastDocument>,
-}
-
-/// What would become of a call.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct ForecastDocument {
-    /// `run`, `ask`, `deny`, or `fail` before it comes to policy.
-    would: String,
-    /// The operation that policy names.
-    operation: Option<String>,
-    /// The arguments that it would run with, secrets masked.
-    args: Value,
-    /// Assessed risk.
-    risk: Option<Value>,
-    /// Assessed effect.
-    effect: Option<Value>,
-    /// Assessed reach.
-    reach: Option<Value>,
-    /// What policy says, with the rule.
-    ruling: Option<Value>,
-    /// Why a person would be asked.
-    reasons: Vec<Value>,
-    /// What asking means here, in words.
-    asking: Option<String>,
-    /// Why it would not run.
-    error_type: Option<String>,
-    /// The same in words.
-    message: Option<String>,
-    /// The stages that it passed.
-    stages: Vec<Value>,
-}
-
-impl From<DryRunReply> for ForecastDocument {
-    fn from(reply: DryRunReply) -> Self {
-        Self {
-            would: reply.would.as_str().to_owned(),
-            operation: reply.operation,
-            args: reply.args,
-            risk: reply.risk.map(|risk| json!(risk)),
-            effect: reply.effect.map(|effect| json!(effect)),
-            reach: reply.reach.map(|reach| json!(reach)),
-            ruling: reply.ruling.map(|ruling| json!(ruling)),
-            reasons: reply.reasons.iter().map(|reason| json!(reason)).collect(),
-            asking: reply.asking,
-            error_type: reply.refused.as_ref().map(|why| why.error_type.as_str().to_owned()),
-            message: reply.refused.map(|why| why.message),
-            stages: reply.stages.iter().map(|stage| json!(stage)).collect(),
-        }
-    }
+    forecast: Option<DryRunDocument>,
 }
 
 pub(super) async fn test(
@@ -126,7 +78,8 @@ pub(super) async fn test(
     let batch = in_context(&daemon, &principal, batch, context).await?;
     if body.dry_run {
         let ctx = daemon.op_context(&principal, None);
-        tested.forecast = Some(tools::dry_run(&ctx, DryRunRequest { batch }).await?.into());
+        let reply = tools::dry_run(&ctx, DryRunRequest { batch }).await?;
+        tested.forecast = Some(DryRunDocument::from(&reply));
     } else if let CallsReply::Answers(mut answers) =
         daemon.calls().run(&principal, batch, None, None).await?
     {

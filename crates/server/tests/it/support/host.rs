@@ -109,9 +109,15 @@ impl DaemonHost for TestHost {
     }
 
     fn settings(&self) -> Result<Vec<SettingRow>, HostError> {
-        let rows = self.settings.lock().unwrap().clone().into_iter().map(|(key, value)| {
-            SettingRow { key, value: value.into(), origin: "test".to_owned(), live: true }
-        });
+        let rows =
+            self.settings.lock().unwrap().clone().into_iter().map(|(key, value)| SettingRow {
+                key,
+                value: value.into(),
+                layer: "user".to_owned(),
+                origin: "test".to_owned(),
+                secret: false,
+                live: true,
+            });
         Ok(rows.collect())
     }
 

@@ -3,10 +3,10 @@
 
 use super::program_table::Act;
 
-/// Files that `print` may write to without changing one.
+/// Files to which `print` may write without changing a file.
 const NO_FILES: [&str; 3] = ["\"/dev/stderr\"", "\"/dev/stdout\"", "\"/dev/null\""];
 
-/// What a program does beside printing.
+/// Returns the actions of a program besides printing.
 pub(super) fn actions(program: &str) -> Vec<Act> {
     let mut reader = Program { rest: program, depth: 0, prints_at: None, is_operand: false };
     let mut found = Vec::new();
@@ -23,9 +23,9 @@ pub(super) fn actions(program: &str) -> Vec<Act> {
 struct Program<'p> {
     rest: &'p str,
     depth: usize,
-    /// The nesting at which a `print` statement stands.
+    /// The nesting level of a `print` statement.
     prints_at: Option<usize>,
-    /// Whether an operand precedes: then `/` divides.
+    /// Whether an operand precedes; if so, `/` divides.
     is_operand: bool,
 }
 
@@ -82,8 +82,8 @@ impl Program<'_> {
             .unwrap_or_default();
     }
 
-    /// A regular expression. One with a slash in brackets ends at different places in different
-    /// versions of awk.
+    /// Skips a regular expression. One with a slash in brackets ends at different places in
+    /// different versions of awk.
     fn regex(&mut self) -> Option<Act> {
         let from = self.rest;
         self.quoted('/');

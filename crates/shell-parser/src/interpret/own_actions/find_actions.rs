@@ -11,13 +11,13 @@ use crate::interpret::wrapper_table::{self, CommandPosition};
 /// The shortest abbreviation of a long option, with its dashes: `--o` of `--output`.
 pub(super) const MIN_ABBREVIATION: usize = 3;
 
-/// Words of a command that are searched for its subcommand.
+/// Maximum number of words of a command that are searched for its subcommand.
 const MAX_VERB: usize = 64;
 
 /// The value of an option.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::interpret) enum ActionValue<'w> {
-    /// The option has none.
+    /// The option has no value.
     None,
     /// This text.
     Known(&'w str),
@@ -25,7 +25,7 @@ pub(in crate::interpret) enum ActionValue<'w> {
     Unknown(&'w str),
 }
 
-/// An action, with the word that names it.
+/// An action, and the word that names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::interpret) struct FoundAction<'w> {
     /// Index among the arguments.
@@ -34,7 +34,7 @@ pub(in crate::interpret) struct FoundAction<'w> {
     pub(in crate::interpret) value: ActionValue<'w>,
 }
 
-/// The text of a word as it can be compared with options: an expansion hides its end only.
+/// Returns the comparable text of a word: an expansion hides only the end.
 pub(super) fn text_of(word: &Word) -> &str {
     match word {
         Word::Known(text) => text,
@@ -42,7 +42,7 @@ pub(super) fn text_of(word: &Word) -> &str {
     }
 }
 
-/// A word as a value.
+/// Converts a word to a value.
 pub(super) fn value_of(word: Option<&Word>) -> ActionValue<'_> {
     match word {
         None => ActionValue::None,
@@ -51,14 +51,14 @@ pub(super) fn value_of(word: Option<&Word>) -> ActionValue<'_> {
     }
 }
 
-/// The actions of a command that its own words name; `name` is the program without a directory.
+/// Returns the actions that the words of a command name; `name` is the program without a directory.
 pub(crate) fn all_actions(name: &str, reading: &Interpretation) -> Vec<OwnAction> {
     let args = reading.args();
     let mut found: Vec<OwnAction> = Vec::new();
     for row in rows(name) {
         found.extend(table_actions(row, args).into_iter().filter_map(own_action));
         if operand_rules::reads_commands(row, args) {
-            // No rule names what stands after the last word.
+            // No rule names a position after the last word.
             let word = args.len().saturating_add(1);
             found.push(OwnAction { word, kind: OwnActionKind::Runs });
         }
@@ -82,7 +82,7 @@ fn own_action(found: FoundAction<'_>) -> Option<OwnAction> {
     counts.then(|| OwnAction { word: found.at.saturating_add(1), kind })
 }
 
-/// The actions that one row of the table finds.
+/// Returns the actions that one row of the table finds.
 pub(in crate::interpret) fn table_actions<'w>(
     row: &TableRow,
     args: &'w [Word],
@@ -93,7 +93,7 @@ pub(in crate::interpret) fn table_actions<'w>(
         let value = value_of(args.get(verb.saturating_add(1)));
         found.extend(row.verb_acts.iter().map(|act| FoundAction { at: verb, act: *act, value }));
     }
-    // What follows the program of an interpreter belongs to that program.
+    // The words after the program of an interpreter belong to that program.
     let end = match row.row.interpreter {
         Some(of) => program_source::end_of_options(row, of, args),
         None => args.len(),
@@ -108,7 +108,7 @@ pub(in crate::interpret) fn table_actions<'w>(
     found
 }
 
-/// The subcommand, if it is one of the row's.
+/// Returns the index of the subcommand, if it is one of the row's.
 fn verb(row: &TableRow, args: &[Word]) -> Option<usize> {
     let mut at = 0;
     while at < MAX_VERB {
@@ -158,7 +158,8 @@ fn option_action<'w>(
     Some((act, if rest.is_empty() { value_of(next) } else { joined(rest) }))
 }
 
-/// The first letter of a cluster of short options that acts, with the rest of the cluster.
+/// Returns the first letter with an action in a cluster of short options, and the rest of the
+/// cluster.
 pub(super) fn cluster_action<'w>(row: &TableRow, letters: &'w str) -> Option<(Act, &'w str)> {
     for (at, letter) in letters.char_indices() {
         if let Some((_, act)) = row.letters.iter().find(|(own, _)| *own == letter) {
@@ -172,7 +173,7 @@ pub(super) fn cluster_action<'w>(row: &TableRow, letters: &'w str) -> Option<(Ac
     None
 }
 
-/// The command of a program that runs its arguments.
+/// Returns the command of a program that runs its arguments.
 fn wrapped_command(name: &str, args: &[Word]) -> Vec<OwnAction> {
     let Some(wrapper) = wrapper_table::find(name) else { return Vec::new() };
     let runs = |at: usize| OwnAction { word: at.saturating_add(1), kind: OwnActionKind::Runs };
@@ -204,13 +205,13 @@ fn wrapped_command(name: &str, args: &[Word]) -> Vec<OwnAction> {
     }
 }
 
-/// Names that a program can write without changing a file.
+/// Returns whether a program can write to this name without changing a file.
 pub(super) fn is_no_file(path: &str) -> bool {
     matches!(path, "-" | "/dev/null" | "/dev/stdout" | "/dev/stderr" | "/dev/tty")
 }
 
-/// Whether a path may lead out of the folder in which a command runs. Temporary folders count as
-/// inside.
+/// Returns whether a path may lead out of the folder in which a command runs. Temporary folders
+/// count as inside.
 pub(super) fn is_outside(path: &str) -> bool {
     if is_no_file(path) {
         return false;

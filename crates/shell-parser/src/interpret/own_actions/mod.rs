@@ -1,10 +1,11 @@
-//! Own actions: what a program runs, writes or deletes by an option, an operand or a language of
-//! its own, so that an allow rule on the bare program does not cover it.
+//! Own actions: programs that a program runs, and files that it writes or deletes, by an option, an
+//! operand or a language of the program, so that an allow rule on the bare program does not cover
+//! them.
 //!
 //! `program_table` has one row per program, `find_actions` applies it to the words of a command,
-//! `operand_rules` has what a row cannot say, `sed_script` and `awk_program` read two languages,
-//! and `foreign_code` finds the commands in code of other languages. Programs that run their
-//! arguments are in `wrapper_table`.
+//! `operand_rules` contains the rules that a row cannot express, `sed_script` and `awk_program`
+//! parse two languages, and `foreign_code` finds the commands in code of other languages. Programs
+//! that run their arguments are in `wrapper_table`.
 #![deny(clippy::indexing_slicing)]
 
 mod awk_program;

@@ -1,5 +1,5 @@
-//! Own actions that a list of options cannot describe: scripts and settings in operands, and files
-//! that a program writes because they are its operands.
+//! Own actions that a list of options cannot describe: scripts and settings in operands, and
+//! operands that are written files.
 #![deny(clippy::indexing_slicing)]
 
 use super::find_actions::{
@@ -79,7 +79,7 @@ const READS_CONFIG: [&str; 13] = [
     "list",
 ];
 
-/// Variables of make that name a program, beside those that end in one of these names.
+/// Variables of make that name a program, besides those that end in one of these names.
 const MAKE_PROGRAMS: [&str; 13] = [
     "SHELL",
     "MAKE",
@@ -113,7 +113,7 @@ const SQL_WORDS: [&str; 9] = [
     "attach ",
 ];
 
-/// Adds the actions of operands.
+/// Adds the actions of the operands.
 pub(super) fn add_actions<'w>(row: &TableRow, args: &'w [Word], found: &mut Vec<FoundAction<'w>>) {
     match row.row.extra {
         Extra::None | Extra::InputCommands => {}
@@ -145,7 +145,7 @@ pub(super) fn add_actions<'w>(row: &TableRow, args: &'w [Word], found: &mut Vec<
     }
 }
 
-/// Whether a program gets commands from its standard input, so that no word shows them.
+/// Returns whether a program receives commands from its standard input, so that no word shows them.
 pub(super) fn reads_commands(row: &TableRow, args: &[Word]) -> bool {
     let only_tells = |word: &Word| {
         matches!(
@@ -164,13 +164,13 @@ pub(super) fn reads_commands(row: &TableRow, args: &[Word]) -> bool {
     }
 }
 
-/// The words that are no options.
+/// Returns the words that are not options.
 fn operands(args: &[Word]) -> impl Iterator<Item = (usize, &Word)> {
     let is_operand = |word: &Word| !text_of(word).starts_with('-') || text_of(word) == "-";
     args.iter().enumerate().filter(move |(_, word)| is_operand(word))
 }
 
-/// Adds the operands from the `first` on as files that are written.
+/// Adds the operands from `first` on as written files.
 fn files<'w>(args: &'w [Word], first: usize, act: Act, found: &mut Vec<FoundAction<'w>>) {
     let counts = |path: &str| if act == Act::Folder { is_outside(path) } else { !is_no_file(path) };
     let written = operands(args).skip(first).filter(|(_, word)| counts(text_of(word)));
@@ -181,7 +181,7 @@ fn files<'w>(args: &'w [Word], first: usize, act: Act, found: &mut Vec<FoundActi
     }));
 }
 
-/// The scripts of an editor: the values of its options for them, or the first operand.
+/// Returns the scripts of an editor: the values of its script options, or the first operand.
 fn scripts<'w>(row: &TableRow, args: &'w [Word], long: &str) -> Vec<(usize, ActionValue<'w>)> {
     let mut scripts = Vec::new();
     let mut operand = None;
@@ -219,7 +219,7 @@ fn scripts<'w>(row: &TableRow, args: &'w [Word], long: &str) -> Vec<(usize, Acti
             let value = if value.is_empty() { next() } else { ActionValue::Known(value) };
             scripts.push((at, value));
         } else if option.starts_with('f') {
-            // The file has the script, and no operand is one.
+            // The file contains the script, so no operand does.
             operand = operand.or(Some((at, ActionValue::None)));
         }
     }
@@ -262,7 +262,7 @@ fn awk<'w>(row: &TableRow, args: &'w [Word], found: &mut Vec<FoundAction<'w>>) {
     }
 }
 
-/// Settings as values of a short option.
+/// Adds settings in values of a short option.
 fn settings<'w>(
     args: &'w [Word],
     option: &str,
@@ -307,7 +307,7 @@ fn git_config<'w>(args: &'w [Word], found: &mut Vec<FoundAction<'w>>) {
     }
 }
 
-/// Variables of make with a program or a command as their value.
+/// Adds variables of make whose value is a program or a command.
 fn make<'w>(args: &'w [Word], found: &mut Vec<FoundAction<'w>>) {
     for (at, word) in args.iter().enumerate() {
         let text = text_of(word);
@@ -318,7 +318,7 @@ fn make<'w>(args: &'w [Word], found: &mut Vec<FoundAction<'w>>) {
     }
 }
 
-/// A variable on the command line of make that names a program, or has a command in it.
+/// Returns whether a variable on the command line of make names a program or contains a command.
 fn is_make_program(text: &str) -> bool {
     let Some((name, value)) = text.split_once('=').filter(|_| !text.starts_with('-')) else {
         return false;
@@ -330,7 +330,8 @@ fn is_make_program(text: &str) -> bool {
     is_program || value.contains(['$', '`', ';', '|', '&', '<', '>', '\n'])
 }
 
-/// The first word of tar without a dash: a cluster of options, with their values in the next words.
+/// Adds the actions of tar's first word without a dash: a cluster of options, with their values in
+/// the next words.
 fn tar<'w>(row: &TableRow, args: &'w [Word], found: &mut Vec<FoundAction<'w>>) {
     let Some(letters) = args.first().map(text_of).filter(|text| !text.starts_with('-')) else {
         return;

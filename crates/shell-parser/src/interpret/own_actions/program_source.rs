@@ -1,23 +1,23 @@
-//! Where an interpreter gets its program from.
+//! The source of an interpreter's program.
 #![deny(clippy::indexing_slicing)]
 
 use super::find_actions::{cluster_action, text_of};
 use super::program_table::{Act, Interpreter, TableRow};
 use crate::command_line::Word;
 
-/// Where an interpreter gets its program from.
+/// The source of an interpreter's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::interpret) enum ProgramSource<'w> {
     /// A file that the line names, a module, or code in an option.
     Named,
-    /// A file of which the name is not known, or whose content a part of the line makes.
+    /// A file whose name is not known, or whose content a part of the line creates.
     Unknown(&'w str),
     /// Its standard input.
     Input,
 }
 
-/// Index of the operand that names the program, or of an option after which there is none; the
-/// number of arguments if there is neither.
+/// Returns the index of the operand that names the program, or of an option after which there is
+/// none; the number of arguments if there is neither.
 pub(super) fn end_of_options(row: &TableRow, of: Interpreter, args: &[Word]) -> usize {
     let mut at = 0;
     while let Some(Word::Known(text)) = args.get(at) {
@@ -32,14 +32,14 @@ pub(super) fn end_of_options(row: &TableRow, of: Interpreter, args: &[Word]) -> 
     at.min(args.len())
 }
 
-/// Whether nothing after this option is the program: `-m`, `-mjson.tool`, `--version`.
+/// Returns whether no word after this option is the program: `-m`, `-mjson.tool`, `--version`.
 fn is_complete(of: Interpreter, text: &str) -> bool {
     of.complete
         .split_ascii_whitespace()
         .any(|own| own == text || (own.len() == 2 && text.starts_with(own)))
 }
 
-/// The value of an option with code, as far as it is in the same word.
+/// Returns the value of an option with code, as far as it is in the same word.
 fn code_value<'t>(row: &TableRow, text: &'t str) -> Option<&'t str> {
     let (name, value) = text.split_once('=').unwrap_or((text, ""));
     let is_code = |(own, act): &&(&str, Act)| *own == name && *act == Act::Code;
@@ -50,7 +50,7 @@ fn code_value<'t>(row: &TableRow, text: &'t str) -> Option<&'t str> {
     cluster_action(row, letters).filter(|(act, _)| *act == Act::Code).map(|(_, rest)| rest)
 }
 
-/// Where the program comes from.
+/// Returns the source of the program.
 pub(in crate::interpret) fn program_source<'w>(
     row: &TableRow,
     of: Interpreter,
@@ -69,7 +69,7 @@ pub(in crate::interpret) fn program_source<'w>(
     }
 }
 
-/// A name of standard input, or of another open file.
+/// Returns whether the path names standard input, or another open file.
 pub(in crate::interpret) fn is_input_file(path: &str) -> bool {
     path == "-"
         || path == "/dev/stdin"
@@ -77,7 +77,8 @@ pub(in crate::interpret) fn is_input_file(path: &str) -> bool {
         || path.starts_with("/proc/")
 }
 
-/// Whether a word, as written, is one expansion and nothing else: then all of its text is unknown.
+/// Returns whether a word, as written, consists only of one expansion: then all of its text is
+/// unknown.
 pub(in crate::interpret) fn is_whole_expansion(written: &str) -> bool {
     let text = written.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(written);
     let is_name = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');

@@ -1,17 +1,16 @@
-//! Table of programs with the options and words by which they run, write or delete something.
+//! Table of programs with the options and words by which they run, write or delete.
 //!
-//! In the lists of words, `-x` is a letter that may stand in a cluster of short options, `--word` a
-//! long option that may be abbreviated, any other word is compared as it stands, `word*` by its
-//! beginning, and `@` is the subcommand itself. Values may be joined, follow a `=`, or be the next
-//! word.
+//! In the lists of words, `-x` is a letter that may occur in a cluster of short options, `--word` a
+//! long option that may be abbreviated, `word*` a prefix, and `@` the subcommand itself; any other
+//! word is compared exactly. Values may be joined, follow a `=`, or be the next word.
 //!
-//! Sources: the manual pages of the programs as Debian 13 and their projects publish them.
+//! Sources: the manual pages of the programs in Debian 13 and from their projects.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
-/// What an option or a word does.
+/// The effect of an option or a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::interpret) enum Act {
     /// Runs its value as a command line.
@@ -20,57 +19,57 @@ pub(in crate::interpret) enum Act {
     Code,
     /// Runs a file of code, or settings that name programs.
     File,
-    /// Runs something that its value does not show.
+    /// Runs a program that its value does not show.
     Runs,
-    /// Writes the file that its value names; `/dev/null` and standard output do not count.
+    /// Writes to the file that its value names; `/dev/null` and standard output do not count.
     Output,
-    /// Writes into the folder that its value names, which counts outside of the workspace.
+    /// Writes to the folder that its value names; counts only outside the workspace.
     Folder,
-    /// Writes something.
+    /// Writes to a file.
     Writes,
-    /// Deletes or overwrites something.
+    /// Deletes or overwrites data.
     Deletes,
 }
 
-/// What a list of options cannot say.
+/// The rules that a list of options cannot express.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::interpret) enum Extra {
-    /// Nothing.
+    /// None.
     None,
-    /// The first operand is a sed script, unless an option has it.
+    /// The first operand is a sed script, unless an option contains it.
     Sed,
-    /// The first operand is an awk program, unless an option has it.
+    /// The first operand is an awk program, unless an option contains it.
     Awk,
     /// `-c NAME=VALUE` sets any setting, and some settings name programs.
     Git,
-    /// `NAME=VALUE` sets a variable of the build, and some name programs.
+    /// `NAME=VALUE` sets a variable of the build, and some variables name programs.
     Make,
     /// The first word may be a cluster of options without a dash.
     Tar,
-    /// The text of an operand may have commands of the client, and SQL that opens files.
+    /// The text of an operand may contain commands of the client, and SQL that opens files.
     Sql,
     /// `-o NAME=VALUE` sets any setting, and some settings name programs.
     Ssh,
-    /// `git config` without an option that only reads, and with more than one operand.
+    /// `git config` with more than one operand writes, unless an option only reads.
     GitConfig,
-    /// Every operand is a file that is written or deleted, which counts outside of the workspace.
+    /// Every operand is a file that is written or deleted; counts only outside the workspace.
     Files,
     /// The last operand is such a file.
     LastFile,
-    /// Every operand is written, wherever it is.
+    /// Every operand is written, at any location.
     Outputs,
     /// The second operand is written.
     SecondOutput,
     /// Every operand is run.
     Operands,
-    /// It runs commands from its input.
+    /// The program runs commands from its input.
     InputCommands,
 }
 
-/// How the program of an interpreter is found among its arguments.
+/// The position of an interpreter's program among its arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::interpret) struct Interpreter {
-    /// Options, beside those with code, after which no operand is the program.
+    /// Options, besides those with code, after which no operand is the program.
     pub(in crate::interpret) complete: &'static str,
     /// Options whose value is the next word.
     pub(in crate::interpret) skip: &'static str,
@@ -80,20 +79,20 @@ pub(in crate::interpret) struct Interpreter {
 #[derive(Debug)]
 pub(in crate::interpret) struct ProgramRow {
     names: &'static str,
-    /// The subcommands that it is about; empty for every use of the program.
+    /// The subcommands to which it applies; empty for every use of the program.
     verbs: &'static str,
     /// Options before the subcommand whose value is the next word.
     globals: &'static str,
     /// Letters of other short options with a value, which ends a cluster.
     values: &'static str,
     acts: &'static [(Act, &'static str)],
-    /// Words that look like one of the others and do nothing.
+    /// Words that resemble the others and have no effect.
     harmless: &'static str,
     pub(in crate::interpret) extra: Extra,
     pub(in crate::interpret) interpreter: Option<Interpreter>,
 }
 
-/// A row with its lists taken apart.
+/// A row with parsed lists.
 #[derive(Debug)]
 pub(in crate::interpret) struct TableRow {
     /// Position in the table.
@@ -144,7 +143,7 @@ impl TableRow {
     }
 }
 
-/// The rows about a program, without a directory. A version at the end of its name is looked past:
+/// Returns the rows for a program, without a directory. Ignores a version at the end of its name:
 /// `python3.12` is `python`.
 pub(in crate::interpret) fn rows(name: &str) -> &'static [TableRow] {
     static BY_NAME: OnceLock<HashMap<&str, Vec<TableRow>>> = OnceLock::new();
@@ -172,7 +171,7 @@ const NONE: ProgramRow = ProgramRow {
     interpreter: None,
 };
 
-/// A program with options that act.
+/// Creates a row for a program whose options have effects.
 const fn program(
     names: &'static str,
     values: &'static str,
@@ -181,7 +180,7 @@ const fn program(
     ProgramRow { names, values, acts, ..NONE }
 }
 
-/// A program with subcommands that act.
+/// Creates a row for a program whose subcommands have effects.
 const fn verbs(
     names: &'static str,
     globals: &'static str,
@@ -192,7 +191,7 @@ const fn verbs(
     ProgramRow { names, globals, verbs, values, acts, ..NONE }
 }
 
-/// A program that interprets a file or its input.
+/// Creates a row for a program that interprets a file or its input.
 const fn interpreter(
     names: &'static str,
     values: &'static str,

@@ -3,8 +3,8 @@
 
 use super::program_table::Act;
 
-/// What a script runs and writes, with the command or the file. A script that is not understood
-/// runs something.
+/// Returns the commands that a script runs and the files that it writes. A script that cannot be
+/// parsed counts as running a program.
 pub(super) fn actions(script: &str) -> Vec<(Act, &str)> {
     let mut reader = Script { rest: script, found: Vec::new() };
     if reader.commands().is_none() {
@@ -40,7 +40,7 @@ impl<'s> Script<'s> {
         Some(c)
     }
 
-    /// The text up to a character, which is consumed.
+    /// Returns the text up to a character, which is consumed.
     fn until(&mut self, end: char) -> Option<&'s str> {
         let mut escaped = false;
         let at = self.rest.char_indices().find(|(_, c)| {

@@ -10,7 +10,7 @@ use crate::interpret::fallback;
 use crate::interpret::wrapper_options::known;
 
 impl Interpreter {
-    /// `env -S TEXT`
+    /// Handles `env -S TEXT`.
     pub(super) fn split_string(&mut self, args: &[Word], job: &WorkItem) {
         let flag = |text: &str| -> Option<(bool, String)> {
             let long = text.strip_prefix("--split-string");
@@ -40,7 +40,7 @@ impl Interpreter {
         self.rest(&job, 0);
     }
 
-    /// `find … -exec COMMAND ;`
+    /// Handles `find … -exec COMMAND ;`.
     pub(super) fn find(&mut self, job: &WorkItem, args: &[Word]) {
         let Some(list) = self.lists.get_mut(job.list) else { return };
         if list.finds <= job.start {
@@ -130,7 +130,7 @@ impl Interpreter {
         }
     }
 
-    /// Any later word may be the subcommand.
+    /// Assumes that any later word may be the subcommand.
     fn git_rest(&mut self, job: &WorkItem, reading: &Interpretation, from: usize) {
         let Some(list) = self.lists.get_mut(job.list) else { return };
         if list.git <= job.start {
@@ -143,8 +143,8 @@ impl Interpreter {
     }
 }
 
-/// Whether an argument of `find` or `fd` begins a command; returns the part of the command in the
-/// same word.
+/// Returns whether an argument of `find` or `fd` begins a command; returns the part of the command
+/// in the same word.
 fn action(text: &str) -> Option<&str> {
     if matches!(text, "-exec" | "-execdir" | "-ok" | "-okdir") {
         return Some("");

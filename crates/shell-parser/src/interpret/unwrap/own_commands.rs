@@ -13,7 +13,7 @@ use crate::interpret::own_actions::{
 use crate::interpret::wrapper_table::{self, CommandPosition};
 
 impl Interpreter {
-    /// Interprets what the program runs by itself.
+    /// Interprets the commands that the program runs itself.
     pub(super) fn own_commands(&mut self, name: &str, job: &WorkItem, reading: &Interpretation) {
         for row in rows(name) {
             let Some(list) = self.lists.get_mut(job.list) else { return };
@@ -70,11 +70,11 @@ impl Interpreter {
     }
 
     /// Passes the output of the line's commands, and its here-documents, to an interpreter in the
-    /// line that is no shell, as if an option had them.
+    /// line that is not a shell, as if an option contained them.
     pub(in crate::interpret) fn interpret_inputs_as_code(&mut self, name: &str) {
         let past: Arc<[String]> = [name.to_owned()].into();
         for text in self.inputs.clone() {
-            // The text is copied for the reading, and once more for its commands.
+            // The text is copied for the interpretation, and again for its commands.
             if !self.spend_fuel(text.len()) {
                 return;
             }
@@ -96,7 +96,7 @@ impl Interpreter {
         }
     }
 
-    /// The program of an interpreter that is no shell.
+    /// Interprets the program of an interpreter that is not a shell.
     fn own_program(&mut self, name: &str, row: &TableRow, reading: &Interpretation, input: Input) {
         let is_shell = wrapper_table::find(name)
             .is_some_and(|wrapper| matches!(wrapper.runs, CommandPosition::Shell));

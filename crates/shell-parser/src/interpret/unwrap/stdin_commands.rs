@@ -24,8 +24,8 @@ pub(super) struct StdinCommand {
 }
 
 impl Interpreter {
-    /// A command to which standard input adds words. If its beginning is not known, any word may be
-    /// it.
+    /// Adds a command to which standard input adds words. If its start is not known, it may be any
+    /// word.
     pub(super) fn stdin_command(
         &mut self,
         job: &WorkItem,
@@ -68,16 +68,16 @@ impl Interpreter {
         self.jobs.push(job);
     }
 
-    /// Input supplies the program, or the text of a shell, so the command is not known.
+    /// Marks the command as not known, because input supplies the program or the text of a shell.
     pub(super) fn input_runs(&mut self) {
         let block = AllowBlocker::ComputedName(INPUT.to_owned());
-        // Comparing with all of them, for each program of a long line, would be quadratic.
+        // Comparing with all blockers, for each program of a long line, would be quadratic.
         if !self.blocks.iter().rev().take(4).any(|known| *known == block) {
             self.blocks.push(block);
         }
     }
 
-    /// The program of this interpreter is not known.
+    /// Marks the program of this interpreter as not known.
     pub(super) fn unknown_input(&mut self, name: &str) {
         let block = AllowBlocker::UnknownInput(name.to_owned());
         if !self.blocks.contains(&block) {
@@ -107,7 +107,7 @@ impl Interpreter {
         }
     }
 
-    /// The command that `xargs` runs with the words of a text.
+    /// Interprets the command that `xargs` runs with the words of a text.
     fn complete(&mut self, completed: &StdinCommand, text: &str) {
         let StdinCommand { words, place, job } = completed;
         if let Some(place) = place {
@@ -123,7 +123,7 @@ impl Interpreter {
         self.jobs.push(WorkItem { list, start: 0, ..job.clone() });
     }
 
-    /// The command that `xargs` runs with a line in place of the placeholder.
+    /// Interprets the command that `xargs` runs with a line in place of the placeholder.
     fn replace(&mut self, words: &Arc<[Word]>, place: &str, line: &str, job: &WorkItem) {
         if self.fuel == 0 {
             return;

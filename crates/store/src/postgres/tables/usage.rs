@@ -54,11 +54,15 @@ macro_rules! answers {
 }
 const BY_MODEL: &str = answers!("by_model");
 const BY_AGENT: &str = answers!("by_agent");
+const BY_QUARTER_HOUR: &str = answers!("(at / 900000)::text");
 const CALLS_BY_TOOL: &str =
     "SELECT tool, count(*), least(sum(run_nanos), 9223372036854775807)::bigint FROM calls
     WHERE owner = $1 AND received_at >= $2 AND outcome IS NOT NULL AND tool IS NOT NULL GROUP BY 1";
 const CALLS_BY_AGENT: &str =
     "SELECT agent, count(*), least(sum(run_nanos), 9223372036854775807)::bigint FROM calls
+    WHERE owner = $1 AND received_at >= $2 AND outcome IS NOT NULL GROUP BY 1";
+const CALLS_BY_QUARTER_HOUR: &str = "SELECT (received_at / 900000)::text, count(*),
+        least(sum(run_nanos), 9223372036854775807)::bigint FROM calls
     WHERE owner = $1 AND received_at >= $2 AND outcome IS NOT NULL GROUP BY 1";
 
 impl UsageStore for PostgresStore {
@@ -80,6 +84,7 @@ impl UsageStore for PostgresStore {
                 UsageBy::Model => (None, Some(BY_MODEL)),
                 UsageBy::Agent => (Some(CALLS_BY_AGENT), Some(BY_AGENT)),
                 UsageBy::Tool => (Some(CALLS_BY_TOOL), None),
+                UsageBy::QuarterHour => (Some(CALLS_BY_QUARTER_HOUR), Some(BY_QUARTER_HOUR)),
             };
             let mut tally = UsageAggregator::default();
             if let Some(sql) = calls {

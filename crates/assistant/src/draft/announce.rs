@@ -1,0 +1,41 @@
+//! Tells the person that a draft of a model waits for them.
+
+use toolcrib_core::Author;
+
+use super::model::{Draft, DraftStatus};
+use crate::notify::{MAX_TITLE_CHARS, NewNotification, Notifier};
+use crate::rows::Writer;
+
+/// Recipients that a notification names.
+const NAMED: usize = 3;
+
+/// Notifies the person about a draft that waits; a later notification about it replaces this one.
+/// One that cannot be sent changes nothing: the draft is listed all the same.
+pub async fn announce(notifier: &Notifier, writer: &Writer, draft: &Draft) {
+    if draft.status != DraftStatus::Draft {
+        return;
+    }
+    let subject = draft.subject.trim();
+    let what = if subject.is_empty() { draft.kind.as_str() } else { subject };
+    let title: String = format!("Draft: {what}").chars().take(MAX_TITLE_CHARS).collect();
+    let mut to = draft.to.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    if let Some(more) = draft.to.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        to += &format!(" and {more} more");
+    }
+    let to: String = to.chars().take(300).collect();
+    let new = NewNotification {
+        owner: writer.owner.clone(),
+        title,
+        message: format!(
+            "To {to}. It leaves when you send it: toolcrib draft show {id}, toolcrib draft send {id}",
+            id = draft.id
+        ),
+        tag: Some(draft.id.clone()),
+        link: Some(format!("#/drafts/{}", draft.id)),
+        untrusted: draft.untrusted.clone(),
+        // Not its call: the hourly maximum is for what models send.
+        author: Author { call: None, ..writer.author.clone() },
+        is_urgent: false,
+    };
+    notifier.send(new).await.ok();
+}

@@ -1,0 +1,99 @@
+//! What a draft is, and what its recipients look like.
+//!
+//! A new kind is a variant here and a [`super::Carrier`]; states, history, rules and surfaces are
+//! the same for all kinds.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use url::Url;
+
+use super::error::DraftError;
+use super::model::Draft;
+
+/// Longest address of a webhook.
+const MAX_URL: usize = 2_000;
+
+/// What a draft is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DraftKind {
+    /// An e-mail.
+    Mail,
+    /// An HTTP request with the text as its body, to one address.
+    Webhook,
+}
+
+impl DraftKind {
+    /// All kinds.
+    pub const ALL: [Self; 2] = [Self::Mail, Self::Webhook];
+
+    /// Name in commands, rules and on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mail => "mail",
+            Self::Webhook => "webhook",
+        }
+    }
+
+    /// Whether a rule can name this recipient: one whole address, never a pattern.
+    pub(super) fn is_recipient(self, text: &str) -> bool {
+        let is_unusable = |c: char| c.is_whitespace() || c.is_control() || "*<>".contains(c);
+        if text.chars().any(is_unusable) {
+            return false;
+        }
+        match self {
+            Self::Mail => {
+                let parts = text.rsplit_once('@');
+                !text.contains(['?', ',', ';'])
+                    && parts.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
+            }
+            Self::Webhook => is_web_address(text),
+        }
+    }
+
+    /// Whether two recipients are the same. The path of an address keeps its case.
+    pub(super) fn is_same_recipient(self, one: &str, other: &str) -> bool {
+        match self {
+            Self::Mail => one.trim().eq_ignore_ascii_case(other.trim()),
+            Self::Webhook => match (Url::parse(one.trim()), Url::parse(other.trim())) {
+                (Ok(one), Ok(other)) => one == other,
+                _ => false,
+            },
+        }
+    }
+
+    /// Checks what only drafts of this kind have.
+    pub(super) fn check(self, draft: &Draft) -> Result<(), DraftError> {
+        match self {
+            Self::Mail => Ok(()),
+            Self::Webhook => match &draft.to[..] {
+                [address] if is_web_address(address.trim()) && draft.attachments.is_empty() => {
+                    Ok(())
+                }
+                _ => Err(DraftError::WebAddress),
+            },
+        }
+    }
+}
+
+/// An `http` or `https` address without credentials. Whether it may be reached is the address
+/// policy's decision when the draft is sent.
+fn is_web_address(text: &str) -> bool {
+    let parsed = Url::parse(text).ok().filter(|_| text.len() <= MAX_URL);
+    parsed.is_some_and(|url| {
+        matches!(url.scheme(), "https" | "http")
+            && url.host().is_some()
+            && url.username().is_empty()
+            && url.password().is_none()
+    })
+}
+
+impl FromStr for DraftKind {
+    type Err = ();
+
+    fn from_str(text: &str) -> Result<Self, ()> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == text).ok_or(())
+    }
+}

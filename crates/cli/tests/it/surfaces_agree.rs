@@ -1,0 +1,513 @@
+//! A command and its route agree: one operation answers both, so `toolcrib … --json` has every
+//! member of the REST document with the same value. Members that only the command has are named in
+//! the tables below.
+
+use serde_json::{Value, json};
+
+use crate::support::{self, DaemonProcess, TestEnv};
+
+/// A daemon, and the command line beside it on the same files.
+struct Surfaces {
+    env: TestEnv,
+    daemon: DaemonProcess,
+    token: String,
+}
+
+impl Surfaces {
+    #[track_caller]
+    fn start(env: TestEnv) -> Self {
+        let daemon = DaemonProcess::start(&env, &[]);
+        let file = daemon.ready["token_file"].as_str().unwrap();
+        let token = std::fs::read_to_string(file).unwrap().trim().to_owned();
+        Self { env, daemon, token }
+    }
+
+    /// The status and the body of a response.
+    #[track_caller]
+    fn send(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
+        let body = body.map(Value::to_string).unwrap_or_default();
+        let answer = self.daemon.raw(&format!(
+            "{method} /api/v1{path} HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\nAuthorization: Bearer {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            self.token,
+            body.len()
+        ));
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).unwrap().parse().unwrap();
+        (status, serde_json::from_str(body).unwrap_or_default())
+    }
+
+    #[track_caller]
+    fn ok(&self, method: &str, path: &str, body: Option<&Value>) -> Value {
+        let (status, reply) = self.send(method, path, body);
+        assert!((200..300).contains(&status), "{method} {path}: {status} {reply}");
+        reply
+    }
+
+    /// The JSON of a command, whatever its exit code.
+    #[track_caller]
+    fn command(&self, args: &[&str]) -> Value {
+        let ended = self.env.run(&[args, &["--json"]].concat());
+        assert!(!ended.stdout.is_empty(), "{args:?}: {ended:?}");
+        support::json(&ended.stdout)
+    }
+
+    /// Fails unless the command has all that the route answers, and besides only its `own` members.
+    #[track_caller]
+    fn agree(&self, args: &[&str], route: (&str, &str, Option<Value>), own: &[&str]) {
+        let (method, path, body) = route;
+        let of_route = self.ok(method, path, body.as_ref());
+        let of_command = self.command(args);
+        // A list is an array for the command, and a page for the route.
+        let of_route = match (&of_command, of_route.get("items")) {
+            (Value::Array(_), Some(items)) => items.clone(),
+            _ => of_route,
+        };
+        let differences = differences(&of_command, &of_route, own, "");
+        assert!(
+            differences.is_empty(),
+            "{args:?} and {method} {path}:\n{}",
+            differences.join("\n")
+        );
+    }
+}
+
+/// What differs between the JSON of a command and that of its route.
+fn differences(command: &Value, route: &Value, own: &[&str], at: &str) -> Vec<String> {
+    match (command, route) {
+        (Value::Object(command), Value::Object(route)) => {
+            let mut all = Vec::new();
+            // What asking means depends on the caller: a terminal, or the inbox of the daemon.
+            for (name, value) in route.iter().filter(|(name, _)| *name != "asking") {
+                let at = format!("{at}.{name}");
+                match command.get(name) {
+                    Some(own_value) => all.extend(differences(own_value, value, own, &at)),
+                    None => all.push(format!("{at}: only the route has it: {value}")),
+                }
+            }
+            let extra = command.keys().filter(|name| !route.contains_key(*name));
+            let extra = extra.filter(|name| !own.contains(&name.as_str()));
+            all.extend(extra.map(|name| format!("{at}.{name}: only the command has it")));
+            all
+        }
+        (Value::Array(command), Value::Array(route)) if command.len() == route.len() => {
+            let pairs = command.iter().zip(route).enumerate();
+            pairs
+                .flat_map(|(n, (command, route))| {
+                    differences(command, route, own, &format!("{at}[{n}]"))
+                })
+                .collect()
+        }
+        (command, route) if command == route => Vec::new(),
+        (command, route) => vec![format!("{at}: the command says {command}, the route {route}")],
+    }
+}
+
+const RULES: &str = "[[rules]]
+effect = \"deny\"
+rule = \"Read(./secret/**)\"
+reason = \"keys are in there\"
+
+[[rules]]
+effect = \"allow\"
+rule = \"Bash(ls:*)\"
+match = [\"ls -l\", \"rm x\"]
+unsafe = true
+
+[[rules]]
+effect = \"ask\"
+rule = \"Write\"
+expires = \"2020-01-31\"
+
+[[rules]]
+effect = \"deny\"
+rule = \"no_such_tool\"
+
+[[rules]]
+effect = \"deny\"
+rule = \"read_file\"
+observe = true
+";
+
+/// The rules of [`RULES`] that a daemon can start with.
+fn usable_rules() -> String {
+    RULES.replace("match = [\"ls -l\", \"rm x\"]", "match = [\"ls -l\"]")
+}
+
+fn with_rules(rules: &str) -> TestEnv {
+    let env = TestEnv::new();
+    let home = env.outside().join("home");
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(home.join("rules.toml"), rules).unwrap();
+    env
+}
+
+/// Rules as the body of a request has them.
+fn as_body(rules: &str) -> Value {
+    let table: toml::Table = rules.parse().unwrap();
+    json!({ "rules": table["rules"] })
+}
+
+#[test]
+fn commands_and_routes_about_rules_agree() {
+    let on = Surfaces::start(with_rules(&usable_rules()));
+    on.env.run(&["tool", "call", "read_file", "path=notes.md"]).code(0);
+    let get = |path: &'static str| ("GET", path, None);
+    let post = |path: &'static str, body: Value| ("POST", path, Some(body));
+    on.agree(&["rules", "list"], get("/rules"), &[]);
+    on.agree(&["rules", "lint"], post("/rules/lint", json!({})), &[]);
+    on.agree(&["rules", "test"], post("/rules/test", json!({})), &[]);
+    on.agree(&["rules", "replay"], post("/rules/replay", json!({})), &[]);
+    let suggested = on.ok("GET", "/rules/suggestions", None);
+    assert_eq!(on.command(&["rules", "suggest"])["suggestions"], suggested["items"]);
+    for text in [
+        "ls -l && rm x",
+        "Bash(rm x)",
+        "Bash(ls)",
+        "Read(./secret/x)",
+        "Read(./notes.md)",
+        "git push",
+    ] {
+        let route = post("/rules/explain", json!({ "command": text }));
+        on.agree(&["rules", "explain", text], route, &[]);
+        let route = post("/rules/explain", json!({"command": text, "default": "deny"}));
+        on.agree(&["rules", "explain", text, "--default", "deny"], route, &[]);
+    }
+    for (tool, args) in [
+        ("http_request", json!({"url": "https://example.com", "method": "POST"})),
+        ("delete_file", json!({"path": "notes.md"})),
+        ("mcp__github__delete", json!({})),
+        ("delete_file", json!({"no_such_argument": 1})),
+    ] {
+        let text = args.to_string();
+        let command = ["rules", "explain", "--tool", tool, "--args", &text];
+        on.agree(&command, post("/rules/explain", json!({"tool": tool, "args": args})), &[]);
+    }
+}
+
+/// A tool that is switched off had no verdict over REST.
+#[test]
+fn a_tool_that_is_off_has_a_verdict_of_rules_on_both_surfaces() {
+    let on = Surfaces::start(with_rules(&usable_rules()));
+    on.ok("PUT", "/switches/tool:read_file", Some(&json!({"state": "off"})));
+    let route = ("POST", "/rules/explain", Some(json!({"command": "Read(./secret/x)"})));
+    on.agree(&["rules", "explain", "Read(./secret/x)"], route, &[]);
+    let said = on.command(&["rules", "explain", "Read(./secret/x)"]);
+    assert_eq!((&said["verdict"], &said["by"]), (&json!("deny"), &json!("rule")), "{said}");
+    assert_eq!(said["refused"]["error_type"], "tool_disabled", "{said}");
+}
+
+/// Rules that are not written yet: a file for the command, a body for the route.
+#[test]
+fn rules_that_are_not_written_yet_are_judged_alike() {
+    let on = Surfaces::start(TestEnv::new());
+    let more = format!("{RULES}\n[[rules]]\neffect = \"deny\"\nrule = \"read_fil(\"\n");
+    on.env.write("new.toml", &more);
+    let origins = |mut reply: Value| {
+        for finding in reply["findings"].as_array_mut().into_iter().flatten() {
+            finding["origin"] = json!(null);
+        }
+        reply
+    };
+    let of_command = origins(on.command(&["rules", "lint", "new.toml"]));
+    let of_route = origins(on.ok("POST", "/rules/lint", Some(&as_body(&more))));
+    assert_eq!(of_command, of_route);
+    let severities = |severity: &str| {
+        let findings = of_command["findings"].as_array().unwrap().iter();
+        findings.filter(|finding| finding["severity"] == severity).count()
+    };
+    assert!(severities("error") >= 2 && severities("warning") >= 2, "{of_command}");
+    let of_command = on.command(&["rules", "test", "new.toml"]);
+    let of_route = on.ok("POST", "/rules/test", Some(&as_body(&more)));
+    for member in ["rules", "rules_with_examples", "examples"] {
+        assert_eq!(of_command[member], of_route[member], "{member}");
+    }
+    for list in ["failed", "unusable"] {
+        let count = |reply: &Value| reply[list].as_array().unwrap().len();
+        assert_eq!((count(&of_command), count(&of_route)), (1, 1), "{list}: {of_command}");
+    }
+}
+
+/// An expired rule got no remark over REST, and a misspelled tool was taken.
+#[test]
+fn rules_are_added_with_the_same_checks_and_remarks() {
+    let on = Surfaces::start(TestEnv::new());
+    for (effect, rule, expires, remarks) in [
+        ("deny", "Edit(./a)", None, 0),
+        ("ask", "Write(./y)", Some("2020-01-31"), 1),
+        ("deny", "server__tool", None, 0),
+        ("deny", "shop_window", None, 1),
+        ("deny", "delete_fil", None, 0),
+        ("deny", "Reed(./x)", None, 0),
+        ("allow", "Bash(git * main)", None, 0),
+    ] {
+        let mut args = vec!["rules", "add", effect, rule];
+        args.extend(expires.iter().flat_map(|end| ["--expires", end]));
+        let ended = on.env.run(&[&args[..], &["--json"]].concat());
+        let body = json!([{"effect": effect, "rule": rule, "expires": expires}]);
+        if ended.code != 0 {
+            assert_eq!(ended.code, 3, "{ended:?}");
+            let (status, problem) = on.send("POST", "/rules/own", Some(&body));
+            assert_eq!((status, &problem["code"]), (422, &json!("invalid")), "{problem}");
+            let error = support::json(&ended.stderr)["error"].clone();
+            assert_eq!(problem["detail"], error);
+            continue;
+        }
+        let of_command = support::json(&ended.stdout);
+        on.env.run(&["rules", "rm", rule]).code(0);
+        let mut of_route = on.ok("POST", "/rules/own", Some(&body));
+        of_route.as_object_mut().unwrap().remove("etag");
+        let own = ["added", "effect", "rule", "origin", "layer"];
+        let differences = differences(&of_command, &of_route, &own, "");
+        assert!(differences.is_empty(), "{rule}: {}", differences.join("\n"));
+        assert_eq!(of_route["remarks"].as_array().unwrap().len(), remarks, "{of_route}");
+        on.env.run(&["rules", "rm", rule]).code(0);
+    }
+}
+
+/// Something of every kind.
+fn filled() -> Surfaces {
+    let env = TestEnv::new();
+    env.run(&["memory", "edit", "city", "Leeds"]).code(0);
+    env.run(&["task", "add", "water", "water the plants", "--at", "2099-01-01T09:00"]).code(0);
+    env.run(&["list", "add", "shopping", "oats", "milk"]).code(0);
+    env.run(&["goal", "add", "learn Rust"]).code(0);
+    env.run(&["document", "add", "notes.md"]).code(0);
+    env.run(&["notification", "send", "hello"]).code(0);
+    env.feed(&["secret", "set", "mykey"], "a value of a secret\n").code(0);
+    env.run(&["mcp", "add", "srv", "--", "/bin/cat"]).code(0);
+    env.run(&["tool", "call", "read_file", "path=notes.md"]).code(0);
+    env.run(&["tool", "call", "write_file", "path=a.txt", "content=hi"]).code(0);
+    env.run(&["tool", "call", "no_such_tool"]);
+    env.run(&["tool", "call", "delete_file", "path=a.txt", "--on-ask", "fail"]).code(6);
+    env.write(".toolcrib/tools/count.py", "# description: Count\nprint(1)\n");
+    env.run(&["agent", "new", "reader"]).code(0);
+    env.run(&["agent", "tools", "reader", "--set", "read_file,web_search"]).code(0);
+    let on = Surfaces::start(env);
+    on.ok("POST", "/tokens", Some(&json!({"name": "ci", "roles": ["viewer"]})));
+    let waiting = &on.ok("GET", "/approvals", None)["items"][0];
+    let nonce = &waiting["nonce"];
+    let path = format!("/approvals/{}", waiting["approval"].as_str().unwrap());
+    on.ok("POST", &path, Some(&json!({"decision": "approve", "scope": "always", "nonce": nonce})));
+    on.env.run(&["tool", "call", "delete_file", "path=b.txt", "--on-ask", "fail"]);
+    on.env.run(&[
+        "tool",
+        "call",
+        "move_file",
+        "source=notes.md",
+        "destination=c.txt",
+        "--on-ask",
+        "fail",
+    ]);
+    on
+}
+
+/// The page of a daemon opens addresses, which no command does.
+#[test]
+fn tools_are_listed_alike() {
+    let on = Surfaces::start(TestEnv::new());
+    on.ok("PUT", "/switches/tool:read_file", Some(&json!({"state": "off"})));
+    let mut of_route = on.ok("GET", "/tools", None)["items"].as_array().unwrap().clone();
+    of_route.retain(|row| row["name"] != "open_url");
+    for args in [&["tool", "list"][..], &["tool", "list", "--all"]] {
+        let of_command = on.command(args);
+        let own = ["id", "title_key", "description_key"];
+        let differences = differences(&of_command, &json!(of_route), &own, "");
+        assert!(differences.is_empty(), "{args:?}:\n{}", differences.join("\n"));
+    }
+    let off = of_route.iter().find(|row| row["name"] == "read_file").unwrap();
+    assert_eq!((&off["offered"], &off["excluded"]["because"]), (&json!(false), &json!("disabled")));
+}
+
+#[test]
+fn commands_and_routes_that_look_agree() {
+    let on = filled();
+    let id = |path: &str, member: &str| {
+        let items = on.ok("GET", path, None);
+        items["items"][0][member].as_str().unwrap_or_else(|| panic!("{path}: {items}")).to_owned()
+    };
+    let (approval, task) = (id("/approvals?state=all", "approval"), id("/tasks", "task"));
+    let (goal, document) = (id("/goals", "goal"), id("/documents", "document"));
+    let (call, grant) = (id("/calls?tool=write_file", "call"), id("/grants", "id"));
+    let asked = ["id", "short", "kind", "expired"];
+    let remembered = ["grant", "matches", "past_calls"];
+    let look = |args: &[&str], path: &str, own: &[&str]| on.agree(args, ("GET", path, None), own);
+    look(
+        &["tool", "show", "read_file"],
+        "/tools/read_file",
+        &["default_enabled", "needs", "parameter_aliases", "polling", "spec_version", "timeout"],
+    );
+    look(&["tool", "why", "web_search"], "/tools/web_search/why", &[]);
+    look(&["tool", "why", "read_file"], "/tools/read_file/why", &[]);
+    look(&["approve", "list"], "/approvals", &asked);
+    look(&["approve", "list", "--all"], "/approvals?state=all", &asked);
+    look(
+        &["approve", "show", &approval],
+        &format!("/approvals/{approval}"),
+        &["request", "expired"],
+    );
+    look(&["history"], "/calls", &[]);
+    look(&["explain", &call], &format!("/calls/{call}/explain"), &["status", "outcome", "advice"]);
+    look(&["agent", "list"], "/agents", &[]);
+    look(&["agent", "show", "reader"], "/agents/reader", &[]);
+    look(&["skill", "list"], "/skills", &[]);
+    look(&["kit", "list"], "/kits", &[]);
+    look(&["token", "list"], "/tokens", &[]);
+    look(&["config", "list", "--all"], "/settings", &[]);
+    look(&["secret", "list"], "/secrets", &[]);
+    look(&["memory", "list"], "/memories", &[]);
+    look(&["memory", "show", "city"], "/memories/city", &[]);
+    look(&["task", "list"], "/tasks", &[]);
+    look(&["task", "show", &task], &format!("/tasks/{task}"), &[]);
+    look(&["goal", "list"], "/goals", &[]);
+    look(&["goal", "show", &goal], &format!("/goals/{goal}"), &[]);
+    look(&["list", "all"], "/lists", &[]);
+    look(&["list", "show", "shopping"], "/lists/shopping", &[]);
+    look(&["list", "history", "shopping"], "/lists/shopping/history", &[]);
+    look(&["document", "list"], "/documents", &[]);
+    look(&["document", "show", &document], &format!("/documents/{document}"), &[]);
+    look(&["notification", "list"], "/notifications", &[]);
+    look(&["draft", "list"], "/drafts", &[]);
+    look(&["grant", "list"], "/grants", &remembered);
+    look(&["grant", "show", &grant], &format!("/grants/{grant}"), &remembered);
+    look(&["usage"], "/usage", &[]);
+    look(&["mcp", "list"], "/mcp/servers", &["place", "authorization"]);
+    look(
+        &["mcp", "show", "srv"],
+        "/mcp/servers/srv",
+        &[
+            "timeout_s",
+            "idle_s",
+            "legacy",
+            "pin",
+            "trust_results",
+            "workspace",
+            "read",
+            "write",
+            "allow_hosts",
+            "memory_mb",
+            "env",
+            "launcher",
+        ],
+    );
+    look(&["artifact", "list"], "/artifacts", &[]);
+    look(&["conversation", "list"], "/conversations", &[]);
+    look(&["chain", "list"], "/chains", &[]);
+    look(&["chain", "show", "count"], "/chains/count", &[]);
+    look(&["heartbeat", "show"], "/heartbeat", &[]);
+    look(&["undo", "--list"], "/changes", &[]);
+    on.agree(
+        &["audit", "verify"],
+        ("POST", "/audit/verify", Some(json!({}))),
+        &["calls", "decisions"],
+    );
+    let tested = on.ok(
+        "POST",
+        "/tools/delete_file/test",
+        Some(&json!({"arguments": {"path": "x"}, "dry_run": true})),
+    );
+    let mut forecasts = [
+        tested["forecast"].clone(),
+        on.command(&["tool", "call", "delete_file", "path=x", "--dry-run"]),
+    ];
+    for forecast in &mut forecasts {
+        // The times of stages differ, and the end where asking means something else.
+        forecast["stages"] = json!(forecast["stages"].as_array().unwrap().len());
+        forecast["would"] = json!(null);
+    }
+    let differences = differences(&forecasts[1], &forecasts[0], &[], "");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+}
+
+/// `tool call --json` had other members without `--daemon`.
+#[test]
+fn a_call_has_one_form_with_and_without_a_daemon() {
+    let on = Surfaces::start(TestEnv::new());
+    let stripped = |mut call: Value| {
+        // They differ from call to call.
+        for member in ["call", "duration_ms"] {
+            call.as_object_mut().unwrap().remove(member);
+        }
+        if let Some(approval) = call.get_mut("approval") {
+            *approval = json!(approval.as_object().unwrap().keys().collect::<Vec<_>>());
+        }
+        call
+    };
+    for args in [
+        &["read_file", "path=notes.md"][..],
+        &["read_file", "path=none.md"],
+        &["read_file"],
+        &["no_such_tool"],
+        &["get_current_time", "timezone=Nowhere/Land"],
+    ] {
+        let call = [&["tool", "call"], args].concat();
+        let local = stripped(on.command(&call));
+        let daemon = stripped(on.command(&[&call[..], &["--daemon"]].concat()));
+        assert_eq!(local, daemon, "{args:?}");
+        let body = json!({"tool": args[0], "arguments": daemon_arguments(args)});
+        let (_, route) = on.send("POST", "/calls", Some(&body));
+        let differences =
+            differences(&daemon, &stripped(route), &["outcome", "result", "is_error"], "");
+        assert!(differences.is_empty(), "{args:?}: {}", differences.join("\n"));
+    }
+}
+
+/// `NAME=VALUE` as an object.
+fn daemon_arguments(args: &[&str]) -> Value {
+    let pairs = args.iter().filter_map(|pair| pair.split_once('='));
+    pairs.map(|(name, value)| (name.to_owned(), json!(value))).collect()
+}
+
+/// `GET /calls/nosuch/explain` said that the id "is malformed", and not what to do.
+#[test]
+fn a_missing_thing_is_named_in_the_same_words_with_the_list_of_what_there_is() {
+    let on = Surfaces::start(TestEnv::new());
+    for (args, path, words, list) in [
+        (&["explain", "nosuch"][..], "/calls/nosuch/explain", "there is no call nosuch", "/calls"),
+        (&["goal", "show", "nosuch"], "/goals/nosuch", "there is no goal nosuch", "/goals"),
+        (&["task", "show", "nosuch"], "/tasks/nosuch", "there is no task nosuch", "/tasks"),
+        (
+            &["grant", "show", "nosuch"],
+            "/grants/nosuch",
+            "there is no remembered approval nosuch",
+            "/grants",
+        ),
+        (
+            &["memory", "show", "nosuch"],
+            "/memories/nosuch",
+            "there is no memory nosuch",
+            "/memories",
+        ),
+        (&["list", "show", "nosuch"], "/lists/nosuch", "there is no list nosuch", "/lists"),
+        (
+            &["document", "show", "nosuch"],
+            "/documents/nosuch",
+            "there is no document nosuch",
+            "/documents",
+        ),
+        (&["draft", "show", "nosuch"], "/drafts/nosuch", "there is no draft nosuch", "/drafts"),
+        (&["tool", "show", "nosuch"], "/tools/nosuch", "there is no tool nosuch", "/tools"),
+        (&["kit", "show", "nosuch"], "/kits/nosuch", "there is no kit nosuch", "/kits"),
+        (
+            &["mcp", "show", "nosuch"],
+            "/mcp/servers/nosuch",
+            "there is no server nosuch",
+            "/mcp/servers",
+        ),
+        (
+            &["conversation", "show", "nosuch"],
+            "/conversations/nosuch",
+            "there is no conversation nosuch",
+            "/conversations",
+        ),
+        (&["chain", "show", "nosuch"], "/chains/nosuch", "there is no script nosuch", "/chains"),
+    ] {
+        let ended = on.env.run(args);
+        assert_eq!(ended.code, 4, "{args:?}: {ended:?}");
+        assert!(ended.stderr.contains(words), "{args:?}: {ended:?}");
+        let (status, problem) = on.send("GET", path, None);
+        assert_eq!(status, 404, "{path}: {problem}");
+        let detail = problem["detail"].as_str().unwrap();
+        assert!(detail.contains(words), "{path}: {detail}");
+        assert!(detail.contains(&format!("GET {list} lists")), "{path}: {detail}");
+    }
+}

@@ -1,0 +1,43 @@
+//! Runs the examples of rules: `match` and `not_match`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use toolcrib_app::rules::{RuleSet, RuleSource};
+
+/// The result of the examples.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "TestedRules")]
+pub struct TestReply {
+    /// Rules that were read.
+    pub rules: usize,
+    /// Those of them that have examples.
+    pub rules_with_examples: usize,
+    /// All examples.
+    pub examples: usize,
+    /// Examples that are not as they say, each with its rule.
+    pub failed: Vec<String>,
+    /// Rules that are refused whatever their examples say, and files that are no rules, each with
+    /// the reason.
+    pub unusable: Vec<String>,
+}
+
+/// Runs the examples of each rule.
+#[must_use]
+pub fn test(rules: &[RuleSource]) -> TestReply {
+    let mut reply = TestReply { rules: rules.len(), ..TestReply::default() };
+    for rule in rules {
+        let own = rule.text.matches.len() + rule.text.not_match.len();
+        reply.examples += own;
+        reply.rules_with_examples += usize::from(own > 0);
+        // A fault that stays without the examples is one of the rule.
+        let mut bare = rule.clone();
+        (bare.text.matches, bare.text.not_match) = (Vec::new(), Vec::new());
+        let without = RuleSet::compile(vec![bare]).err().unwrap_or_default();
+        for fault in RuleSet::compile(vec![rule.clone()]).err().unwrap_or_default() {
+            let is_of_rule = without.contains(&fault);
+            let list = if is_of_rule { &mut reply.unusable } else { &mut reply.failed };
+            list.push(fault.to_string());
+        }
+    }
+    reply
+}

@@ -1,0 +1,117 @@
+//! What an import of rules would add to a file of rules. Nothing is written.
+
+use std::path::Path;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_app::rule_files::{
+    ImportFormat, ImportedFile, RuleFile, RulesError, append_rules, import_rules,
+};
+use toolcrib_app::rules::{RuleError, RuleText};
+
+use crate::error::OpError;
+
+/// A text with rules.
+#[derive(Debug, Clone)]
+pub struct ImportRulesRequest {
+    /// The file that they would be added to.
+    pub place: RuleFile,
+    /// The text.
+    pub text: String,
+    /// Name of the file that it comes from, such as `settings.json`.
+    pub name: String,
+    /// The program that it belongs to; `None` = as the name says.
+    pub format: Option<ImportFormat>,
+    /// Rules that allow more than they seem to are taken too, and marked as `unsafe`.
+    pub anyway: bool,
+}
+
+/// What an import would add.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "RulesImport")]
+pub struct ImportRulesReply {
+    /// The rules that would be added; one that the file has already is not among them.
+    pub rules: Vec<ImportedRule>,
+    /// Rules that cannot be taken.
+    pub left_out: Vec<RefusedRule>,
+    /// Entries that are no rules.
+    pub not_rules: Vec<SkippedEntry>,
+    /// The text of the file now.
+    pub before: String,
+    /// The text that it would have.
+    pub after: String,
+}
+
+/// A rule that would be added.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ImportedRule {
+    /// The rule as it is sent to be added.
+    pub body: Value,
+    /// Where it is written: `NAME:LINE`.
+    pub from: String,
+}
+
+/// A rule that cannot be taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedRule {
+    /// Where it is written: `NAME:LINE`.
+    pub from: String,
+    /// The rule.
+    pub rule: String,
+    /// Why.
+    pub why: String,
+}
+
+/// An entry that is no rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SkippedEntry {
+    /// The entry.
+    pub what: String,
+    /// Why, and which setting has the same purpose.
+    pub why: String,
+}
+
+/// Shows what an import would add.
+///
+/// # Errors
+/// [`OpError::Invalid`] for a text that is not of its format, or where the name does not say which
+/// it is; [`OpError::Unavailable`] if the file of rules cannot be read.
+pub fn import(request: &ImportRulesRequest) -> Result<ImportRulesReply, OpError> {
+    let ImportRulesRequest { place, text, name, format, anyway } = request;
+    let path = Path::new(name);
+    let format = format.or_else(|| ImportFormat::detect(path)).ok_or_else(|| {
+        let why = "the name does not say whose rules these are; the format is claude or codex";
+        OpError::Invalid(format!("{name}: {why}"))
+    })?;
+    let found = ImportedFile::parse(path, text, format).map_err(failed)?;
+    let result = import_rules(found.rules, place, *anyway).map_err(failed)?;
+    let texts: Vec<RuleText> = result.accepted.iter().map(|rule| rule.text.clone()).collect();
+    let before = place.text().map_err(failed)?;
+    let after = append_rules(place, &before, &texts).map_err(failed)?;
+    let rules = result.accepted.into_iter();
+    let rules = rules.map(|rule| ImportedRule { body: json!(rule.text), from: rule.origin });
+    let skipped = found.skipped.into_iter();
+    Ok(ImportRulesReply {
+        rules: rules.collect(),
+        left_out: result.refused.into_iter().map(refused).collect(),
+        not_rules: skipped.map(|one| SkippedEntry { what: one.what, why: one.why }).collect(),
+        before,
+        after,
+    })
+}
+
+fn refused(fault: RuleError) -> RefusedRule {
+    RefusedRule { from: fault.origin, rule: fault.rule, why: fault.what }
+}
+
+fn failed(error: RulesError) -> OpError {
+    match &error {
+        RulesError::Malformed { .. } | RulesError::Refused(_) => {
+            OpError::Invalid(error.to_string())
+        }
+        RulesError::Unreadable { .. } | RulesError::Unwritable { .. } => {
+            OpError::Unavailable(error.to_string())
+        }
+    }
+}

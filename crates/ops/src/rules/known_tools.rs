@@ -1,0 +1,20 @@
+//! The names of tools that rules may be about.
+
+use toolcrib_app::Toolcrib;
+use toolcrib_app::rules::RuleError;
+
+/// Names of the tools that there are, with their aliases.
+#[must_use]
+pub fn known_tools(toolcrib: &Toolcrib) -> Vec<String> {
+    let specs = toolcrib.infos().into_iter().filter_map(|info| toolcrib.spec(info.id.as_str()));
+    specs
+        .flat_map(|spec| std::iter::once(spec.name.to_string()).chain(spec.aliases.clone()))
+        .collect()
+}
+
+/// Whether a rule names a tool that does not exist, with a name that is nearly that of one that
+/// does. Any other unknown name may be that of a tool that is added later.
+#[must_use]
+pub fn is_misspelled_name(fault: &RuleError) -> bool {
+    fault.what.contains("did you mean")
+}

@@ -1,0 +1,89 @@
+//! How the calls of tools went, in numbers.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_core::ToolMetrics;
+
+use super::find_tool;
+use crate::context::{OpContext, StoreContext};
+use crate::error::OpError;
+
+/// How the calls of a tool went.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolNumbers {
+    /// Calls that ended.
+    pub count: u64,
+    /// Of these, those that succeeded.
+    pub succeeded: u64,
+    /// Failed.
+    pub failed: u64,
+    /// Ran out of time.
+    pub timed_out: u64,
+    /// Denied, expired or stopped: nothing that the tool did.
+    pub not_run: u64,
+    /// Ended as unknown.
+    pub unknown: u64,
+    /// Median time of the calls that ran, in milliseconds.
+    pub p50_ms: Option<f64>,
+    /// 95th percentile of the same.
+    pub p95_ms: Option<f64>,
+    /// The newest failure: type, words, time, call.
+    pub last_error: Option<Value>,
+    /// When the newest call was received, milliseconds since 1970.
+    pub last_at: Option<i64>,
+}
+
+impl ToolNumbers {
+    /// The stored numbers of a tool; the words of its newest failure only if `shows_payloads`.
+    #[must_use]
+    pub fn new(metrics: ToolMetrics, shows_payloads: bool) -> Self {
+        let millis = |nanos: u64| nanos as f64 / 1e6;
+        let last_error = metrics.last_error.map(|last| {
+            let words = shows_payloads.then_some(last.message);
+            json!({"error_type": last.error_type, "message": words, "at": last.at, "call": last.call})
+        });
+        Self {
+            count: metrics.count,
+            succeeded: metrics.succeeded,
+            failed: metrics.failed,
+            timed_out: metrics.timed_out,
+            not_run: metrics.not_run,
+            unknown: metrics.unknown,
+            p50_ms: metrics.p50_nanos.map(millis),
+            p95_ms: metrics.p95_nanos.map(millis),
+            last_error,
+            last_at: Some(metrics.last_at),
+        }
+    }
+}
+
+/// The numbers of every tool that was called since this time (Unix time in milliseconds; `None` =
+/// ever), by its canonical name.
+pub(super) async fn all(
+    store: &StoreContext<'_>,
+    since: Option<i64>,
+) -> Result<Vec<(String, ToolNumbers)>, OpError> {
+    let metrics = store.stores.history.metrics(store.owner, since).await?;
+    let shows = store.shows_payloads;
+    Ok(metrics.into_iter().map(|one| (one.tool.clone(), ToolNumbers::new(one, shows))).collect())
+}
+
+/// The numbers of one tool; all 0 when it was not called.
+///
+/// # Errors
+/// [`OpError::NotFound`] for an unknown tool that was never called; [`OpError::Store`].
+pub async fn numbers(
+    ctx: &OpContext<'_>,
+    name: &str,
+    since: Option<i64>,
+) -> Result<ToolNumbers, OpError> {
+    let spec = ctx.toolcrib.spec(name);
+    // A tool that was removed has still had its calls.
+    let canonical = spec.as_ref().map_or(name, |spec| spec.name.as_str());
+    let found = all(&ctx.store, since).await?.into_iter().find(|(tool, _)| tool == canonical);
+    match found {
+        Some((_, numbers)) => Ok(numbers),
+        None => find_tool(ctx.toolcrib, name).map(|_| ToolNumbers::default()),
+    }
+}

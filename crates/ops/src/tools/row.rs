@@ -1,0 +1,121 @@
+//! A tool in a list, with its state.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use toolcrib_app::Toolcrib;
+use toolcrib_core::{Entry, Exclusion, Status, ToolInfo};
+
+use super::numbers::ToolNumbers;
+use crate::calls::serialized_name;
+use crate::switches::SwitchMode;
+
+/// A tool in a list.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ToolRow {
+    /// Canonical name.
+    pub name: String,
+    /// Name for people.
+    pub title: String,
+    /// What it does.
+    pub description: String,
+    /// Where it comes from: `builtin`, a folder, a server.
+    pub source: String,
+    /// Place in the offering: `innate`, `first_party` or `interface`.
+    pub tier: String,
+    /// Group it is listed and switched with.
+    pub group: Option<String>,
+    /// `system`, `available` (configuration is missing), `connected`, `disabled`, `offline` or
+    /// `error`.
+    pub status: String,
+    /// Configuration that is missing.
+    pub missing: Vec<String>,
+    /// Why it is offline or broken, or else why it is not offered to this caller.
+    pub reason: Option<String>,
+    /// Whether it is on, and everything above it too.
+    pub enabled: bool,
+    /// What holds for calls of it now, with all that is above it.
+    pub state: SwitchMode,
+    /// The state of its own switch, without the switches above it.
+    pub own_state: SwitchMode,
+    /// The feature that switches it, for a tool without a switch of its own.
+    pub controlled_by: Option<String>,
+    /// Whether this caller can call it.
+    pub offered: bool,
+    /// What keeps it away otherwise: `because` is one word, with what belongs to it.
+    #[schemars(with = "Option<Value>")]
+    pub excluded: Option<Exclusion>,
+    /// `safe`, `high` or `critical`: the worst that a call can be.
+    pub risk: String,
+    /// What a crash in the middle of it means, such as `side_effect`.
+    pub effect: String,
+    /// What the host must have granted.
+    pub permissions: Vec<String>,
+    /// Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or
+    /// `hosted` (a provider runs it too).
+    pub kind: String,
+    /// About how many tokens its declaration costs in every request that carries it.
+    pub tokens: u64,
+    /// Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub page: bool,
+    /// How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
+    /// fit and is not ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub score: Option<f32>,
+    /// How its calls went, when that was asked for and it was called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<ToolNumbers>,
+}
+
+impl ToolRow {
+    /// A tool as a caller sees it who is not offered it for this reason, if there is one.
+    pub(super) fn new(toolcrib: &Toolcrib, info: ToolInfo, excluded: Option<Exclusion>) -> Self {
+        let entry = toolcrib.entry(info.id.as_str());
+        let (missing, reason) = match &info.status {
+            Status::Available { missing } => (missing.clone(), None),
+            Status::Offline { reason } | Status::Error { reason } => {
+                (Vec::new(), Some(reason.clone()))
+            }
+            Status::System | Status::Connected | Status::Disabled => (Vec::new(), None),
+        };
+        let spec = entry.as_ref().map(Entry::spec);
+        let meta = spec.and_then(|spec| spec.meta.as_ref());
+        Self {
+            offered: excluded.is_none(),
+            status: status_word(&info.status),
+            missing,
+            reason: reason.or_else(|| excluded.as_ref().map(ToString::to_string)),
+            excluded,
+            tier: info.tier.as_str().to_owned(),
+            risk: spec.and_then(|spec| serialized_name(&spec.risk)).unwrap_or_default(),
+            effect: spec.and_then(|spec| serialized_name(&spec.effect)).unwrap_or_default(),
+            permissions: spec
+                .iter()
+                .flat_map(|s| &s.permissions)
+                .map(ToString::to_string)
+                .collect(),
+            tokens: entry
+                .as_ref()
+                .map(|entry| toolcrib.declaration_tokens(entry))
+                .unwrap_or_default(),
+            kind: entry.as_ref().map(Entry::kind).unwrap_or_default().to_owned(),
+            page: meta.is_some_and(|meta| meta.page().is_some()),
+            name: info.id.to_string(),
+            title: info.title,
+            description: info.description,
+            source: info.source,
+            group: info.group,
+            enabled: info.enabled,
+            state: info.state.into(),
+            own_state: info.own_state.into(),
+            controlled_by: info.controlled_by,
+            score: None,
+            metrics: None,
+        }
+    }
+}
+
+fn status_word(status: &Status) -> String {
+    json!(status).get("status").and_then(|word| word.as_str()).unwrap_or_default().to_owned()
+}
