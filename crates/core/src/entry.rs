@@ -174,7 +174,7 @@ pub trait Source: Send + Sync {
         true
     }
 
-    /// The current entries.
+    /// Returns the current entries.
     ///
     /// # Errors
     /// Why they cannot be loaded, for people; the registry keeps those of the last load.

@@ -81,7 +81,7 @@ pub trait Guard: Send + Sync {
     /// Returns the name, for traces.
     fn name(&self) -> &str;
 
-    /// Checks a call before policy does.
+    /// Checks a call before policy evaluates it.
     ///
     /// # Errors
     /// Any error denies the call. The model reads its text, so it contains no secret.

@@ -128,7 +128,7 @@ impl Switches {
         self.features.get(feature).copied()
     }
 
-    /// The skills that are off.
+    /// Returns the skills that are off.
     pub(crate) fn skills_off(&self) -> BTreeSet<String> {
         let off = self.skills.iter().filter(|(_, state)| !state.is_on());
         off.map(|(name, _)| name.clone()).collect()

@@ -59,7 +59,7 @@ pub enum UsageBy {
 /// Milliseconds of a quarter of an hour. Offsets of time zones are multiples of it since 1972.
 pub const QUARTER_HOUR_MS: i64 = 15 * 60 * 1_000;
 
-/// The name of the quarter of an hour of a Unix time in milliseconds.
+/// Returns the name of the quarter of an hour of a Unix time in milliseconds.
 #[must_use]
 pub fn quarter_hour(at: i64) -> String {
     at.div_euclid(QUARTER_HOUR_MS).to_string()
