@@ -33,7 +33,7 @@ pub enum TaskTrigger {
         /// The first time in the local time of the task's zone, such as `2026-03-29T02:30:00`. The
         /// two differ if the clock skips this local time on the first day.
         local: String,
-        /// The hours of the day outside of which its times are left out.
+        /// The hours of the day; times outside of them are skipped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<DailyHours>,
     },
@@ -115,7 +115,7 @@ impl TaskTrigger {
 pub struct DailyHours {
     /// First minute, 0 to 1439.
     pub start: u16,
-    /// The minute at which it is over, 0 to 1440.
+    /// The minute at which it ends, 0 to 1440.
     pub end: u16,
 }
 

@@ -21,7 +21,7 @@ pub enum SwitchTarget {
     Tier(Tier),
     /// The master switch of some tools (`feature:NAME`).
     Feature(String),
-    /// One skill (`skill:NAME`): off, no model is offered it and none can load it.
+    /// One skill (`skill:NAME`): if it is off, it is offered to no model and none can load it.
     Skill(String),
 }
 

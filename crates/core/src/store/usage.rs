@@ -52,7 +52,7 @@ pub enum UsageBy {
     /// By tool: calls and time. Tokens are `None`, because they belong to models.
     Tool,
     /// By quarter of an hour, named by its number since 1970 ([`QUARTER_HOUR_MS`]): days of every
-    /// time zone, also those with a changed clock, are made of whole ones.
+    /// time zone, including those with a clock change, consist of whole quarters.
     QuarterHour,
 }
 

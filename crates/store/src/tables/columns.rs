@@ -1,4 +1,4 @@
-//! Values as columns of SQLite, and back.
+//! Converts values to columns of SQLite and back.
 
 use rusqlite::Row;
 

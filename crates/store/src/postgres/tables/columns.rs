@@ -1,4 +1,4 @@
-//! Values as columns of Postgres, and back.
+//! Converts values to columns of Postgres and back.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
