@@ -9,7 +9,7 @@ use crate::postgres::job::{Job, JobOutput, Tx};
 use crate::writer::Durability;
 
 /// First statement of [`NoOp`].
-const NOTHING: &str = "SELECT";
+pub(super) const NOTHING: &str = "SELECT";
 
 /// A job that writes nothing: it waits for the jobs before it.
 pub(in crate::postgres) struct NoOp;
