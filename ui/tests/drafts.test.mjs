@@ -25,8 +25,8 @@ test("a draft is read, changed, sent and discarded", async () => {
     await daemon.api("PUT", "/secrets/mail-ann", { value: "not a password" });
     await daemon.api("POST", "/settings/reload");
     const args = { to: "bob@example.net", subject: "The <b>offer</b>", body: "Dear Bob,\nyes." };
-    const made = await daemon.api("POST", "/calls", { tool: "compose_email", args });
-    assert.equal(made.state, "succeeded", JSON.stringify(made));
+    const made = await daemon.api("POST", "/calls", { tool: "compose_email", arguments: args });
+    assert.equal(made.status, "succeeded", JSON.stringify(made));
     await page.goto(`${daemon.url}/#/drafts`);
     await page.reload();
     const row = page.locator("[data-draft]");

@@ -32,7 +32,7 @@ test("a section of tools folds and stays folded, and its tools keep their switch
     await fold.waitFor();
     assert.equal(await fold.getAttribute("aria-expanded"), "false", "it is remembered");
     // A search looks into it.
-    await page.getByRole("searchbox").fill("write_file");
+    await page.locator("[data-search]").fill("write_file");
     await files.locator('[data-tool="write_file"]').waitFor();
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, "tools-sections.png") });
   });

@@ -108,7 +108,7 @@ pub struct RunJob {
     pub stream: bool,
     /// Limits of calls, tokens and time.
     pub limits: RunLimits,
-    /// Limit of money, where prices are known.
+    /// Maximum cost, if prices are known.
     pub cost: Option<Money>,
     /// Usage before this process took over the run.
     pub used: RunUsage,

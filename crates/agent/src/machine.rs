@@ -207,12 +207,12 @@ impl Machine {
         Ok(())
     }
 
-    /// Stops the run at any step: open calls get a result, the text so far stays.
+    /// Stops the run at any step: open calls receive a result, the text so far stays.
     pub fn stop(&mut self) {
         self.end(RunEnd::Stopped);
     }
 
-    /// Ends the run: open calls get a result, and queued messages stay. A run that has already
+    /// Ends the run: open calls receive a result, and queued messages stay. A run that has already
     /// ended is unchanged.
     fn end(&mut self, end: RunEnd) {
         if matches!(self.state.phase, Phase::Ended { .. }) {

@@ -51,7 +51,7 @@ pub enum ToolSelectionMode {
 /// Configuration of tool selection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ToolSelectionRules {
-    /// When tools have to be found.
+    /// The condition under which tools must be found.
     pub mode: ToolSelectionMode,
     /// Percentage of the window, 1 to 100: the limit for all schemas together in the automatic
     /// mode, and for found tools.

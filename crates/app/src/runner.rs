@@ -12,7 +12,7 @@ mod run_limits;
 mod wait_for_decision;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use toolcrib_agent::context::{CompactionRules, ContextWindows, Price, Prices};
 use toolcrib_agent::driver::{
@@ -119,6 +119,8 @@ pub struct Runner {
     summaries: Arc<Summaries>,
     /// What is checked before each request besides tool folders.
     refresh: Arc<dyn ToolRefresh>,
+    /// Held while the library is read again.
+    reloading: Arc<Mutex<()>>,
 }
 
 /// A run to start.
@@ -210,6 +212,7 @@ impl Runner {
             settings: Arc::new(settings),
             summaries: Arc::default(),
             refresh: Arc::new(NoRefresh),
+            reloading: Arc::default(),
         };
         runner.reload();
         Ok(runner)
@@ -231,6 +234,8 @@ impl Runner {
 
     /// Reads the library folders again; returns the problems found.
     pub fn reload(&self) -> Vec<Problem> {
+        // One at a time: a reading that began before a file was written must not replace a later one.
+        let _alone = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let library = library_loader::load_library(&self.toolcrib, &self.settings.folders);
         let problems = library.problems.clone();
         self.library.replace(library);

@@ -5,6 +5,7 @@ use std::fmt;
 use toolcrib_app::Toolcrib;
 use toolcrib_app::rules::{RuleSet, class_names};
 use toolcrib_core::suggest::likely_typos;
+use toolcrib_ops::rules::known_tools;
 
 use crate::config::{Config, Env};
 use crate::output::{self, Failure};
@@ -67,7 +68,7 @@ pub(crate) fn unknown_matchers(toolcrib: &Toolcrib, config: &Config) -> Vec<Unkn
     if unknown.is_empty() {
         return unknown;
     }
-    let mut known = rule_layers::tool_names(toolcrib);
+    let mut known = known_tools(toolcrib);
     known.extend(class_names().map(str::to_owned));
     let known = || known.iter().map(String::as_str);
     for UnknownMatcher { name, near, .. } in &mut unknown {

@@ -198,7 +198,7 @@ pub enum DecideError {
     /// Edited arguments keep a masked secret while others change, and the editor may not read that
     /// secret: the edit could send it elsewhere.
     #[error(
-        "the edit contains `***` in place of a secret, and changes other arguments: write the value itself, leave that argument out, or approve the call unchanged"
+        "the edit contains `***` in place of a secret, and changes other arguments: write the value itself, omit that argument, or approve the call unchanged"
     )]
     KeepsMask,
     /// The deadline has passed; the outcome is `expired`.

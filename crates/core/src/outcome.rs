@@ -165,8 +165,8 @@ pub struct ModelResult {
     /// Parts for people, which no model sees.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub for_people: Vec<Block>,
-    /// The tool's data as returned, for programs and chains; never larger than the limit for inline
-    /// data of a model.
+    /// The tool's data as returned, for programs and chains; at most as large as the text inlined
+    /// for a model.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub structured: Option<Value>,
     /// Whether the tool itself reports a failure.

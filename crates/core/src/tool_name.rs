@@ -25,7 +25,7 @@ pub enum NameError {
     )]
     NotSnakeCase(String),
     /// A remote name outside `[A-Za-z0-9_-]`.
-    #[error("tool name \"{0}\" may hold only letters, digits, underscores and hyphens")]
+    #[error("tool name \"{0}\" may contain only letters, digits, underscores and hyphens")]
     BadCharacter(String),
 }
 

@@ -49,7 +49,7 @@ pub enum SubmitError {
     BadKey,
     /// The key contains a known secret; keys are stored and shown unmasked.
     #[error(
-        "the idempotency key holds a known secret, and keys are stored and shown as they are; use a key without it"
+        "the idempotency key holds a known secret, and keys are stored and shown unmasked; use a key without it"
     )]
     SecretKey,
     /// The key was used for a different request (HTTP 409).
@@ -66,12 +66,12 @@ pub enum SubmitError {
     /// The batch was accepted in another environment, and its process has ended: only a process of
     /// that environment runs it.
     #[error(
-        "the calls of the idempotency key \"{0}\" were accepted by a process with another workspace, policy or tools, which is gone; start a daemon with those settings to carry them out, or use a new key"
+        "the calls of the idempotency key \"{0}\" were accepted by a process with another workspace, policy or tools, which has ended; start a daemon with those settings to run them, or use a new key"
     )]
     OtherEnvironment(String),
     /// The store failed. A commit that reported a failure may still have taken effect.
     #[error(
-        "the calls could not be stored ({0}). None of them was run now, but they may have been accepted: ask again under the same idempotency key, or look at the history, before you send them as new calls"
+        "the calls could not be stored ({0}). None of them was run now, but they may have been accepted: ask again under the same idempotency key, or check the history, before you send them as new calls"
     )]
     Store(StoreError),
 }

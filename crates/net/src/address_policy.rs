@@ -35,7 +35,7 @@ use crate::url_check::{Host, host_of};
 /// let name = Host::Name("db.lan".to_owned());
 /// assert_eq!(evaluate(&name, "192.168.1.9", 5432), Ok(AllowReason::AllowList));
 /// assert!(evaluate(&name, "192.168.1.9", 22).is_err());
-/// // An allowed name opens no metadata service, whatever it resolves to.
+/// // An allowed name opens no metadata service, regardless of its addresses.
 /// assert_eq!(evaluate(&name, "169.254.169.254", 5432), Err(Rule::Metadata));
 ///
 /// // A whole URL; the addresses of a name are checked again when it is resolved.

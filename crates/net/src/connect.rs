@@ -26,7 +26,7 @@ use crate::url_check::Target;
 pub(crate) trait Io: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Io for T {}
 
-/// Everything a connection needs besides its target.
+/// The dependencies of a connection besides its target.
 pub(crate) struct Dialer<'a> {
     pub(crate) policy: &'a AddressPolicy,
     pub(crate) resolver: &'a dyn Resolve,
@@ -75,8 +75,8 @@ impl Deadline {
     }
 }
 
-/// How long to wait for bytes of the peer: until the deadline of the request, but at most the idle
-/// timeout.
+/// The time limits for waiting for bytes of the peer: until the deadline of the request, but at
+/// most the idle timeout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConnectTimeouts {
     pub(crate) deadline: Deadline,

@@ -61,20 +61,20 @@ pub(crate) struct Connection {
     moved: Arc<ByteCounts>,
 }
 
-/// Bytes that a connection has transferred.
+/// Number of bytes that a connection has transferred.
 #[derive(Default)]
 struct ByteCounts {
     received: AtomicU64,
     sent: AtomicU64,
 }
 
-/// Why an exchange has no response.
+/// The reason why an exchange has no response.
 pub(crate) struct ExchangeError {
     pub(crate) error: HttpError,
     pub(crate) reach: RequestProgress,
 }
 
-/// How far a request without a response got.
+/// The progress of a request without a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RequestProgress {
     /// No byte was sent: the peer had already closed the connection, so nothing was processed.

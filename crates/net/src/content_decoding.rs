@@ -115,7 +115,7 @@ impl Inflater {
         self.outcome(result)
     }
 
-    /// Ends the body: returns what the decoder still buffers, or an error if the body is
+    /// Ends the body: returns the remaining decoded bytes, or an error if the body is
     /// incomplete.
     pub(crate) fn finish(&mut self) -> io::Result<DecodeStatus> {
         if !self.fed {

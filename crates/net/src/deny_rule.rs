@@ -7,8 +7,8 @@ use serde::{Serialize, Serializer};
 
 macro_rules! rules {
     ($($variant:ident $id:literal $reason:literal,)+) => {
-        /// Why a connection was denied. The id is stable: policies, traces and the output of `net
-        /// check` use it.
+        /// The reason why a connection was denied. The id is stable: policies, traces and the
+        /// output of `net check` use it.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Rule {
@@ -102,7 +102,7 @@ impl Serialize for Rule {
     }
 }
 
-/// Why a connection is allowed.
+/// The reason why a connection is allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AllowReason {

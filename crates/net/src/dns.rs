@@ -130,7 +130,7 @@ fn normalise(name: &str) -> Option<String> {
 pub struct CheckedTarget {
     /// Addresses to connect to, in the resolver's order, without duplicates; never empty.
     pub addresses: Vec<SocketAddr>,
-    /// Why they are allowed.
+    /// The reason why they are allowed.
     pub allow: AllowReason,
 }
 

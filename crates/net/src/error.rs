@@ -34,7 +34,7 @@ impl fmt::Display for Phase {
     }
 }
 
-/// Why a request has no response. Hosts are `host:port`.
+/// The reasons why a request has no response. Hosts are `host:port`.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {

@@ -26,7 +26,7 @@ const CLIENT_SET_HEADERS: &[&str] = &[
     "upgrade",
 ];
 
-/// Which methods follow redirects.
+/// The methods that follow redirects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Follow {
     /// None: a 3xx response is returned.
@@ -46,7 +46,7 @@ pub struct Request {
     pub method: Method,
     /// The URL as given; it is checked first.
     pub url: String,
-    /// Headers in order. `Host`, length and connection headers are set by the client and rejected
+    /// Headers in order. The client sets `Host`, length and connection headers and rejects them
     /// here.
     pub headers: Vec<(String, String)>,
     /// The body; may be empty.

@@ -1,7 +1,7 @@
 //! A TCP stream that acknowledges responses immediately (`TCP_QUICKACK`).
 //!
-//! Many servers write head and body of a response separately and hold the body back until the head
-//! is acknowledged (Nagle's algorithm). On an interactive connection the kernel delays its
+//! Many servers write head and body of a response separately and delay the body until the head is
+//! acknowledged (Nagle's algorithm). On an interactive connection the kernel delays its
 //! acknowledgment by 40 ms, so that each small exchange on a kept connection would take that long.
 //! New connections are not affected, because the kernel sends their first acknowledgments
 //! immediately.

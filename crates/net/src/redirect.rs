@@ -14,7 +14,7 @@ use crate::http_message::Follow;
 use crate::url_check::{Target, check_text, check_url};
 
 /// Headers of the caller that may be sent to another origin. Any other header may be a credential,
-/// whatever its name.
+/// regardless of its name.
 const CROSS_ORIGIN_HEADERS: [HeaderName; 5] =
     [ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, CONTENT_TYPE, USER_AGENT];
 

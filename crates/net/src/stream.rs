@@ -1,5 +1,5 @@
-//! Connections for protocols other than HTTP: a checked TCP connection that can be secured at once
-//! or later (`STARTTLS`).
+//! Connections for protocols other than HTTP: a checked TCP connection that can be secured
+//! immediately or later (`STARTTLS`).
 
 use std::sync::Arc;
 

@@ -32,7 +32,7 @@ pub struct DaemonStatus {
     pub generation: u64,
     /// Calls of all owners.
     pub calls: CallCounts,
-    /// Runs at work on this daemon.
+    /// Active runs on this daemon.
     pub runs: usize,
     /// Questions of this owner that a person has to decide.
     pub approvals_pending: usize,

@@ -39,8 +39,8 @@ pub(crate) enum AnswerEnd {
 }
 
 impl AnswerEnd {
-    /// Arguments that arrived as text. Text that is one complete JSON value cannot be a fragment of
-    /// a longer one.
+    /// Returns arguments that arrived as text. Text that is one complete JSON value cannot be a
+    /// fragment of a longer one.
     pub(crate) fn text(self, text: String, last: bool) -> RawArgs {
         match self {
             Self::Whole => RawArgs::Text(text),
@@ -55,7 +55,8 @@ impl AnswerEnd {
         }
     }
 
-    /// Arguments that arrived as a value: the provider may have closed what the model left open.
+    /// Returns arguments that arrived as a value: the provider may have closed brackets that the
+    /// model left open.
     pub(crate) fn value(self, text: String, last: bool) -> RawArgs {
         match self {
             Self::Cut if last => broken(CUT),
@@ -64,7 +65,7 @@ impl AnswerEnd {
     }
 }
 
-/// The failure of an answer over a limit.
+/// Returns the failure of an answer over a limit.
 pub(crate) fn too_many_calls(limit: usize, notes: &mut Vec<String>) -> Stop {
     let words =
         format!("the answer has more than {limit} calls or blocks; none of its calls is run");
@@ -72,9 +73,9 @@ pub(crate) fn too_many_calls(limit: usize, notes: &mut Vec<String>) -> Stop {
     Stop::Failed(words)
 }
 
-/// The failure of an answer with more entries than `limit`. Each parser converts no more than
-/// `limit` entries: a body of 1 MiB holds 349,000 empty calls, and to build and answer them all
-/// took 9 s.
+/// Returns the failure of an answer with more entries than `limit`. Each parser converts no more
+/// than `limit` entries: a body of 1 MiB can contain 349,000 empty calls, and building and
+/// answering them all took 9 s.
 pub(crate) fn over_limit(entries: usize, limit: usize, notes: &mut Vec<String>) -> Option<Stop> {
     (entries > limit).then(|| too_many_calls(limit, notes))
 }
@@ -108,24 +109,24 @@ impl CallCollector {
         Self { list, notes, by_id, ids: CallIds::new(given) }
     }
 
-    /// The id of the next call: the given one, or a generated one.
+    /// Returns the id of the next call: the given one, or a generated one.
     pub(crate) fn next_id(&mut self, given: Option<&str>) -> String {
         self.ids.next(given)
     }
 
-    /// The id of the call that was added last, for the replayed turn.
+    /// Returns the id of the call that was added last, for the replayed turn.
     pub(crate) fn last_id(&self) -> Option<&str> {
         self.list.last().and_then(|call| call.provider_id.as_deref())
     }
 
-    /// Notes about ids and duplicates.
+    /// Returns the notes about ids and duplicates.
     pub(crate) fn take_notes(&mut self) -> Vec<String> {
         self.ids.note().into_iter().chain(std::mem::take(&mut self.notes)).collect()
     }
 
     /// Adds a call. Drops an exact duplicate under the same id. Keeps a different call under a used
-    /// id, with an id of its own, so that it gets its own result, but marks it so that it never
-    /// runs: the provider may have mixed up the two.
+    /// id, with a separate id, so that it gets its own result, but marks it so that it never runs:
+    /// the provider may have mixed up the two.
     pub(crate) fn add(&mut self, mut call: ModelCall) -> AddResult {
         if let Some(id) = &call.provider_id {
             match self.by_id.get(id).and_then(|&at| self.list.get(at)) {
@@ -186,7 +187,7 @@ impl CallIds {
         self.generate()
     }
 
-    /// An id that no call of the answer has.
+    /// Returns an id that no call of the answer has.
     fn generate(&mut self) -> String {
         let mut number = self.count.max(1);
         while !self.used.insert(format!("call_{number}")) {
@@ -195,7 +196,7 @@ impl CallIds {
         format!("call_{number}")
     }
 
-    /// A note about generated ids.
+    /// Returns a note about generated ids.
     fn note(&self) -> Option<String> {
         (self.made > 0).then(|| {
             format!(
@@ -206,7 +207,8 @@ impl CallIds {
     }
 }
 
-/// Arguments for the replayed turn: providers reject a request whose history contains invalid JSON.
+/// Returns arguments for the replayed turn: providers reject a request whose history contains
+/// invalid JSON.
 pub(crate) fn replay_text(text: &str) -> String {
     match () {
         () if text.trim().is_empty() => "{}".to_owned(),
@@ -216,7 +218,7 @@ pub(crate) fn replay_text(text: &str) -> String {
     }
 }
 
-/// The same for formats in which arguments are an object.
+/// Returns arguments for the replayed turn in formats in which they are an object.
 pub(crate) fn replay_object(text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Value::Object(object),
@@ -225,7 +227,7 @@ pub(crate) fn replay_object(text: &str) -> Value {
     }
 }
 
-/// The arguments of a call for a request to another model, as an object.
+/// Returns the arguments of a call for a request to another model, as an object.
 pub(crate) fn args_object(args: &RawArgs) -> Value {
     match args {
         RawArgs::Text(text) => replay_object(text),
@@ -236,22 +238,22 @@ pub(crate) fn args_object(args: &RawArgs) -> Value {
     }
 }
 
-/// The first of these members that exists and is not null.
+/// Returns the first of these members that exists and is not null.
 pub(crate) fn field<'v>(value: &'v Value, names: &[&str]) -> Option<&'v Value> {
     names.iter().filter_map(|name| value.get(name)).find(|v| !v.is_null())
 }
 
-/// A member as text; `None` if it is missing, empty or not text.
+/// Returns a member as text; `None` if it is missing, empty or not text.
 pub(crate) fn text_field<'v>(value: &'v Value, name: &str) -> Option<&'v str> {
     value.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
 }
 
-/// A member as a token count.
+/// Returns a member as a token count.
 pub(crate) fn count_field(value: &Value, name: &str) -> Option<u64> {
     value.get(name).and_then(Value::as_u64)
 }
 
-/// A copy of a member that exists and is not null.
+/// Returns a copy of a member that exists and is not null.
 pub(crate) fn clone_field(value: &Value, name: &str) -> Option<Value> {
     field(value, &[name]).cloned()
 }

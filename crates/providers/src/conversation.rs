@@ -1,5 +1,5 @@
-//! Provider-independent conversation: the messages that are stored, trimmed and displayed, and from
-//! which every request is rendered.
+//! Provider-independent conversation: the messages are stored, trimmed and displayed, and every
+//! request is rendered from them.
 //!
 //! Each call has exactly one result, and results follow the calls in order. Results are stored
 //! inside the message that made the calls, one slot per call, so an orphan result or a call without
@@ -62,19 +62,19 @@ pub struct ModelMessage {
     pub provider: String,
     /// The model that answered.
     pub model: String,
-    /// One slot per call of the turn, in the order of the calls; `None` if there is no result yet.
-    /// A request renders an empty slot as a call that was not run.
+    /// One slot per call of the turn, in the order of the calls; `None` until the result exists. A
+    /// request renders an empty slot as a call that was not run.
     answers: Vec<Option<CallAnswer>>,
 }
 
 impl ModelMessage {
-    /// A turn without results yet.
+    /// Creates a message with a turn without results.
     pub fn new(turn: Turn, provider: impl Into<String>, model: impl Into<String>) -> Self {
         let answers = vec![None; turn.calls.len()];
         Self { turn, provider: provider.into(), model: model.into(), answers }
     }
 
-    /// Results of the calls, in the order of [`Turn::calls`].
+    /// Returns the results of the calls, in the order of [`Turn::calls`].
     #[must_use]
     pub fn answers(&self) -> &[Option<CallAnswer>] {
         &self.answers
@@ -92,7 +92,7 @@ impl ModelMessage {
         }
     }
 
-    /// Indexes of the calls without a result.
+    /// Returns the indexes of the calls without a result.
     pub fn unanswered(&self) -> impl Iterator<Item = usize> {
         self.answers.iter().enumerate().filter(|(_, answer)| answer.is_none()).map(|(at, _)| at)
     }
@@ -102,7 +102,7 @@ impl ModelMessage {
 /// guards.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CallAnswer {
-    /// Our id of the call.
+    /// Toolcrib's id of the call.
     pub call: CallId,
     /// Canonical name of the tool, if it was found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,19 +117,19 @@ pub struct CallAnswer {
     /// Milliseconds that the tool ran, without waiting for people; `None` if it did not run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub elapsed_ms: Option<u64>,
-    /// Images and audio beside the text.
+    /// Images and audio in addition to the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub media: Vec<Block>,
     /// Parts for users, hidden from models.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub for_people: Vec<Block>,
-    /// Why the call failed, in words for people; `None` where the model's words serve both.
+    /// Why the call failed, for people; `None` if the message for the model serves both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl CallAnswer {
-    /// The stored form of an outcome.
+    /// Creates the stored form of an outcome.
     #[must_use]
     pub fn from_outcome(outcome: &Outcome) -> Self {
         let (media, for_people) = match &outcome.result {
@@ -162,7 +162,7 @@ impl CallAnswer {
         self.for_people.iter().filter_map(card).collect()
     }
 
-    /// The result of a call that never reached the invoker, with the reason for the model.
+    /// Creates the result of a call that never reached the invoker, with the reason for the model.
     #[must_use]
     pub fn not_run(call: CallId, why: &str) -> Self {
         Self {

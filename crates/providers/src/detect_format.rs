@@ -8,8 +8,8 @@ use crate::parse_response::{ResponseBody, read};
 use crate::text_tools;
 use crate::wire_format::Format;
 
-/// The format of a response body; `None` if nothing in it is typical of a format. That includes
-/// prose without calls: pass [`Format::Text`] for it.
+/// Returns the format of a response body; `None` if no part of it is typical of a format. That
+/// includes prose without calls: pass [`Format::Text`] for it.
 #[must_use]
 pub fn detect(body: &[u8]) -> Option<Format> {
     let body = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body);
@@ -19,12 +19,12 @@ pub fn detect(body: &[u8]) -> Option<Format> {
     by_answer.or_else(|| doc.as_ref().and_then(|doc| values(doc).find_map(of_error)))
 }
 
-/// The format of an answer. Ignores error objects.
+/// Returns the format of an answer. Ignores error objects.
 pub(crate) fn detect_document(doc: &ResponseBody) -> Option<Format> {
     values(doc).find_map(of_value)
 }
 
-/// Whether a text contains calls in the text format.
+/// Returns whether a text contains calls in the text format.
 pub(crate) fn detect_text(text: &str) -> Option<Format> {
     (!text_tools::find_calls(text).is_empty()).then_some(Format::Text)
 }
@@ -62,7 +62,7 @@ fn of_value(value: &Value) -> Option<Format> {
     if is_anthropic_event(kind) {
         return Some(Format::Anthropic);
     }
-    // Ollama: the message beside its counters.
+    // Ollama: the message is next to its counters.
     if value.get("message").is_some_and(Value::is_object) && has("done") {
         return Some(Format::OpenAiChat);
     }
@@ -112,7 +112,8 @@ fn is_block(block: &Value) -> bool {
     )
 }
 
-/// An output item of Responses is a "message" too.
+/// Returns whether the message has text in the form of Responses, whose output items are "messages"
+/// too.
 fn has_output_text(message: &Value) -> bool {
     let parts = message.get("content").and_then(Value::as_array);
     parts.is_some_and(|parts| parts.iter().any(|part| kind_of(part) == "output_text"))
@@ -131,7 +132,7 @@ fn is_anthropic_event(kind: &str) -> bool {
     )
 }
 
-/// The format of an error object: each provider has its own.
+/// Returns the format of an error object: each provider has its own.
 fn of_error(value: &Value) -> Option<Format> {
     let error = value.get("error")?;
     match () {

@@ -1,9 +1,9 @@
-//! A tool that was read from a provider's declarations.
+//! Imported tools: definitions parsed from a provider's declarations.
 
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// A tool read from a provider's declarations.
+/// A tool parsed from a provider's declarations.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Imported {
     /// Its name on the wire.

@@ -3,26 +3,25 @@
 //! One folder per wire format, behind the enum [`Format`] and plain functions: [`declare`],
 //! [`parse`], [`result_messages`()](result_messages()), and around them [`detect`()](detect()),
 //! [`lint`] and [`import`]. [`conversation`] is the provider-independent conversation, [`request`]
-//! renders it for one provider, [`stream_preview`] shows an answer while it arrives.
-//! [`model::Model`] is the interface of models: over HTTP ([`http_provider`]) or from a file
-//! ([`scripted`]).
+//! renders it for one provider, [`stream_preview`] shows an answer as it arrives. [`model::Model`]
+//! is the interface of models: over HTTP ([`http_provider`]) or from a file ([`scripted`]).
 //!
 //! Invariants
 //! - A call that the provider did not finish can never run: its arguments are
-//!   [`toolcrib_core::RawArgs::Broken`], wherever the cut is.
-//! - Arguments stay the text that the provider sent, so that a single decoder reads them and no
+//!   [`toolcrib_core::RawArgs::Broken`], regardless of the position of the cut.
+//! - Arguments remain the text that the provider sent, so that a single decoder reads them and no
 //!   digit or duplicate key is lost.
 //! - Every call gets exactly one result, in the order of the calls.
-//! - The assistant's turn is stored item by item as it came, for replay to the same provider.
+//! - The assistant's turn is stored item by item as received, for replay to the same provider.
 //! - A feature that a provider cannot express is described in the tool description and reported as
-//!   a [`Warning`]; nothing is dropped silently.
-//! - A live answer and its recording are read by the same parser; the preview of a stream decides
+//!   a [`Warning`]; no feature is dropped silently.
+//! - The same parser reads a live answer and its recording; the preview of a stream decides
 //!   nothing.
-//! - A key goes only to the server that it was configured for, and never into errors, logs or
-//!   `Debug` output.
+//! - A key is sent only to the server that it was configured for, and never appears in errors, logs
+//!   or `Debug` output.
 //!
-//! Everything except [`http_provider`] and the reading of script files is pure. Out of scope on
-//! purpose: the engine, tools, the agent loop.
+//! Everything except [`http_provider`] and the reading of script files is pure. Intentionally out
+//! of scope: the engine, tools, the agent loop.
 
 mod anthropic;
 mod call_collector;

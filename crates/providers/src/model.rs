@@ -17,7 +17,7 @@ use crate::wire_format::Format;
 pub struct ModelInfo {
     /// Id of the provider entry: `anthropic`, or the name of an entry of the configuration.
     pub provider: String,
-    /// The model's name, as the provider knows it.
+    /// The model's name at the provider.
     pub model: String,
     /// Wire format of declarations, calls and results.
     pub format: Format,
@@ -27,7 +27,7 @@ pub struct ModelInfo {
     /// list and takes no part in fallback, in either direction.
     pub on_device: bool,
     /// Context window that every request asks the server to keep, in tokens (Ollama's `num_ctx`).
-    /// It is the window that counts: the server silently drops the beginning of a longer prompt.
+    /// This is the effective window: the server silently drops the beginning of a longer prompt.
     /// `None` if requests do not set the window.
     pub requested_window: Option<u64>,
 }
@@ -37,7 +37,7 @@ pub struct ModelInfo {
 pub struct ModelRequest {
     /// The system prompt; empty if there is none.
     pub system: String,
-    /// The conversation as it is sent, oldest message first.
+    /// The conversation to send, oldest message first.
     pub messages: Vec<Arc<Message>>,
     /// The declared tools; with `None` the model must answer without tools.
     pub tools: Option<Arc<Declarations>>,
@@ -105,7 +105,7 @@ pub struct ModelReply {
 }
 
 impl ModelReply {
-    /// Usage of the answer.
+    /// Returns the usage of the answer.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         self.turn.usage
@@ -126,11 +126,11 @@ pub enum FailureKind {
     Idle,
     /// The circuit breaker is open: nothing was sent.
     CircuitOpen,
-    /// The key is missing, wrong, or has no right to this model.
+    /// The key is missing, wrong, or has no access to this model.
     BadKey,
     /// The account is out of credits or quota.
     NoCredit,
-    /// The provider does not know this model.
+    /// The provider does not have this model.
     UnknownModel,
     /// The conversation does not fit the model's context window.
     ContextExceeded,
@@ -149,7 +149,7 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// Whether the same request may be sent to the same model again.
+    /// Returns whether the same request may be sent to the same model again.
     #[must_use]
     pub fn is_transient(self) -> bool {
         matches!(self, Self::RateLimited | Self::Unavailable | Self::Connection | Self::Idle)
@@ -167,13 +167,13 @@ pub struct ModelError {
     pub model: String,
     /// HTTP status, if there was a response.
     pub status: Option<u16>,
-    /// Message for users: what is wrong and what to do. Contains no key.
+    /// Message for users with the problem and the remedy. Contains no key.
     pub message: String,
     /// Delay that the provider asks for before a retry.
     pub retry_after: Option<Duration>,
     /// Number of attempts; 0 if nothing was sent.
     pub attempts: u32,
-    /// Text of the answer that had arrived when the request failed or was cancelled.
+    /// Text of the answer that was received before the request failed or was cancelled.
     pub partial: String,
 }
 
@@ -255,17 +255,17 @@ pub type DeltaSink<'a> = &'a mut (dyn FnMut(Delta) + Send);
 /// # }
 /// ```
 pub trait Model: Send + Sync {
-    /// Static facts about it.
+    /// Returns static facts about the model.
     fn info(&self) -> &ModelInfo;
 
-    /// The format of declarations and results: that of [`ModelInfo::format`], or [`Format::Text`]
-    /// once the model is known to have no function calling. Call this before every round, because a
-    /// [`FailureKind::NoTools`] may change it.
+    /// Returns the format of declarations and results: that of [`ModelInfo::format`], or
+    /// [`Format::Text`] once the model is known to have no function calling. Call this before every
+    /// round, because a [`FailureKind::NoTools`] may change it.
     fn tool_format(&self) -> Format {
         self.info().format
     }
 
-    /// Options for the declarations; read them together with the format.
+    /// Returns options for the declarations; read them together with the format.
     fn tool_options(&self) -> Options {
         Options::default()
     }

@@ -17,8 +17,8 @@ pub struct Turn {
     pub hosted: Vec<HostedCall>,
     /// Text of the answer, without reasoning. A refusal is text too.
     pub text: String,
-    /// Reasoning, if the provider shows it; for display. `assistant` holds the form that goes back
-    /// to the provider.
+    /// Reasoning, if the provider shows it; for display. `assistant` contains the form that is sent
+    /// back to the provider.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
     /// Usage as the provider reports it; `None` if it does not.
@@ -29,7 +29,7 @@ pub struct Turn {
     /// The assistant's turn as the next request repeats it: a message (Chat, Anthropic, Gemini,
     /// text) or the list of output items (Responses). It is unchanged except for three corrections
     /// that keep the next request valid: missing ids are filled in, exact duplicates of a call are
-    /// left out, and arguments that are not JSON are wrapped as `{"INVALID_JSON": text}`.
+    /// omitted, and arguments that are not JSON are wrapped as `{"INVALID_JSON": text}`.
     pub assistant: Value,
     /// Whether the answer is complete. If not, none of its calls may run, and their arguments are
     /// marked as broken.
@@ -61,7 +61,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Input and output tokens together, as far as they are known; `None` if neither is.
+    /// Returns the sum of input and output tokens, as far as they are known; `None` if neither is.
     #[must_use]
     pub fn total(&self) -> Option<u64> {
         match (self.input, self.output) {
@@ -71,19 +71,19 @@ impl Usage {
     }
 }
 
-/// One call that a model asks for.
+/// One call that a model requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ModelCall {
-    /// The id that its result must carry: the provider's, or a generated one (`call_1`, …) if the
+    /// The id that its result must have: the provider's, or a generated one (`call_1`, …) if the
     /// format needs an id and there was none. `None` where results are matched by name and order
     /// (Gemini before version 3, Ollama).
     pub provider_id: Option<String>,
     /// The name as the model wrote it: see [`crate::NameMap::original`]. For a provider-defined
     /// item it is the item's type, such as `apply_patch_call`.
     pub name: String,
-    /// The arguments, as the provider's original text where it is known.
+    /// The arguments, as the provider's original text if it is known.
     pub args: RawArgs,
-    /// Provider-specific data of the call that goes back with its result.
+    /// Provider-specific data of the call that is sent back with its result.
     pub extra: Extra,
 }
 
@@ -95,12 +95,12 @@ pub struct Extra {
     pub kind: CallKind,
     /// Id of the output item (Responses).
     pub item_id: Option<String>,
-    /// The caller inside the provider's own program (programmatic tool calling); goes back with the
+    /// The caller inside the provider's own program (programmatic tool calling); sent back with the
     /// result.
     pub caller: Option<Value>,
     /// Namespace of the tool (Responses) or name of the toolset (Anthropic).
     pub namespace: Option<String>,
-    /// Thought signature of the call (Gemini); goes back with the result.
+    /// Thought signature of the call (Gemini); sent back with the result.
     pub thought_signature: Option<String>,
     /// Safety checks that an approval of the call acknowledges (computer use).
     pub safety_checks: Option<Value>,
@@ -156,7 +156,7 @@ pub enum Stop {
     Paused,
     /// The provider failed during the answer, with its message.
     Failed(String),
-    /// Another reason, as the provider names it.
+    /// Another reason, in the provider's terms.
     Other(String),
     /// No reason was given.
     Missing,

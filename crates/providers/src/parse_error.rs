@@ -10,7 +10,7 @@ pub enum ParseError {
     /// Only white space.
     #[error("the response body is empty")]
     Empty,
-    /// A web page, as a proxy sends it when the server behind it is down.
+    /// A web page, which a proxy sends if the server behind it is down.
     #[error(
         "the response body is an HTML page, not an answer of a model (title: \"{title}\"); a proxy or gateway probably failed"
     )]
@@ -34,8 +34,8 @@ pub enum ParseError {
         /// The detected format.
         found: Format,
     },
-    /// JSON, but no answer of a model in any known format.
-    #[error("the response body is JSON, but no {asked} response: {hint}")]
+    /// JSON, but not an answer of a model in any known format.
+    #[error("the response body is JSON, but not an answer in the format {asked}: {hint}")]
     Unrecognised {
         /// The requested format.
         asked: Format,
@@ -52,8 +52,8 @@ pub enum ParseError {
     },
 }
 
-/// The provider's failure in a body or event, if there is one. `error: null`, as Responses sends
-/// it, is none.
+/// Returns the provider's failure in a body or event, if there is one. `error: null`, as Responses
+/// sends it, is not a failure.
 pub(crate) fn provider_error(value: &Value) -> Option<ParseError> {
     let object = value.as_object()?;
     let (kind, message) = match object.get("error") {
@@ -73,8 +73,8 @@ pub(crate) fn provider_error(value: &Value) -> Option<ParseError> {
     })
 }
 
-/// `{"type":"error","message":…}` of Responses streams, `{"object":"error","message":…}` of older
-/// vLLM servers.
+/// Returns whether this is `{"type":"error","message":…}` of Responses streams or
+/// `{"object":"error","message":…}` of older vLLM servers.
 fn is_error_event(value: &Value) -> bool {
     ["type", "object"].iter().any(|key| value.get(key).is_some_and(|v| v == "error"))
 }
@@ -87,7 +87,7 @@ fn first_text(object: &serde_json::Map<String, Value>, keys: &[&str]) -> Option<
     })
 }
 
-/// The first `limit` characters, with an ellipsis if there are more.
+/// Returns the first `limit` characters, with an ellipsis if there are more.
 pub(crate) fn truncate(text: &str, limit: usize) -> String {
     let mut out: String = text.chars().take(limit).collect();
     if out.len() < text.len() {

@@ -34,7 +34,7 @@ pub(crate) struct ParsedStream {
 pub(crate) enum ResponseBody {
     /// One JSON text.
     Whole(RawValue),
-    /// Several: server-sent events, lines of JSON, or an array of chunks.
+    /// Several JSON texts: server-sent events, lines of JSON, or an array of chunks.
     Stream(ParsedStream),
     /// Any other text.
     Plain(String),
@@ -46,7 +46,7 @@ pub(crate) enum ResponseBody {
 ///
 /// # Errors
 /// [`ParseError`] if the body is empty, an HTML page, unreadable, in another format, or a
-/// provider's error object. An error after the answer began is no `ParseError`: the turn is then
+/// provider's error object. An error after the answer began is not a `ParseError`: the turn is then
 /// incomplete, and none of its calls can run.
 pub fn parse(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
     let text = check_text(format, body)?;
@@ -68,7 +68,8 @@ pub fn parse(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
         Format::Text => None,
     };
     if let Some(turn) = parsed {
-        // A message without calls also parses as Chat Completions; other members tell its format.
+        // A message without calls also parses as Chat Completions; other members determine its
+        // format.
         let found = detect_format::detect_document(&doc).filter(|_| turn.calls.is_empty());
         return match (format, found) {
             (Format::OpenAiChat, Some(found @ Format::Anthropic)) => {
@@ -80,7 +81,7 @@ pub fn parse(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
     Err(unrecognized_error(format, &doc, text))
 }
 
-/// Parses the answer of a model without function calling: its text, which came in the wire format
+/// Parses the answer of a model without function calling: its text, received in the wire format
 /// `format`, contains the calls. Usage, reasoning and stop reason come from the envelope.
 pub(crate) fn parse_with_text_tools(format: Format, body: &[u8]) -> Result<Turn, ParseError> {
     let envelope = match format {
@@ -106,7 +107,7 @@ fn bounded(mut turn: Turn) -> Turn {
     turn
 }
 
-/// The error for a body that is JSON or a stream, but no turn.
+/// Returns the error for a body that is JSON or a stream, but not a turn.
 fn unrecognized_error(format: Format, doc: &ResponseBody, text: &str) -> ParseError {
     let found = detect_format::detect_document(doc).or_else(|| detect_format::detect_text(text));
     if let Some(found) = found.filter(|found| *found != format) {
@@ -177,7 +178,7 @@ fn html_title(text: &str) -> Option<String> {
     Some(truncate(&title.unwrap_or_default(), 100))
 }
 
-/// Any text is an answer, except an answer or an error in a provider's format.
+/// Parses text: any text is an answer, except an answer or an error in a provider's format.
 fn parse_text(text: &str) -> Result<Turn, ParseError> {
     let doc = read(Format::Text, text).unwrap_or_else(|_| ResponseBody::Plain(text.to_owned()));
     if let Some(found) = detect_format::detect_document(&doc) {
@@ -191,7 +192,7 @@ fn parse_text(text: &str) -> Result<Turn, ParseError> {
     error.map_or(Ok(turn), Err)
 }
 
-/// The outer structure of a body.
+/// Parses the outer structure of a body.
 pub(crate) fn read(format: Format, text: &str) -> Result<ResponseBody, ParseError> {
     let trimmed = text.trim();
     match trimmed.as_bytes().first() {
@@ -254,7 +255,7 @@ fn read_events(text: &str) -> ParsedStream {
     stream
 }
 
-/// Adds the data of one event. A last event without its blank line counts only if its data is
+/// Adds the data of one event. A last event without its blank line is used only if its data is
 /// complete JSON.
 fn add_event(stream: &mut ParsedStream, data: &[u8], ended: bool) {
     let text = String::from_utf8_lossy(data);
@@ -280,7 +281,7 @@ fn first_is_gemini(array: &str) -> bool {
     head.contains("\"candidates\"") || head.contains("\"promptFeedback\"")
 }
 
-/// The chunks of an array, as Gemini streams them without `alt=sse`; of a truncated array, the
+/// Parses the chunks of an array, which Gemini streams without `alt=sse`; of a truncated array, the
 /// complete ones.
 fn read_array(array: &str) -> ParsedStream {
     let mut stream = ParsedStream::default();
@@ -298,7 +299,7 @@ fn read_array(array: &str) -> ParsedStream {
     stream
 }
 
-/// Lines of JSON, as Ollama streams them; `None` if the first line is not JSON.
+/// Parses lines of JSON, which Ollama streams; `None` if the first line is not JSON.
 fn read_lines(text: &str) -> Option<ParsedStream> {
     let mut stream = ParsedStream::default();
     for line in text.split('\n').map(str::trim).filter(|line| !line.is_empty()) {

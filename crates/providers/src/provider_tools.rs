@@ -18,14 +18,14 @@ use toolcrib_core::{
 /// Id of the source.
 pub const SOURCE: &str = "provider";
 
-/// The hosted tools, as a source for the registry.
+/// Returns the hosted tools as a source for the registry.
 #[must_use]
 pub fn source() -> FixedSource {
     FixedSource::new(SOURCE, vec![web_search()])
 }
 
-/// Hosted web search. Disabled by default: each search costs money, and Gemini accepts it together
-/// with other tools only on newer models.
+/// Returns the hosted web search. Disabled by default: each search costs money, and Gemini accepts
+/// it together with other tools only on newer models.
 #[must_use]
 pub fn web_search() -> Entry {
     let mut spec = ToolSpec::new(
@@ -59,7 +59,7 @@ pub fn web_search() -> Entry {
 /// A screen with mouse and keyboard for computer use. Toolcrib has no implementation; an embedder
 /// can provide one.
 pub trait Computer: Send + Sync + 'static {
-    /// Width and height of the screen in pixels.
+    /// Returns width and height of the screen in pixels.
     fn size(&self) -> (u32, u32);
 
     /// Performs the action and takes a screenshot afterwards. `action` is in the provider's format:
@@ -74,8 +74,8 @@ pub trait Computer: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Blob, ToolError>>;
 }
 
-/// Computer use on this computer. Anthropic requires its beta header (`anthropic-beta:
-/// computer-use-2025-01-24`) in the headers of the provider's configuration.
+/// Creates the tool for computer use on this computer. Anthropic requires its beta header
+/// (`anthropic-beta: computer-use-2025-01-24`) in the headers of the provider's configuration.
 pub fn computer(computer: Arc<dyn Computer>) -> Entry {
     let (width, height) = computer.size();
     let mut spec = ToolSpec::new(
@@ -138,7 +138,8 @@ fn declared(provider: &str, declaration: Value, call_types: &[&str]) -> Provider
     ProviderSpec { provider: provider.to_owned(), declaration, call_types }
 }
 
-/// The names in this file are valid (tested); the fallback only avoids a panic.
+/// Creates a tool name. The names in this file are valid (tested); the fallback only avoids a
+/// panic.
 fn named(name: &str) -> ToolName {
     ToolName::local(name).unwrap_or_else(|_| remote_name(SOURCE, name))
 }

@@ -1,5 +1,5 @@
-//! Quirks: differences between servers that speak the same format, as a table by kind of server.
-//! The configuration can override single fields.
+//! Quirks: differences between servers with the same format, as a table by kind of server. The
+//! configuration can override single fields.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -8,7 +8,7 @@ use crate::schema::Strict;
 use crate::wire_format::Format;
 
 /// Context size requested from Ollama, in tokens. Ollama's own default is so small that the
-/// declared tools fall out of the prompt silently; this one fits any machine that can run a model
+/// declared tools are silently cut from the prompt; this one fits any machine that can run a model
 /// of 8 billion parameters.
 pub const OLLAMA_CONTEXT: u64 = 16_384;
 
@@ -23,13 +23,13 @@ pub enum OutputCap {
     MaxCompletionTokens,
 }
 
-/// Which reasoning is sent back to a model (Chat Completions and Ollama).
+/// The reasoning that is sent back to a model (Chat Completions and Ollama).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ReasoningReplay {
     /// None: the server rejects these members.
     Never,
-    /// The members as they came.
+    /// The members as received.
     #[default]
     AsItCame,
     /// `reasoning_content` on every turn with calls, empty if unknown, and on no other turn:
@@ -59,16 +59,16 @@ pub struct Quirks {
     /// Whether a stream requests its usage (`stream_options.include_usage`); some servers reject
     /// the member.
     pub stream_usage: bool,
-    /// Value of `parallel_tool_calls` in requests with tools; `None` leaves the member out, which
-    /// some servers require.
+    /// Value of `parallel_tool_calls` in requests with tools; `None` omits the member, which some
+    /// servers require.
     pub parallel_tool_calls: Option<bool>,
-    /// Whether tools are declared strict where their schemas allow it ([`crate::Options::strict`]).
+    /// Whether tools are declared strict if their schemas allow it ([`crate::Options::strict`]).
     /// Off by default: strict mode costs a compilation per set of tools. On for DeepSeek's `/beta`
     /// base URL, whose only purpose is strict mode.
     pub strict: bool,
     /// Dialect of strict schemas; `None` for that of the format ([`crate::Options::rules`]).
     pub strict_rules: Option<Strict>,
-    /// Which reasoning is sent back to the model.
+    /// The reasoning that is sent back to the model.
     pub reasoning: ReasoningReplay,
     /// Role of the system prompt.
     pub system: SystemRole,
@@ -80,8 +80,8 @@ pub struct Quirks {
     /// Whether a temperature is sent; `None` sends it except to OpenAI's reasoning models, which
     /// reject it.
     pub temperature: Option<bool>,
-    /// Ollama's native `/api/chat`: arguments as objects, results by name, images beside the text,
-    /// options of its own.
+    /// Ollama's native `/api/chat`: arguments as objects, results by name, images in a separate
+    /// member, specific options.
     pub ollama: bool,
     /// Context size requested from Ollama, in tokens, unless the owner configured a window for the
     /// model; `None` for the server's own.
@@ -124,7 +124,7 @@ impl Default for Quirks {
 }
 
 impl Quirks {
-    /// A copy with some fields replaced, by name.
+    /// Returns a copy with some fields replaced, by name.
     ///
     /// # Errors
     /// An unknown field or an invalid value; the message names it.
@@ -136,9 +136,10 @@ impl Quirks {
         serde_json::from_value(all)
     }
 
-    /// The context window that a request asks the server to keep for this model, in tokens; `None`
-    /// if the request does not set it. `configured` is the owner's window for the model. A number
-    /// among the additional members is sent whatever else is configured, so it comes first.
+    /// Returns the context window that a request asks the server to keep for this model, in tokens;
+    /// `None` if the request does not set it. `configured` is the owner's window for the model. A
+    /// number among the additional members is sent regardless of other settings, so it has
+    /// precedence.
     pub(crate) fn requested_window(&self, model: &str, configured: Option<u64>) -> Option<u64> {
         if !self.ollama {
             return None;
@@ -199,7 +200,7 @@ impl Server {
         Self::OpenaiCompatible,
     ];
 
-    /// The provider id.
+    /// Returns the provider id.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -217,13 +218,13 @@ impl Server {
         }
     }
 
-    /// The kind with this provider id.
+    /// Returns the kind with this provider id.
     #[must_use]
     pub fn from_id(id: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|server| server.as_str() == id)
     }
 
-    /// The kind of server behind a base URL, if the host tells it.
+    /// Returns the kind of server behind a base URL, if the host determines it.
     #[must_use]
     pub fn from_url(url: &str) -> Option<Self> {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -242,7 +243,7 @@ impl Server {
         }
     }
 
-    /// The wire format that it speaks.
+    /// Returns the wire format of the server.
     #[must_use]
     pub fn format(self) -> Format {
         match self {
@@ -253,7 +254,7 @@ impl Server {
         }
     }
 
-    /// Its quirks.
+    /// Returns the quirks.
     #[must_use]
     pub fn quirks(self) -> Quirks {
         let lenient = Quirks::default();
@@ -286,11 +287,11 @@ impl Server {
     }
 }
 
-/// The format, quirks and tool mode by which a request to one server is rendered.
+/// The format, quirks and tool mode for rendering a request to one server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dialect {
-    /// The wire format of requests and answers; never [`Format::Text`], which travels inside
-    /// another.
+    /// The wire format of requests and answers; never [`Format::Text`], which is embedded in
+    /// another format.
     pub format: Format,
     /// Quirks of the server.
     pub quirks: Quirks,
@@ -300,19 +301,19 @@ pub struct Dialect {
 }
 
 impl Dialect {
-    /// The dialect of a kind of server.
+    /// Returns the dialect of a kind of server.
     #[must_use]
     pub fn new(server: Server) -> Self {
         Self { format: server.format(), quirks: server.quirks(), text_tools: false }
     }
 
-    /// The dialect without function calling.
+    /// Returns the dialect without function calling.
     #[must_use]
     pub fn with_text_tools(self) -> Self {
         Self { text_tools: true, ..self }
     }
 
-    /// The format in which tools are declared ([`crate::declare`]) and turns arrive.
+    /// Returns the format in which tools are declared ([`crate::declare`]) and turns arrive.
     #[must_use]
     pub fn tools_format(&self) -> Format {
         if self.text_tools { Format::Text } else { self.format }

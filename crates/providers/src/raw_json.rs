@@ -1,20 +1,21 @@
 //! Raw JSON slices: finds the exact text of a value inside a JSON text.
 //!
-//! A parsed value has lost duplicate keys and long numbers. Arguments go to the decoder exactly as
-//! the provider sent them, so their text is sliced from the body. Works only on text that a JSON
-//! parser has accepted; for other text it returns `None` or a wrong slice, but never panics.
+//! A parsed value has lost duplicate keys and long numbers. The decoder must receive arguments
+//! exactly as the provider sent them, so their text is sliced from the body. Works only on text
+//! that a JSON parser has accepted; for other text it returns `None` or a wrong slice, but never
+//! panics.
 #![deny(clippy::indexing_slicing)]
 
 /// One step of a path into a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PathStep<'a> {
-    /// Member of an object; the last one with this name, as parsers take it.
+    /// Member of an object; the last one with this name, as in parsers.
     Key(&'a str),
     /// Element of an array.
     Index(usize),
 }
 
-/// The text of the value at this path.
+/// Returns the text of the value at this path.
 pub(crate) fn find<'t>(text: &'t str, steps: &[PathStep<'_>]) -> Option<&'t str> {
     let mut text = text.trim();
     for step in steps {
@@ -26,7 +27,7 @@ pub(crate) fn find<'t>(text: &'t str, steps: &[PathStep<'_>]) -> Option<&'t str>
     Some(text)
 }
 
-/// The text of a member of an object.
+/// Returns the text of a member of an object.
 pub(crate) fn member<'t>(object: &'t str, key: &str) -> Option<&'t str> {
     let mut rest = object.trim().strip_prefix('{')?.trim_start();
     let mut found = None;
@@ -41,7 +42,7 @@ pub(crate) fn member<'t>(object: &'t str, key: &str) -> Option<&'t str> {
     found
 }
 
-/// The texts of the elements of an array.
+/// Returns the texts of the elements of an array.
 pub(crate) fn elements(array: &str) -> Option<Vec<&str>> {
     let mut rest = array.trim().strip_prefix('[')?.trim_start();
     let mut found = Vec::new();
@@ -58,7 +59,7 @@ fn next(after: &str) -> &str {
     after.strip_prefix(',').unwrap_or(after).trim_start()
 }
 
-/// The value at the start of the text, and the rest; `None` if the value does not end.
+/// Returns the value at the start of the text, and the rest; `None` if the value does not end.
 pub(crate) fn split_value(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0usize;
     let mut in_string = false;
@@ -94,7 +95,7 @@ fn non_empty(text: &str, at: usize) -> Option<(&str, &str)> {
     if at == 0 { None } else { text.split_at_checked(at) }
 }
 
-/// Whether the text is one complete JSON value.
+/// Returns whether the text is one complete JSON value.
 pub(crate) fn is_json(text: &str) -> bool {
     serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok()
 }

@@ -21,11 +21,11 @@ use crate::wire_format::Format;
 
 pub use anthropic::DEFAULT_MAX_TOKENS;
 
-/// The body of a request, as JSON. The same request always gives the same bytes.
+/// Renders the body of a request as JSON. The same request always gives the same bytes.
 ///
-/// The provider accepts the body whatever the conversation contains: every call has exactly one
-/// result directly after it (a call without a result is reported as not run), empty messages are
-/// left out, and turns of another provider or model are rebuilt in this format. Gemini has the
+/// The provider accepts the body regardless of the conversation's content: every call has exactly
+/// one result directly after it (a call without a result is reported as not run), empty messages
+/// are omitted, and turns of another provider or model are rebuilt in this format. Gemini has the
 /// model's name and the streaming flag in the URL, not in the body.
 #[must_use]
 pub fn render_body(info: &ModelInfo, dialect: &Dialect, request: &ModelRequest) -> Vec<u8> {
@@ -52,8 +52,8 @@ pub fn render_body(info: &ModelInfo, dialect: &Dialect, request: &ModelRequest) 
     body.to_bytes()
 }
 
-/// Whether a turn is sent back to this provider unchanged. Lets a caller predict how a history will
-/// be rendered.
+/// Returns whether a turn is sent back to this provider unchanged. Lets a caller predict how a
+/// history will be rendered.
 #[must_use]
 pub fn is_own(info: &ModelInfo, dialect: &Dialect, message: &Message) -> bool {
     match message {
@@ -62,13 +62,13 @@ pub fn is_own(info: &ModelInfo, dialect: &Dialect, message: &Message) -> bool {
     }
 }
 
-/// The declared tools, if the format has a member for them.
+/// Returns the declared tools, if the format has a member for them.
 fn tools<'a>(dialect: &Dialect, request: &'a ModelRequest) -> Option<&'a serde_json::Value> {
     let declared = request.tools.as_ref().filter(|_| !dialect.text_tools)?;
     Some(&declared.value).filter(|value| !value.is_null())
 }
 
-/// The system prompt, followed by the tools if they are declared as text.
+/// Returns the system prompt, followed by the tools if they are declared as text.
 fn system(dialect: &Dialect, request: &ModelRequest) -> String {
     let declared = request.tools.as_ref().filter(|_| dialect.text_tools);
     let prompt = declared.and_then(|tools| tools.value.as_str()).unwrap_or_default();

@@ -39,11 +39,11 @@ const GEMINI_IMAGES: &[&str] =
 
 const MB: usize = 1_000_000;
 
-/// Limits from the providers' documentation, rounded down. The engine's own limit (20,000
-/// characters) is far below them; they matter if an embedder raises it. OpenAI rejects text over
-/// 1,048,576 characters in a message and over 10,485,760 in a `function_call_output`, and 50 MB of
-/// images in a request; Anthropic rejects requests over 32 MB and images over 5 MB; Gemini requests
-/// over 20 MB.
+/// Returns the limits from the providers' documentation, rounded down. The engine's own limit
+/// (20,000 characters) is far below them; they matter only if an embedder raises it. OpenAI rejects
+/// text over 1,048,576 characters in a message and over 10,485,760 in a `function_call_output`, and
+/// 50 MB of images in a request; Anthropic rejects requests over 32 MB and images over 5 MB; Gemini
+/// requests over 20 MB.
 pub(crate) fn limits(format: Format) -> ResultLimits {
     let (result_chars, media_bytes, media_total, media_types) = match format {
         Format::OpenAiChat => (MB, 15 * MB, 30 * MB, IMAGES_AND_SOUND),
@@ -56,22 +56,22 @@ pub(crate) fn limits(format: Format) -> ResultLimits {
     ResultLimits { result_chars, media_bytes, media_total, media_types }
 }
 
-/// The result as JSON text of at most `limit` characters. A result that fits, as nearly all do, is
-/// serialized once and never copied.
+/// Returns the result as JSON text of at most `limit` characters. A result that fits, as nearly all
+/// do, is serialized once and never copied.
 pub(crate) fn text(answer: &CallResult<'_>, limit: usize) -> String {
     let wire = object(answer);
     let text = wire.to_string();
     if fits(&text, limit) { text } else { bounded(wire.into_owned(), limit).to_string() }
 }
 
-/// The result as a JSON object of at most `limit` characters.
+/// Returns the result as a JSON object of at most `limit` characters.
 pub(crate) fn bounded_object(answer: &CallResult<'_>, limit: usize) -> Value {
     let wire = object(answer).into_owned();
     if fits(&wire.to_string(), limit) { wire } else { bounded(wire, limit) }
 }
 
-/// Whether a text has at most `limit` characters. Counts characters only if the bytes exceed the
-/// limit.
+/// Returns whether a text has at most `limit` characters. Counts characters only if the bytes
+/// exceed the limit.
 fn fits(text: &str, limit: usize) -> bool {
     text.len() <= limit || text.chars().count() <= limit
 }
@@ -85,7 +85,7 @@ fn object<'a>(answer: &CallResult<'a>) -> Cow<'a, Value> {
     }
 }
 
-/// Whether the result is marked as an error for the provider.
+/// Returns whether the result is marked as an error for the provider.
 pub(crate) fn is_error(answer: &CallResult<'_>) -> bool {
     match answer {
         CallResult::Outcome(outcome) => outcome.is_error(),
@@ -124,7 +124,7 @@ fn bounded(mut wire: Value, limit: usize) -> Value {
     }
 }
 
-/// Keeps `keep` characters, split between both ends.
+/// Keeps `keep` characters, split between the beginning and the end.
 fn cut_middle(text: &str, keep: usize) -> String {
     let count = text.chars().count();
     if count <= keep {
@@ -157,7 +157,7 @@ impl Media<'_> {
     }
 }
 
-/// All media of a result, checked against the format.
+/// Returns all media of a result, checked against the format.
 pub(crate) fn media<'a>(answer: &CallResult<'a>, format: Format) -> Vec<Media<'a>> {
     let blocks = match answer {
         CallResult::Outcome(outcome) => outcome.result.as_ref().map_or(&[][..], |r| &r.media),
@@ -171,7 +171,7 @@ pub(crate) fn media<'a>(answer: &CallResult<'a>, format: Format) -> Vec<Media<'a
     check_media(blobs, format)
 }
 
-/// The images of a user message, checked against the format and the model.
+/// Returns the images of a user message, checked against the format and the model.
 pub(crate) fn user_images(blobs: &[Blob], format: Format, takes_images: bool) -> Vec<Media<'_>> {
     let mut all = check_media(blobs.iter(), format);
     for media in &mut all {
@@ -197,13 +197,13 @@ fn check_media<'a>(blobs: impl Iterator<Item = &'a Blob>, format: Format) -> Vec
     all
 }
 
-/// A line of text in place of media that cannot be sent.
+/// Returns a line of text in place of media that cannot be sent.
 pub(crate) fn omitted_note(media: &Media<'_>) -> String {
     let (kind, bytes) = (&media.blob.media_type, media.blob.data.len());
     format!("[{kind}, {bytes} bytes: not shown, because this format does not take it]")
 }
 
-/// The result's JSON text, with a line for each omitted medium.
+/// Returns the result's JSON text, with a line for each omitted medium.
 pub(crate) fn text_with_notes(
     answer: &CallResult<'_>,
     media: &[Media<'_>],
@@ -217,7 +217,7 @@ pub(crate) fn text_with_notes(
     text
 }
 
-/// A JSON object of these members, without nulls.
+/// Returns a JSON object of these members, without nulls.
 pub(crate) fn members(pairs: impl IntoIterator<Item = (&'static str, Value)>) -> Value {
     let kept = pairs.into_iter().filter(|(_, v)| !v.is_null());
     Value::Object(kept.map(|(k, v)| (k.to_owned(), v)).collect::<Map<_, _>>())

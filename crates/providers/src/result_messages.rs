@@ -1,4 +1,4 @@
-//! Converts the outcomes of calls to the messages that go back to the model.
+//! Converts the outcomes of calls to the messages that are sent back to the model.
 
 use serde_json::Value;
 use toolcrib_core::Outcome;
@@ -15,9 +15,9 @@ pub enum CallResult<'a> {
     Outcome(&'a Outcome),
     /// The call has an outcome, stored in a conversation.
     Kept(&'a CallAnswer),
-    /// The call waits for a person; the text says for which decision.
+    /// The call waits for a person; the text names the decision.
     Suspended(&'a str),
-    /// The call was not run; the text says why.
+    /// The call was not run; the text gives the reason.
     NotRun(&'a str),
 }
 
@@ -33,13 +33,14 @@ pub struct ResultEntry<'a> {
 /// Text for a call without a result: providers reject a turn with unanswered calls.
 const NO_ANSWER: &str = "This call was not run. Send it again if it is still needed.";
 
-/// The messages to append after [`Turn::assistant`]: exactly one result per call, in the order of
-/// the calls, whatever the order of `replies`. A call without a reply is reported as not run;
-/// further replies to a call and replies to unknown calls are ignored. Empty if there are no calls.
+/// Returns the messages to append after [`Turn::assistant`]: exactly one result per call, in the
+/// order of the calls, regardless of the order of `replies`. A call without a reply is reported as
+/// not run; further replies to a call and replies to unknown calls are ignored. Empty if there are
+/// no calls.
 ///
 /// Results contain the wire form of the outcome as JSON ([`Outcome::to_wire`]). A result over a
-/// format's limit is cut in the middle and says so. Images go where the format supports them, else
-/// a line mentions them. Two calls with one id get two results with that id, in order.
+/// format's limit is cut in the middle, with a note. Images are included if the format supports
+/// them, else a line mentions them. Two calls with one id get two results with that id, in order.
 #[must_use]
 pub fn result_messages(turn: &Turn, replies: &[ResultEntry<'_>]) -> Vec<Value> {
     let answers = in_order(turn, replies);
@@ -55,13 +56,13 @@ pub fn result_messages(turn: &Turn, replies: &[ResultEntry<'_>]) -> Vec<Value> {
     }
 }
 
-/// The messages for Ollama's native `/api/chat`, which needs the tool's name in every result and
-/// takes images in it.
+/// Returns the messages for Ollama's native `/api/chat`, which needs the tool's name in every
+/// result and takes images in it.
 pub(crate) fn ollama_result_messages(turn: &Turn, replies: &[ResultEntry<'_>]) -> Vec<Value> {
     openai_chat::native_reply(turn, &in_order(turn, replies))
 }
 
-/// One result per call, in the order of the calls.
+/// Returns one result per call, in the order of the calls.
 fn in_order<'a>(turn: &Turn, replies: &[ResultEntry<'a>]) -> Vec<CallResult<'a>> {
     let mut answers: Vec<Option<CallResult<'a>>> = vec![None; turn.calls.len()];
     for reply in replies {

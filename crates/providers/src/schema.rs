@@ -19,7 +19,7 @@ pub use import_schema::{from_gemini, from_strict};
 pub use non_strict::{NonStrict, convert as plain};
 pub use strict::{Strict, convert as strict};
 
-/// Converted levels of a schema; deeper ones are only described.
+/// Maximum converted levels of a schema; deeper ones are only described.
 const MAX_DEPTH: usize = 32;
 /// Limit of nodes of a converted schema: expanded references must not grow without bound (OpenAI
 /// accepts 5,000 properties).
@@ -65,7 +65,7 @@ const SILENT: [&str; 8] = [
     "definitions",
 ];
 
-/// A keyword as text: `uniqueItems: true`.
+/// Formats a keyword as text: `uniqueItems: true`.
 fn keyword_text(keyword: &str, value: &Value) -> String {
     format!("{keyword}: {}", truncate(&value.to_string(), 300))
 }
@@ -99,12 +99,12 @@ fn pointer(path: &str, key: &str) -> String {
     [path, "/", key].concat()
 }
 
-/// Whether the schema accepts null.
+/// Returns whether the schema accepts null.
 fn admits_null(schema: &Value) -> bool {
     schema.as_object().map_or_else(|| schema.as_bool().unwrap_or(false), object_admits_null)
 }
 
-/// Whether the object schema accepts null.
+/// Returns whether the object schema accepts null.
 fn object_admits_null(object: &Map<String, Value>) -> bool {
     let by_type = match object.get("type") {
         Some(Value::String(kind)) => kind == "null",
@@ -123,7 +123,7 @@ fn object_admits_null(object: &Map<String, Value>) -> bool {
     by_type && by_choice && branches("anyOf") && branches("oneOf")
 }
 
-/// The common type of all values, if there is one.
+/// Returns the common type of all values, if there is one.
 fn common_type(values: &[Value]) -> Option<&'static str> {
     let kind = |value: &Value| match value {
         Value::String(_) => Some("string"),

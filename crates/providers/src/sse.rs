@@ -5,7 +5,7 @@
 //! not silently replaced.
 #![deny(clippy::indexing_slicing)]
 
-/// Limit of one line or of one event's data, in bytes (64 MiB), so that a server cannot fill the
+/// Limit of one line or of one event's data, in bytes (64 MiB), so that a server cannot exhaust the
 /// memory.
 pub const MAX_EVENT: usize = 64 * 1024 * 1024;
 
@@ -19,7 +19,7 @@ pub struct Event {
 }
 
 impl Event {
-    /// The data as text; `None` if it is not UTF-8.
+    /// Returns the data as text; `None` if it is not UTF-8.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         std::str::from_utf8(&self.data).ok()
@@ -31,7 +31,7 @@ impl Event {
 #[error("an event of the stream is larger than {} MiB", MAX_EVENT / (1024 * 1024))]
 pub struct TooLarge;
 
-/// The parser: feed it bytes as they arrive and take events out.
+/// The parser: it accepts bytes as they arrive and returns events.
 #[derive(Debug)]
 pub struct Parser {
     limit: usize,
@@ -49,7 +49,7 @@ impl Default for Parser {
 }
 
 impl Parser {
-    /// A parser at the start of a stream.
+    /// Creates a parser at the start of a stream.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -59,7 +59,7 @@ impl Parser {
         Self { limit, line: Vec::new(), event: None, data: None, after_cr: false, started: false }
     }
 
-    /// Adds bytes; returns the events that they complete.
+    /// Adds bytes and returns the events that they complete.
     ///
     /// # Errors
     /// [`TooLarge`]; the parser cannot be used any more.
@@ -84,9 +84,9 @@ impl Parser {
         Ok(events)
     }
 
-    /// The event at the end of the stream without a final blank line. The standard drops it,
-    /// because it may be incomplete; use it only if its data is complete in itself, such as a JSON
-    /// object.
+    /// Returns the event at the end of the stream without a final blank line. The standard drops
+    /// it, because it may be incomplete; use it only if its data is complete in itself, such as a
+    /// JSON object.
     #[must_use]
     pub fn finish(mut self) -> Option<Event> {
         let last = self.end_line().ok().flatten();
@@ -140,7 +140,8 @@ impl Parser {
         Ok(())
     }
 
-    /// A blank line: an event if there is data, else nothing, such as after a lone `retry`.
+    /// Handles a blank line: completes an event if there is data, else nothing, such as after a
+    /// lone `retry`.
     fn dispatch(&mut self) -> Option<Event> {
         let event = self.event.take().filter(|name| !name.is_empty());
         self.data.take().map(|data| Event { event, data })

@@ -1,7 +1,7 @@
-//! Preview of a streamed answer: shows pieces while the answer arrives, and parses it when it is
+//! Preview of a streamed answer: shows pieces as the answer arrives, and parses it when it is
 //! complete.
 //!
-//! The preview decides nothing. The bytes are kept, and [`StreamPreview::finish`] parses them with
+//! The preview decides nothing. It stores the bytes, and [`StreamPreview::finish`] parses them with
 //! the same parser as recordings, so a live answer and its recording give the same turn.
 #![deny(clippy::indexing_slicing)]
 
@@ -26,7 +26,7 @@ use preview_sink::PreviewSink;
 use stream_splitter::StreamSplitter;
 use text_filter::{FilterMode, TextFilter};
 
-/// Bytes of one answer that are kept (32 MB), so that a server cannot fill the memory.
+/// Maximum stored bytes of one answer (32 MB), so that a server cannot exhaust the memory.
 pub const MAX_ANSWER: usize = 32_000_000;
 
 /// One answer, from its first byte to its last.
@@ -66,8 +66,9 @@ impl Reader {
 }
 
 impl StreamPreview {
-    /// An answer in the wire format `format` (of the request, so never [`Format::Text`]). With
-    /// `text_tools` the model has no function calling, and its calls are in its text.
+    /// Creates the preview of an answer in the wire format `format` (of the request, so never
+    /// [`Format::Text`]). With `text_tools` the model has no function calling, and its calls are in
+    /// its text.
     #[must_use]
     pub fn new(format: Format, text_tools: bool) -> Self {
         let reader = match format {
@@ -95,7 +96,7 @@ impl StreamPreview {
         }
     }
 
-    /// Takes the next bytes, split anywhere, and shows the pieces that they complete.
+    /// Accepts the next bytes, split anywhere, and shows the pieces that they complete.
     pub fn feed(&mut self, bytes: &[u8], deltas: DeltaSink<'_>) {
         if self.full || self.bytes.len() + bytes.len() > self.limit {
             self.full = true;
@@ -118,26 +119,26 @@ impl StreamPreview {
         }
     }
 
-    /// The text shown so far.
+    /// Returns the text shown so far.
     #[must_use]
     pub fn partial_text(&self) -> &str {
         self.filter.shown()
     }
 
-    /// Whether the provider's last event has arrived, so that the caller need not wait for the end
-    /// of the connection. `false` proves nothing: some servers send no last event.
+    /// Returns whether the provider's last event has arrived, so that the caller need not wait for
+    /// the end of the connection. `false` proves nothing: some servers send no last event.
     #[must_use]
     pub fn is_complete_hint(&self) -> bool {
         self.ended
     }
 
-    /// Whether the answer is larger than [`MAX_ANSWER`]; the caller can stop reading then.
+    /// Returns whether the answer is larger than [`MAX_ANSWER`]; the caller can stop reading then.
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.full
     }
 
-    /// The bytes of the answer so far; empty if it [is full](Self::is_full).
+    /// Returns the bytes of the answer so far; empty if it [is full](Self::is_full).
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes

@@ -1,6 +1,6 @@
 //! Text tools: calls and results as plain text, for models without function calling.
 //!
-//! Which text is a call, and which is not. A model that explains how to call a tool must not
+//! The rules distinguish calls from prose. A model that explains how to call a tool must not
 //! thereby call it, so:
 //! - `<tool_call>…</tool_call>` at the start of a line outside code fences, and a fence marked
 //!   `tool_call`, are calls anywhere in the text: the mark belongs to the protocol.
@@ -90,14 +90,14 @@ pub(crate) fn from_envelope(envelope: Turn) -> Turn {
         hosted: envelope.hosted,
         reasoning: envelope.reasoning,
         usage: envelope.usage,
-        // A call without an end is broken by itself; the answer around it is complete.
+        // Only the call without an end is broken; the answer around it is complete.
         complete: envelope.complete,
         notes,
         ..turn
     }
 }
 
-/// Text and calls as a model without function calling writes them.
+/// Renders text and calls as a model without function calling writes them.
 pub(crate) fn message_text<'a>(
     text: &str,
     calls: impl IntoIterator<Item = (&'a str, &'a Value)>,
@@ -113,8 +113,8 @@ pub(crate) fn message_text<'a>(
     words
 }
 
-/// One user message with all results. Inside the JSON `<` is escaped as `\u003c`, so that no result
-/// can close its own element.
+/// Renders one user message with all results. Inside the JSON `<` is escaped as `\u003c`, so that
+/// no result can close its own element.
 pub(crate) fn reply(turn: &Turn, answers: &[CallResult<'_>]) -> Vec<Value> {
     if answers.is_empty() {
         return Vec::new();

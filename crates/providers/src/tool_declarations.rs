@@ -16,27 +16,27 @@ use crate::{anthropic, gemini, openai_chat, openai_responses, text_tools};
 /// Limit of tools in one OpenAI request.
 const OPENAI_TOOLS: usize = 128;
 
-/// How tools are declared.
+/// Options for declaring tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
-    /// Request strict mode where a schema can be expressed in it without loss of meaning. Never
-    /// applies to tools of remote sources, because strict mode would require changing schemas that
-    /// Toolcrib does not own, nor to more than 20 tools for Anthropic. Gemini and the text format
-    /// have no strict mode per tool.
+    /// Whether to request strict mode if a schema can be expressed in it without loss of meaning.
+    /// Never applies to tools of remote sources, because strict mode would require changing schemas
+    /// that Toolcrib does not own, nor to more than 20 tools for Anthropic. Gemini and the text
+    /// format have no strict mode per tool.
     pub strict: bool,
-    /// Dialect of strict schemas; `None` for that of the format. Only servers that speak OpenAI's
-    /// formats have others.
+    /// Dialect of strict schemas; `None` for that of the format. Only servers with OpenAI's formats
+    /// have other dialects.
     pub rules: Option<schema::Strict>,
 }
 
-/// A part of a definition that a provider does not accept as it is.
+/// A part of a definition that a provider does not accept unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// Canonical name of the tool; empty for the whole list.
     pub tool: String,
     /// Position in its schema as a JSON pointer; empty for the tool itself.
     pub path: String,
-    /// What was changed.
+    /// Description of the change.
     pub message: String,
 }
 
@@ -44,10 +44,9 @@ pub struct Warning {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declarations {
     /// The value of the request's member `tools`; for the text format the prompt text. Null if
-    /// there is nothing to declare: leave the member out then, because OpenAI rejects an empty
-    /// list.
+    /// there is nothing to declare: omit the member then, because OpenAI rejects an empty list.
     pub value: Value,
-    /// Parts that could not be sent as they are.
+    /// Parts that could not be sent unchanged.
     pub warnings: Vec<Warning>,
     /// The names on the wire.
     pub names: NameMap,
@@ -69,7 +68,7 @@ pub fn declare<'a>(
     let own_of = |entry: &&Entry| {
         entry.providers().iter().find(|own| own.provider == format.as_str()).cloned()
     };
-    // Two tools of one name are refused by Anthropic.
+    // Anthropic refuses two tools of the same name.
     let replaced: HashSet<String> = tools
         .iter()
         .filter_map(own_of)
@@ -126,8 +125,8 @@ fn assemble(format: Format, functions: Vec<Value>, verbatim: Vec<Value>) -> Valu
     if list.is_empty() { Value::Null } else { list.into() }
 }
 
-/// Parts of a definition that a provider does not accept as they are. If there are none, the
-/// definition survives `declare` and `import` unchanged.
+/// Returns the parts of a definition that a provider does not accept unchanged. If there are none,
+/// `declare` and `import` reproduce the definition.
 #[must_use]
 pub fn lint(spec: &ToolSpec, format: Format, options: &Options) -> Vec<Warning> {
     let name = spec.name.as_str();
@@ -144,7 +143,7 @@ fn warning(tool: &str, path: &str, message: impl Into<String>) -> Warning {
     Warning { tool: tool.to_owned(), path: path.to_owned(), message: message.into() }
 }
 
-/// Limit of strict tools in one request.
+/// Returns the limit of strict tools in one request.
 fn strict_tools(format: Format) -> usize {
     match format {
         Format::OpenAiChat | Format::OpenAiResponses => usize::MAX,

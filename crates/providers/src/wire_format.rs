@@ -37,7 +37,7 @@ impl Format {
     pub const ALL: [Self; 5] =
         [Self::OpenAiChat, Self::OpenAiResponses, Self::Anthropic, Self::Gemini, Self::Text];
 
-    /// The name, which is also the provider id of [`toolcrib_core::ProviderSpec`].
+    /// Returns the name, which is also the provider id of [`toolcrib_core::ProviderSpec`].
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

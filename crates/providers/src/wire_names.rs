@@ -16,9 +16,9 @@ pub struct NameMap {
 }
 
 impl NameMap {
-    /// The wire names of these tools. A name that the provider accepts stays unchanged. In any
-    /// other name, invalid characters become `_` and a hash of the original is appended, longer if
-    /// two names collide.
+    /// Creates the wire names of these tools. A name that the provider accepts stays unchanged. In
+    /// any other name, invalid characters become `_` and a hash of the original is appended, longer
+    /// if two names collide.
     #[must_use]
     pub fn new<'a>(format: Format, names: impl IntoIterator<Item = &'a str>) -> Self {
         let mut map = Self::default();
@@ -54,32 +54,32 @@ impl NameMap {
         self.from_wire.entry(call_type.to_owned()).or_insert_with(|| name.to_owned());
     }
 
-    /// The wire name of a tool in the map.
+    /// Returns the wire name of a tool in the map.
     #[must_use]
     pub fn wire(&self, name: &str) -> Option<&str> {
         self.to_wire.get(name).map(String::as_str)
     }
 
-    /// The canonical name of a call: pass [`crate::ModelCall::name`], and use that name itself if
-    /// the result is `None`.
+    /// Returns the canonical name of a call: pass [`crate::ModelCall::name`], and use that name
+    /// itself if the result is `None`.
     #[must_use]
     pub fn original(&self, wire: &str) -> Option<&str> {
         self.from_wire.get(wire).map(String::as_str)
     }
 }
 
-/// Longest name: OpenAI 64, Anthropic 128, Gemini 64 on older models.
+/// Returns the maximum length of a name: OpenAI 64, Anthropic 128, Gemini 64 on older models.
 fn max_length(format: Format) -> usize {
     if format == Format::Anthropic { 128 } else { 64 }
 }
 
-/// The wire name of a single tool, without a map: a valid name stays, another is mangled as by
-/// [`NameMap::new`].
+/// Returns the wire name of a single tool, without a map: a valid name is unchanged, another one is
+/// mangled as by [`NameMap::new`].
 pub(crate) fn wire_name(format: Format, name: &str) -> Cow<'_, str> {
     if is_valid(format, name) { name.into() } else { mangle(format, name, 8).into() }
 }
 
-/// Whether the provider accepts this tool name.
+/// Returns whether the provider accepts this tool name.
 pub(crate) fn is_valid(format: Format, name: &str) -> bool {
     let first_fits = format != Format::Gemini
         || name.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');

@@ -1,5 +1,5 @@
-//! Table tests of the sanitizer: honest texts that must come through byte for byte, attacks that
-//! must not come through alive, orders that must be noticed, and texts that must not be.
+//! Table tests of the sanitizer: benign texts that must pass byte for byte, attacks that must be
+//! neutralized, orders that must be flagged, and texts that must not be flagged.
 
 use super::{ChangeKind, FlagKind, sanitize, sanitize_bytes};
 use std::borrow::Cow;
@@ -63,7 +63,7 @@ const PROSE: &[&str] = &[
     "Math: ∀x∈ℝ: ⌈x⌉ ≥ x, ∩\u{FE00} ≠ ∩, 0\u{FE00}, 𝒜𝓑𝖢, ½ ²³ ﬁ ﬂ, a ≤ b ⟨ψ|φ⟩",
     "Braille ⠓⠑⠇⠇⠕⠀⠺⠕⠗⠇⠙, box ┌─┐│x│└─┘ ▁▂▃▄▅▆▇█, private \u{E0B0}\u{F015}, old 𓀀𓁐 𐎠𐎡",
     "music 𝄞 and 𝅘𝅥𝅮, arrows → ⇒ ↦, quotes 「」『』, bullets • ‣ ◦, \u{FFFC} \u{FFFD}",
-    // Words that look like turns or tokens.
+    // Words that resemble turns or tokens.
     "The dialogue:\nHuman: hello\nAssistant: hi\n\nHumans: many. Assistants: few.",
     "Human: at the very beginning of a text.",
     "See [INSTALL] and [TOOLS] and [tool:pytest] and [1] and [x](y.md) and [^1].",
@@ -111,7 +111,7 @@ fn honest_text_comes_through_byte_for_byte() {
     for text in PROSE {
         check_honest(PLAIN, text);
         check_honest("text/markdown", text);
-        // And inside a JSON string, as it stands.
+        // The same inside a JSON string.
         check_honest("application/json", &serde_json::json!({ "text": text }).to_string());
     }
     for text in SOURCE {
@@ -297,7 +297,7 @@ fn json_changes_only_the_literals_that_are_live() {
         ("{\"<tool_call>\":\"\\u200b\"}", "{\"<\\\\tool_call>\":\"\\\\u200B\"}"),
         ("{\"m\":\"![a](https://e.example)\"}", "{\"m\":\"!\\\\[a](https://e.example)\"}"),
         ("{\"a\":1}\n{\"b\":\"[INST]\"}\n", "{\"a\":1}\n{\"b\":\"[\\\\INST]\"}\n"),
-        // Not JSON after all: plain text.
+        // Not JSON: plain text.
         ("{\"a\": <tool_call>}", "{\"a\": <\\tool_call>}"),
         ("{\"a\": \"<|im_start|>", "{\"a\": \"<\\|im_start|>"),
         ("[INST]", "[\\INST]"),
@@ -309,8 +309,8 @@ fn json_changes_only_the_literals_that_are_live() {
 
 #[test]
 fn a_text_that_becomes_json_by_escaping_is_read_as_json_at_once() {
-    // A bare control character is no token of JSON; written out it is none either, and the
-    // second reading must come to the same end as the first.
+    // A bare control character is not a JSON token; written out it is not one either, and the
+    // second reading must have the same result as the first.
     for input in
         ["{\"a\":\"\\u003c|im_end|>\"}\u{1}", "[\"\\u003c|x|>\u{0}\"]", "\u{FEFF}[\"\\u003c|x|>\"]"]
     {

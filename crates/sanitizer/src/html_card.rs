@@ -1,10 +1,9 @@
 //! HTML cards that tools show to people: rewritten from an allow-list of elements and attributes.
 //!
-//! The text is split into tokens and written anew; no tree is built. What is written contains only
-//! balanced elements of the list, quoted attributes and escaped text, and no element with a content
-//! model of its own (`script`, `style`, `svg`, `template`), so a browser reads the same tokens. A
-//! tree builder would copy open formatting elements into each block: 64 KB of them can become
-//! millions of nodes.
+//! The text is split into tokens and rewritten; no tree is built. The output contains only balanced
+//! elements of the list, quoted attributes and escaped text, and no element with a special content
+//! model (`script`, `style`, `svg`, `template`), so a browser reads the same tokens. A tree builder
+//! would copy open formatting elements into each block: 64 KB of them can become millions of nodes.
 #![deny(clippy::indexing_slicing)]
 
 mod allowed;
@@ -28,18 +27,19 @@ pub const MAX_HTML_CARD: usize = 128 * 1024;
 /// A rewritten HTML card.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HtmlCard {
-    /// The fragment. It runs nothing, loads nothing and refers to nothing of the page around it.
+    /// The fragment. It runs no code, loads no resources and refers to no part of the page around
+    /// it.
     pub html: String,
-    /// What was left out, with its count, such as `script (2)`; empty if nothing was.
+    /// The omitted parts with their counts, such as `script (2)`; empty if there are none.
     pub left_out: Vec<String>,
 }
 
 /// Rewrites an HTML card from the allow-list; `None` if it is longer than [`MAX_HTML_CARD`].
 ///
-/// Elements that are not in the list are left out and their text stays; of `script`, `style`, `svg`
-/// and the like, the content is left out too. Links lead to `http`, `https` and `mailto` addresses;
-/// images are PNG, JPEG, GIF or WebP in `data:` addresses. Rewriting a rewritten card changes
-/// nothing. Takes time linear in the text.
+/// Elements that are not in the list are omitted and their text stays; for `script`, `style`, `svg`
+/// and similar elements, the content is omitted too. Links lead to `http`, `https` and `mailto`
+/// addresses; images are PNG, JPEG, GIF or WebP in `data:` addresses. Rewriting a rewritten card
+/// changes nothing. Takes time linear in the text.
 ///
 /// ```
 /// use toolcrib_sanitizer::html_card;
@@ -56,7 +56,7 @@ pub fn html_card(html: &str) -> Option<HtmlCard> {
     let tokenizer = Tokenizer::new(Sink(RefCell::default()), TokenizerOpts::default());
     let input = BufferQueue::default();
     input.push_back(html.into());
-    // It stops at the end of the input only: the sink asks for no script to be run.
+    // The tokenizer stops only at the end of the input: the sink requests no script to run.
     let _ = tokenizer.feed(&input);
     tokenizer.end();
     let (html, left_out): (String, LeftOut) = tokenizer.sink.0.into_inner().finish();

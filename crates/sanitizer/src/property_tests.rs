@@ -1,5 +1,5 @@
-//! What holds for every text: sanitizing twice is sanitizing once, no token survives, JSON stays
-//! JSON, and the output does not swell.
+//! Properties of every text: sanitizing twice equals sanitizing once, no token survives, JSON stays
+//! JSON, and the output does not grow excessively.
 
 use super::byte_scan;
 use super::control_tokens::{BARRED, BRACKETS, TAGS, TURNS};
@@ -32,7 +32,7 @@ fn listed() -> Vec<String> {
     tokens
 }
 
-/// Pieces that hostile text is made of.
+/// Generates pieces of hostile text.
 fn piece() -> impl Strategy<Value = String> {
     let odd = "[\u{0}-\u{20}\u{7F}-\u{9F}\u{AD}\u{34F}\u{61C}\u{115F}\u{180B}\u{200B}-\u{200F}\
                \u{202A}-\u{202E}\u{2060}-\u{2069}\u{3164}\u{FE00}-\u{FE0F}\u{FEFF}\u{E0020}-\
@@ -69,7 +69,7 @@ fn survivor(text: &str) -> Option<String> {
     listed().into_iter().find(|token| text.contains(token.as_str()))
 }
 
-/// Walks two values of the same shape and shows pairs of strings.
+/// Walks two values of the same shape and passes pairs of strings to `each`.
 fn strings<'a>(a: &'a Value, b: &'a Value, each: &mut dyn FnMut(&'a str, &'a str)) -> bool {
     match (a, b) {
         (Value::String(a), Value::String(b)) => each(a, b),
@@ -128,7 +128,8 @@ fn texts_made_to_be_slow_or_to_swell_do_neither() {
             let out = sanitize(&text, content_type);
             assert!(out.text.len() <= 3 * text.len() + 256, "{unit:?} swells");
         }
-        // Linear time is some milliseconds here; anything else is far beyond a noisy machine.
+        // Linear time is some milliseconds here; a quadratic one would be far beyond a noisy
+        // machine.
         assert!(started.elapsed().as_secs() < 10, "{unit:?} takes {:?}", started.elapsed());
     }
 }
@@ -155,7 +156,7 @@ proptest! {
 
     #[test]
     fn honest_text_is_only_ever_added_to(text in hostile()) {
-        // Taking the added backslashes out again gives the text back, where nothing was hidden.
+        // Removing the added backslashes restores the text, unless characters were hidden.
         let visible: String = text.chars().filter(|c| !c.is_control() && !super::invisible_chars::is_invisible(*c)).collect();
         let out = sanitize(&visible, "text/markdown").text;
         let mut rest = visible.as_str();
@@ -183,7 +184,7 @@ proptest! {
                 live = Some(format!("{before:?} became {after:?}"));
             }
         });
-        // Two keys may become one only if they were made of hidden characters alone.
+        // Two keys may become one only if they consisted of hidden characters alone.
         prop_assert!(same_shape || text.contains('…'), "{} -> {}", text, out);
         prop_assert_eq!(live, None);
     }

@@ -27,7 +27,7 @@ const LINK_PREFIX: usize = 256;
 /// images in the descriptions of images, need more.
 const MOST_ROUNDS: usize = 3;
 
-/// Longest label of a reference, in bytes (`CommonMark` §4.7 says 999 characters).
+/// Longest label of a reference, in bytes (`CommonMark` §4.7 allows 999 characters).
 const LONGEST_LABEL: usize = 999;
 
 /// Finds the images to escape so that a text with the backslashes of `round` rounds contains no

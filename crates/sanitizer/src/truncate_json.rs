@@ -21,7 +21,7 @@ const LONGEST_MARKER: usize = 64;
 /// The omitted parts of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct JsonCut {
-    /// Characters of the whole value, serialized without blanks.
+    /// Number of characters of the whole value, serialized without blanks.
     pub total_chars: usize,
     /// Number of omitted array elements, without their content.
     pub omitted_items: usize,

@@ -1,7 +1,7 @@
 //! Truncates a text in the middle, with exact counts.
 //!
 //! The first line contains the counts, a marker replaces the omitted part, and the result,
-//! including both, has at most the given number of characters: half of the rest from each end.
+//! including both, contains at most the given number of characters: half of the rest from each end.
 //! Neither line adds a blank line, so that no text at the cut becomes the start of a paragraph.
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use unicode_normalization::char::is_combining_mark;
 /// Maximum number of characters by which the cut moves to avoid splitting a combined character.
 const MOST_SHIFT: usize = 16;
 
-/// With [`Keep::Tail`], the head gets this part of the remaining text: enough for the command's
+/// With [`Keep::Tail`], the head receives this part of the remaining text: enough for the command's
 /// name and its first words, while the failures of a test run are at its end.
 const HEAD_OF_TAIL_MODE: usize = 10;
 

@@ -1,7 +1,7 @@
 //! Artifacts: files named by the hash of their content, with a row for each.
 //!
 //! A file gets its name, and is removed, only under the database's write lock, so a transaction
-//! that reads a row knows whether the file exists. The file comes before its row, and the row
+//! that reads a row knows whether the file exists. The file is created before its row, and the row
 //! before the outcome that refers to it.
 
 mod garbage_collection;
@@ -53,15 +53,15 @@ struct Files {
 }
 
 impl Artifacts {
-    /// Artifacts in this folder, which is created when the first one is stored. Use one folder per
-    /// database: files without a row are removed.
+    /// Creates a store of artifacts in this folder, which is created when the first one is stored.
+    /// Use one folder per database: files without a row are removed.
     #[must_use]
     pub fn new(store: SqliteStore, folder: PathBuf, limits: ArtifactLimits) -> Self {
         let files = Files { folder: folder.into(), limits };
         Self { _sweeper: None, store, files, clock: Arc::new(SystemClock) }
     }
 
-    /// With another clock.
+    /// Replaces the clock.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
@@ -225,7 +225,7 @@ impl ArtifactStore for Artifacts {
     }
 }
 
-/// 64 random bits for the name of a partial file.
+/// Returns 64 random bits for the name of a partial file.
 fn random() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     RandomState::new().hash_one(std::time::SystemTime::now())

@@ -35,8 +35,8 @@ impl CheckpointSigner {
         Self { signer, anchors, key, covered: None, since: Instant::now() }
     }
 
-    /// Whether a checkpoint is due: enough unsigned records, or any unsigned record after an
-    /// interval or when `now` is set.
+    /// Returns whether a checkpoint is due: enough unsigned records, or any unsigned record after
+    /// an interval or when `now` is set.
     pub(crate) fn is_due(&mut self, conn: &Connection, now: bool) -> Result<bool, Failure> {
         let newest = audit::head(conn)?.map_or(0, |(seq, _)| seq);
         let covered = match self.covered {

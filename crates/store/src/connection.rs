@@ -18,8 +18,8 @@ use crate::worker_locks::WorkerLocks;
 
 /// Application id of a Toolcrib database: "TCRB" in the header field that SQLite reserves for it.
 pub(crate) const APPLICATION: i32 = 0x5443_5242;
-/// How long a write waits for a lock of another process. A lock of 30 s must lose nothing; SQLite's
-/// busy handler polls at intervals, so the limit is higher.
+/// How long a write waits for a lock of another process. A lock of 30 s must not lose any write;
+/// SQLite's busy handler polls at intervals, so the limit is higher.
 pub(crate) const BUSY: Duration = Duration::from_secs(35);
 /// Age from which a file counts as written back: Linux writes back dirty pages after 30 s.
 const YOUNG: Duration = Duration::from_secs(60);
@@ -89,7 +89,7 @@ fn open_once(path: PathBuf, busy: Duration) -> Result<OpenedDatabase, OpenError>
     Ok(OpenedDatabase { conn, path, held, unsynced: may_be_fresh })
 }
 
-/// The error for a file or folder that cannot be created or opened.
+/// Returns the error for a file or folder that cannot be created or opened.
 pub(crate) fn not_made(path: &Path, source: io::Error) -> OpenError {
     let path = path.to_owned();
     match source.kind() {
@@ -101,8 +101,8 @@ pub(crate) fn not_made(path: &Path, source: io::Error) -> OpenError {
     }
 }
 
-/// Whether the last process that used the database did not close it: the last one folds the log and
-/// deletes it. While a process with a claim is alive, the log is in use.
+/// Returns whether the last process that used the database did not close it: the last one folds the
+/// log and deletes it. While a process with a claim is alive, the log is in use.
 fn ended_uncleanly(path: &Path) -> bool {
     let log = std::fs::metadata(companion_path(path, "-wal"));
     let workers = WorkerLocks::for_database(path);
@@ -110,8 +110,8 @@ fn ended_uncleanly(path: &Path) -> bool {
         && !workers.files().into_iter().any(|epoch| workers.is_alive(epoch))
 }
 
-/// Whether another process may have created the file and died, or may be about to die, before
-/// syncing it.
+/// Returns whether another process may have created the file and died, or may be about to die,
+/// before syncing it.
 fn may_be_fresh(path: &Path) -> io::Result<bool> {
     let log = companion_path(path, "-wal");
     let meta = std::fs::metadata(path)?;
@@ -119,8 +119,8 @@ fn may_be_fresh(path: &Path) -> io::Result<bool> {
     Ok(is_doubtful(made.elapsed().ok(), log.try_exists()?))
 }
 
-/// A file is doubtful if it is young, its time is in the future (no age), or it is not in use: a
-/// log exists only while it is.
+/// Returns whether a file is doubtful: it is young, its time is in the future (no age), or it is
+/// not in use. A log exists only while it is in use.
 fn is_doubtful(age: Option<Duration>, has_log: bool) -> bool {
     !has_log || age.is_none_or(|age| age < YOUNG)
 }
@@ -133,7 +133,7 @@ pub(crate) fn sync_file(file: &File, path: &Path) -> io::Result<()> {
     path.ancestors().skip(1).take(folders).try_for_each(|folder| File::open(folder)?.sync_all())
 }
 
-/// An in-memory database of this process.
+/// Opens an in-memory database of this process.
 pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     let mut conn = Connection::open_in_memory()?;
     settings(&conn, BUSY)?;
@@ -141,7 +141,7 @@ pub(crate) fn in_memory() -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// A read-only connection.
+/// Opens a read-only connection.
 pub(crate) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
@@ -149,7 +149,7 @@ pub(crate) fn reader(path: &Path) -> rusqlite::Result<Connection> {
     Ok(conn)
 }
 
-/// A connection that checkpoints the WAL.
+/// Opens a connection that checkpoints the WAL.
 pub(crate) fn wal_checkpointer(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags)?;
@@ -198,8 +198,8 @@ pub(crate) fn create_private_folder(path: &Path) -> io::Result<()> {
 }
 
 /// Checks the header without SQLite, so that a foreign file stays untouched: opening a foreign
-/// database would already create files beside it. An empty file is a new store. A Toolcrib database
-/// carries its application id from the first commit.
+/// database would already create files next to it. An empty file is a new store. A Toolcrib
+/// database carries its application id from the first commit.
 fn check_header(path: &Path, held: &SharedFile, is_made: bool) -> Result<(), OpenError> {
     let header = held.header(HEADER as u64).map_err(|e| not_made(path, e))?;
     let path = path.to_owned();
@@ -225,8 +225,8 @@ fn check_header(path: &Path, held: &SharedFile, is_made: bool) -> Result<(), Ope
     }
 }
 
-/// The error if the file is shorter than its header says. The size means nothing while the database
-/// is in use: its newest pages are in the log.
+/// Returns the error if the file is shorter than its header specifies. The size is meaningless
+/// while the database is in use: its newest pages are in the log.
 fn truncation_message(path: &Path, header: &[u8]) -> Option<String> {
     let number = |at: usize, bytes: usize| -> Option<u64> {
         let field = header.get(at..at + bytes)?;

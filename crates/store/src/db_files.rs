@@ -2,8 +2,8 @@
 //! lead to the files that were opened.
 //!
 //! POSIX releases all locks that a process has on a file, SQLite's included, as soon as the process
-//! closes any descriptor of that file (`fcntl(2)`). So each file is opened once per process, beside
-//! SQLite, and closed only when no store of the process uses it.
+//! closes any descriptor of that file (`fcntl(2)`). So each file is opened once per process, in
+//! addition to SQLite, and closed only when no store of the process uses it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -22,7 +22,7 @@ fn open_files() -> MutexGuard<'static, Vec<(Id, usize, Arc<File>)>> {
     OPEN_FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The database file, opened beside SQLite. Must be dropped after every connection to it.
+/// The database file, opened in addition to SQLite. Must be dropped after every connection to it.
 pub(crate) struct SharedFile {
     id: Id,
     file: Arc<File>,
@@ -57,7 +57,7 @@ impl SharedFile {
         Ok((Self { id, file }, is_made))
     }
 
-    /// The first bytes of the file, at most `length`.
+    /// Returns the first bytes of the file, at most `length`.
     pub(crate) fn header(&self, length: u64) -> io::Result<Vec<u8>> {
         // The descriptor has one position, which other users share.
         let _held = open_files();
@@ -68,7 +68,7 @@ impl SharedFile {
         Ok(header)
     }
 
-    /// The file itself, for a thread that syncs it while `self` is alive.
+    /// Returns the file itself, for a thread that syncs it while `self` is alive.
     pub(crate) fn file(&self) -> Arc<File> {
         Arc::clone(&self.file)
     }
@@ -94,7 +94,7 @@ pub(crate) struct DatabaseFiles {
 }
 
 impl DatabaseFiles {
-    /// Records the identities. Call it when SQLite has opened all files.
+    /// Records the identities. Call it after SQLite has opened all files.
     pub(crate) fn for_database(database: &Path) -> Self {
         let paths = [
             database.to_owned(),
@@ -105,7 +105,7 @@ impl DatabaseFiles {
         Self { files: files.collect() }
     }
 
-    /// The error if a file is missing or was replaced.
+    /// Checks that no file is missing or was replaced.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (path, id) in &self.files {
             match id_of(path) {
@@ -114,7 +114,7 @@ impl DatabaseFiles {
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {
                     return Err(missing_message(path, "was deleted or moved away"));
                 }
-                // A temporary failure to read the folder says nothing about the file.
+                // A temporary failure to read the folder does not prove anything about the file.
                 Err(_) => {}
             }
         }
@@ -136,8 +136,8 @@ fn id_of(path: &Path) -> io::Result<Id> {
     Ok((meta.dev(), meta.ino()))
 }
 
-/// Other systems neither delete nor replace an open file, and closing a file releases no locks
-/// there.
+/// Returns no identity: other systems neither delete nor replace an open file, and closing a file
+/// releases no locks there.
 #[cfg(not(unix))]
 fn id_of(path: &Path) -> io::Result<Id> {
     use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 
 use crate::error::OpenError;
 
-/// Reserved bytes: enough for the outcomes of some hundred calls with their WAL pages.
+/// Reserved bytes: enough for the outcomes of a few hundred calls with their WAL pages.
 const BYTES: u64 = 4 * 1024 * 1024;
 const BLOCK: usize = 64 * 1024;
-/// Bytes that opening a database takes: the log's index and the beginning of the log.
+/// Bytes needed to open a database: the log's index and the beginning of the log.
 const NEEDED_TO_OPEN: u64 = 64 * 1024;
 
-/// A placeholder file beside the database, deleted when the disk is full and created again when
-/// there is space. All processes of the database share it.
+/// A placeholder file next to the database, deleted when the disk is full and created again when
+/// space is available. All processes of the database share it.
 pub(crate) struct DiskReserve {
     path: PathBuf,
 }
@@ -31,13 +31,13 @@ impl DiskReserve {
         }
         let made = fill(&self.path);
         if made.is_err() {
-            // Half a reserve would only take space from others.
+            // A partial reserve would only take space from other files.
             let _ = std::fs::remove_file(&self.path);
         }
         made
     }
 
-    /// Whether the file exists in its full size.
+    /// Returns whether the file exists in its full size.
     pub(crate) fn exists(&self) -> bool {
         std::fs::metadata(&self.path).is_ok_and(|meta| meta.len() >= BYTES)
     }
@@ -48,8 +48,8 @@ impl DiskReserve {
     }
 }
 
-/// Opens a database with `open`. If the disk has no space for that, gives the reserve back and
-/// tries once more: the owner can then read what there is while making space.
+/// Opens a database with `open`. If the disk has no space for that, releases the reserve and tries
+/// once more: the owner can then read existing data while freeing space.
 pub(crate) fn open_with_reserve<T>(
     database: &Path,
     open: impl Fn() -> Result<T, OpenError>,
@@ -63,7 +63,8 @@ pub(crate) fn open_with_reserve<T>(
     }
 }
 
-/// SQLite reports a file that it cannot create or extend with codes that do not name the reason.
+/// Converts the error if the disk is full: SQLite reports a file that it cannot create or extend
+/// with codes that do not name the reason.
 fn name_want_of_space(database: &Path, error: OpenError) -> OpenError {
     let is_vague = matches!(error, OpenError::Failed { .. } | OpenError::Io { .. });
     if is_vague && free_bytes(database).is_some_and(|free| free < NEEDED_TO_OPEN) {
@@ -72,7 +73,7 @@ fn name_want_of_space(database: &Path, error: OpenError) -> OpenError {
     error
 }
 
-/// Free bytes of the file system for this user; `None` if they cannot be read.
+/// Returns free bytes of the file system for this user; `None` if they cannot be read.
 #[cfg(unix)]
 fn free_bytes(database: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(database.parent()?).ok()?;
@@ -116,7 +117,7 @@ fn allocate(_: &File) -> io::Result<bool> {
     Ok(false)
 }
 
-/// The path of a companion file of a database: the database's name with this ending.
+/// Returns the path of a companion file of a database: the database's name with this ending.
 pub(crate) fn companion_path(database: &Path, ending: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(ending);

@@ -47,7 +47,7 @@ pub enum OpenError {
     },
     /// The file or its file system is read-only.
     #[error(
-        "the store {} cannot be written: its file, its folder or the file system is read-only; make it writable, or name another place",
+        "the store {} cannot be written: its file, its folder or the file system is read-only; make it writable, or choose another location",
         path.display()
     )]
     ReadOnly {
@@ -56,7 +56,7 @@ pub enum OpenError {
     },
     /// The disk has no space for opening the store.
     #[error(
-        "cannot open the store {}: the disk is full; nothing is lost. Free some space, and try again",
+        "cannot open the store {}: the disk is full; nothing is lost. Free some space and try again",
         path.display()
     )]
     Full {
@@ -65,7 +65,7 @@ pub enum OpenError {
     },
     /// The file is a damaged store.
     #[error(
-        "the store {} is damaged ({reason}); nothing was changed: keep a copy of it, then put a backup in its place, or move it away with the files beside it to begin with an empty store",
+        "the store {} is damaged ({reason}); nothing was changed: keep a copy of it, then restore a backup, or move it away with the files next to it to start with an empty store",
         path.display()
     )]
     Damaged {
@@ -125,7 +125,7 @@ pub(crate) fn open_error(path: &Path, error: &rusqlite::Error) -> OpenError {
 /// Error of one write inside a transaction.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// A refusal, returned to the caller as it is.
+    /// A refusal, returned to the caller unchanged.
     #[error(transparent)]
     Answer(#[from] StoreError),
     /// SQLite failed.
@@ -153,13 +153,13 @@ impl From<Failure> for StoreError {
 }
 
 impl Failure {
-    /// Whether the disk failed, see [`is_disk_failure`].
+    /// Returns whether the disk failed, see [`is_disk_failure`].
     pub(crate) fn is_disk_error(&self) -> bool {
         matches!(self, Self::Sqlite(error) if is_disk_failure(error))
     }
 }
 
-/// Maps an SQLite error to a message that says what to do, where something can be done.
+/// Maps an SQLite error to a message that names the remedy, if there is one.
 pub(crate) fn sqlite_failed(error: &rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(
@@ -174,34 +174,34 @@ pub(crate) fn sqlite_failed(error: &rusqlite::Error) -> StoreError {
     }
 }
 
-/// The error of writes while the disk is full.
+/// Returns the error of writes while the disk is full.
 pub(crate) fn disk_full() -> StoreError {
     let words = "no record is lost; tools that only read continue to work, and calls with side effects work again as soon as there is space";
     StoreError::Full(words.to_owned())
 }
 
-/// The error of a database whose pages do not fit together.
+/// Returns the error of a database whose pages are inconsistent.
 pub(crate) fn damaged(problem: &str) -> StoreError {
     StoreError::Failed(format!(
         "the database is damaged ({problem}); keep a copy of it, then put a backup in its place with `toolcrib restore FILE --force`"
     ))
 }
 
-/// Whether a system error means that the disk or the quota is full.
+/// Returns whether a system error means that the disk or the quota is full.
 pub(crate) fn is_full_error(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }
 
-/// Whether the disk is full. The WAL index is a file of its own and reports it with a code of its
-/// own.
+/// Returns whether the disk is full. The WAL index is a separate file and reports it with a
+/// separate code.
 fn is_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error().is_some_and(|e| {
         e.code == ErrorCode::DiskFull || e.extended_code == ffi::SQLITE_IOERR_SHMSIZE
     })
 }
 
-/// Whether the disk failed under SQLite. After a failed sync the system may have dropped dirty
-/// pages, and a second sync would report success, so no write may be acknowledged after it.
+/// Returns whether the disk failed under SQLite. After a failed sync the system may have dropped
+/// dirty pages, and a second sync would report success, so no write may be acknowledged after it.
 pub(crate) fn is_disk_failure(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(
@@ -219,7 +219,7 @@ pub(crate) fn io_failed(what: &str, error: &io::Error) -> StoreError {
     }
 }
 
-/// The writer has ended.
+/// Returns the error after the writer has ended.
 pub(crate) fn stopped() -> StoreError {
     StoreError::Failed("the store has been closed".into())
 }

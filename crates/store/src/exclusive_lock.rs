@@ -1,4 +1,4 @@
-//! The lock that keeps a second daemon off a store.
+//! The lock that prevents a second daemon on a store.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Write};

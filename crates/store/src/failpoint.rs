@@ -3,7 +3,7 @@
 //!
 //! Without the feature `failpoints` they compile to nothing.
 
-/// A named failpoint.
+/// Marks a named failpoint.
 #[inline]
 pub(crate) fn hit(name: &'static str) {
     #[cfg(feature = "failpoints")]

@@ -17,9 +17,9 @@ pub struct CommitCounts {
 /// Health of a store.
 #[derive(Debug, Default)]
 pub(crate) struct Health {
-    /// The disk failed or the file was moved: writes are refused for good.
+    /// The disk failed or the file was moved: writes are refused permanently.
     broken: OnceLock<StoreError>,
-    /// The path leads to another file than the one that was opened: reads are refused too.
+    /// The path refers to another file than the opened one: reads are refused too.
     moved: OnceLock<StoreError>,
     /// The disk is full: only outcomes of running calls are written.
     full: Mutex<Option<StoreError>>,
@@ -34,7 +34,7 @@ impl Health {
         let _ = self.broken.set(error);
     }
 
-    /// The file is no longer at its path: reads fail too.
+    /// Records that the file is no longer at its path, so that reads fail too.
     pub(crate) fn mark_missing(&self, words: String) -> StoreError {
         let error = StoreError::Failed(words);
         let _ = self.moved.set(error.clone());
@@ -42,17 +42,17 @@ impl Health {
         error
     }
 
-    /// The error that every write gets.
+    /// Returns the error that every write gets.
     pub(crate) fn fatal_error(&self) -> Option<&StoreError> {
         self.broken.get()
     }
 
-    /// The error that every read gets.
+    /// Returns the error that every read gets.
     pub(crate) fn missing_error(&self) -> Option<&StoreError> {
         self.moved.get()
     }
 
-    /// Whether an unawaited write would be accepted.
+    /// Returns whether an unawaited write would be accepted.
     pub(crate) fn accepts_writes(&self) -> bool {
         self.broken.get().is_none() && !self.is_full.load(Ordering::Acquire)
     }
@@ -63,7 +63,7 @@ impl Health {
         *self.full.lock().unwrap_or_else(PoisonError::into_inner) = why;
     }
 
-    /// The error while the disk is full.
+    /// Returns the error while the disk is full.
     pub(crate) fn disk_full_error(&self) -> Option<StoreError> {
         if !self.is_full.load(Ordering::Acquire) {
             return None;
@@ -77,7 +77,7 @@ impl Health {
         counter.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The commits so far.
+    /// Returns the commits so far.
     pub(crate) fn commits(&self) -> CommitCounts {
         CommitCounts {
             full: self.full_commits.load(Ordering::Relaxed),

@@ -10,7 +10,7 @@ use crate::error::{OpenError, open_error};
 use crate::schema;
 use crate::schema_version::SchemaVersion;
 
-/// Most problems that are listed; SQLite's own default is 100.
+/// Maximum number of listed problems; SQLite's own default is 100.
 const PROBLEMS: u32 = 10;
 
 /// The state of a database file.
@@ -30,8 +30,8 @@ pub struct Inspection {
 }
 
 impl Inspection {
-    /// Inspects the database at this path. Reads every page, which takes some seconds for a large
-    /// file.
+    /// Inspects the database at this path. Reads every page, which takes several seconds for a
+    /// large file.
     ///
     /// # Errors
     /// [`OpenError`] if the file is missing, is not a store, or cannot be read.
@@ -41,7 +41,7 @@ impl Inspection {
     }
 }
 
-/// The version of the database at this path; reads one page. A missing file has no version.
+/// Returns the version of the database at this path; reads one page. A missing file has no version.
 ///
 /// # Errors
 /// [`OpenError`] if the file is not a store, belongs to a newer Toolcrib, or cannot be read.
@@ -58,7 +58,7 @@ pub fn schema_version(database: &Path) -> Result<SchemaVersion, OpenError> {
     Ok(SchemaVersion { found: Some(found), known })
 }
 
-/// Writes a consistent copy of the database into a new file while other processes go on using it.
+/// Writes a consistent copy of the database into a new file while other processes use it.
 ///
 /// # Errors
 /// [`OpenError`] if the database cannot be read, or if the copy cannot be written or exists

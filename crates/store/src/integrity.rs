@@ -1,6 +1,6 @@
-//! Checks that the pages of a database fit together: at once after an unclean end, and in the
-//! background of a process that keeps the store open. Damage of a page that no read touches would
-//! otherwise be found when every backup is a copy of it.
+//! Checks that the pages of a database are consistent: immediately after an unclean end, and in the
+//! background of a process that keeps the store open. Otherwise damage of a page that no read
+//! touches would be found only when every backup contains it.
 
 use std::io;
 use std::path::Path;
@@ -18,8 +18,8 @@ use crate::health::Health;
 /// Virtual machine steps and pages between two calls of the progress handler: well below a
 /// millisecond.
 const STEPS: i32 = 500;
-/// A check in the background works so long and then pauses, so that it takes a tenth of one core
-/// and of the disk.
+/// Working time of a background check between two pauses, so that it uses a tenth of one core and
+/// of the disk.
 const WORK: Duration = Duration::from_millis(5);
 const PAUSE: Duration = Duration::from_millis(45);
 /// A check in the background ends after this time at the latest: about 20 GB of pages.
@@ -28,10 +28,10 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// checked in the background.
 const LONGEST_AT_START: Duration = Duration::from_secs(2);
 
-/// What a check found.
+/// Result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Pages {
-    /// Every page fits.
+    /// Every page is consistent.
     Sound,
     /// The first problem.
     Damaged(String),
@@ -39,7 +39,7 @@ pub(crate) enum Pages {
     Unfinished,
 }
 
-/// Checks the pages as long as `goes_on` says so.
+/// Checks the pages as long as `goes_on` returns `true`.
 fn check(
     conn: &mut Connection,
     mut goes_on: impl FnMut() -> bool + Send + 'static,
@@ -61,25 +61,25 @@ fn check(
     }
 }
 
-/// Proves a database after an unclean end: what its log holds reaches the file and the disk, and
-/// its pages fit together. A sync that failed may have dropped pages that still can be read, so
+/// Verifies a database after an unclean end: the content of its log reaches the file and the disk,
+/// and its pages are consistent. A failed sync may have dropped pages that can still be read, so
 /// they are written again.
 pub(crate) fn check_after_unclean_end(conn: &mut Connection) -> rusqlite::Result<Pages> {
     conn.execute_batch("PRAGMA synchronous = FULL")?;
-    // Passive: what another process still reads is folded by that one.
+    // Passive: another process folds the pages that it still reads.
     conn.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))?;
     let start = Instant::now();
     check(conn, move || start.elapsed() < LONGEST_AT_START)
 }
 
-/// A check on a thread of its own. Dropping it stops the check and waits for its end.
+/// A check on a separate thread. Dropping it stops the check and waits for its end.
 pub(crate) struct BackgroundCheck {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl BackgroundCheck {
-    /// Starts it. Damage makes the store refuse writes: what it says is no longer evidence.
+    /// Starts the check. Damage makes the store refuse writes: its content is no longer evidence.
     pub(crate) fn start(path: &Path, health: Arc<Health>) -> io::Result<Self> {
         let stop = Arc::<AtomicBool>::default();
         let (path, stopped) = (path.to_owned(), Arc::clone(&stop));
@@ -110,7 +110,7 @@ fn run(path: &Path, stop: Arc<AtomicBool>, health: &Health) {
         }
         !stop.load(Ordering::Acquire) && start.elapsed() < LONGEST
     };
-    // A reader that cannot be opened now is tried again with the next check.
+    // If the reader cannot be opened now, the next check tries again.
     match connection::reader(path).and_then(|mut conn| check(&mut conn, goes_on)) {
         Ok(Pages::Damaged(problem)) => health.fail(damaged(&problem)),
         Err(error) if is_disk_failure(&error) => health.fail(sqlite_failed(&error)),

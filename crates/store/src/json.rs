@@ -5,13 +5,14 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Failure;
 
-/// The JSON text of a value.
+/// Returns the JSON text of a value.
 pub(crate) fn write<T: Serialize>(value: &T) -> Result<String, Failure> {
     Ok(serde_json::to_string(value)?)
 }
 
-/// The value of a JSON text. The recursion limit is off: arguments just within a parser's limit lie
-/// deeper inside the message that holds them, and stored values must stay readable.
+/// Returns the value of a JSON text. The recursion limit is off: arguments just within a parser's
+/// limit are nested deeper inside the message that contains them, and stored values must stay
+/// readable.
 pub(crate) fn read<T: DeserializeOwned>(text: &str) -> Result<T, Failure> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
     deserializer.disable_recursion_limit();

@@ -3,15 +3,15 @@
 //!
 //! [`SqliteStore`] is one file that several processes may use at once. It stores calls with their
 //! outcomes, accepted batches, claims, conversations, messages, runs, approvals with their
-//! decisions, grants, switches, usage, artifact metadata, key-value facts, and the audit. Every row
+//! decisions, grants, switches, usage, artifact metadata, key-value pairs, and the audit. Every row
 //! has an owner or belongs to a row that has one. With the feature `postgres` there is also
 //! `PostgresStore`: one database that several daemons on several machines share.
 //!
 //! Invariants
 //! - One thread writes. Jobs that are queued while it works go into its next transaction, so many
 //!   callers share one commit; each job has its own savepoint, so a failed job does not fail the
-//!   others. Nothing is acknowledged before its commit, with one exception: the intent of a call
-//!   that changes nothing is queued before everything later of this handle, and this handle's reads
+//!   others. No write is acknowledged before its commit, with one exception: the intent of a call
+//!   that changes nothing is queued before all later writes of this handle, and this handle's reads
 //!   wait for it.
 //! - Acknowledged writes survive the death of the process. Calls that may change something,
 //!   accepted batches, approvals, decisions, grants, switches, claims, taken runs and paused runs
@@ -26,17 +26,17 @@
 //!   refused.
 //! - A full disk refuses new work; reserved space remains for the outcomes of running calls, for
 //!   claims and recovery, and for opening the store. A failed disk, a damaged page or a missing
-//!   file stops the store: nothing is acknowledged after it.
-//! - All pages are checked at the start after an unclean end, and in the background of a process
-//!   that stays.
-//! - A new database has its name only when it is whole and synced: a power cut while it is created
-//!   leaves nothing, or a store that opens.
-//! - A foreign file, a file of a newer build, or a file shorter than its header says is refused
-//!   before anything in it is changed.
+//!   file stops the store: no write is acknowledged afterwards.
+//! - All pages are checked at the start after an unclean end, and in the background of a
+//!   long-running process.
+//! - A new database gets its name only after it is complete and synced: a power cut during creation
+//!   leaves either no file or a store that opens.
+//! - A foreign file, a file of a newer build, or a file shorter than its header specifies is
+//!   refused before it is changed.
 //! - Secrets are stored apart from the database, encrypted: [`vault`].
 //!
-//! Out of scope on purpose: policy, the meaning of messages and states, deletion, and the key and
-//! the verification of the audit.
+//! Intentionally out of scope: policy, the meaning of messages and states, deletion, and the key
+//! and the verification of the audit.
 
 mod artifacts;
 mod audit_checkpoints;

@@ -1,8 +1,9 @@
-//! Creating a database file: under its name there is nothing, or a whole database that is on disk.
+//! Creates a database file atomically: under its name there is either no file or a complete, synced
+//! database.
 //!
-//! A file that is filled under its own name is torn by a power cut before its first sync: its
-//! header can be zeros ("file is not a database"), or pages of its tables can be missing. Nothing
-//! was promised by then, but no later start could open it.
+//! A power cut before the first sync would tear a file that is written under its final name: its
+//! header can be zeros ("file is not a database"), or pages of its tables can be missing. No write
+//! was acknowledged by then, but no later start could open the file.
 
 use std::fs;
 use std::io::{self, Write as _};
@@ -17,15 +18,15 @@ use crate::error::{OpenError, open_error};
 
 /// Ending of the name under which a database is written, followed by random letters.
 const UNFINISHED: &str = ".new-";
-/// Age from which such a file was left by a process that died.
+/// Age from which such a file was left behind by a dead process.
 const ABANDONED: Duration = Duration::from_secs(60);
 /// Offsets in the header of the versions needed for writing and reading, and their value for a
 /// database with a write-ahead log (SQLite file format, section 1.3.3).
 const VERSIONS_AT: std::ops::Range<usize> = 18..20;
 const WITH_LOG: u8 = 2;
 
-/// Creates the database with its tables, unless there is a file at `path`. Processes that do it at
-/// the same time agree on the first one's.
+/// Creates the database with its tables, unless a file exists at `path`. Of several processes that
+/// do this at the same time, the first one's file is used by all.
 pub(crate) fn create_if_missing(path: &Path) -> Result<(), OpenError> {
     let io = |source| connection::not_made(path, source);
     if path.try_exists().map_err(io)? {
@@ -36,7 +37,7 @@ pub(crate) fn create_if_missing(path: &Path) -> Result<(), OpenError> {
     write_whole(path, &image).map_err(io)
 }
 
-/// The content of a new database. Migrations in memory need none of the dozen syncs that they take
+/// Returns the content of a new database. Migrations in memory avoid the dozen syncs that they need
 /// in a file.
 fn image() -> rusqlite::Result<Vec<u8>> {
     let mut conn = connection::in_memory()?;
@@ -52,7 +53,7 @@ fn write_whole(path: &Path, image: &[u8]) -> io::Result<()> {
     let mut file = tempfile::Builder::new().prefix(&unfinished_name(path)).tempfile_in(folder)?;
     file.write_all(image)?;
     file.as_file().sync_all()?;
-    // Closed before it has its name: closing it later would release the locks that another
+    // Close the file before it gets its name: closing it later would release the locks that another
     // connection of this process holds on it by then.
     let unfinished = file.into_temp_path();
     match fs::hard_link(&unfinished, path) {
@@ -67,7 +68,7 @@ fn unfinished_name(path: &Path) -> std::ffi::OsString {
     companion_path(path, UNFINISHED).file_name().unwrap_or_default().to_owned()
 }
 
-/// Removes what processes left that died while they created the database.
+/// Removes files of processes that died while creating the database.
 fn remove_abandoned(path: &Path) {
     let begin = unfinished_name(path);
     let begin = begin.as_encoded_bytes();
@@ -76,7 +77,7 @@ fn remove_abandoned(path: &Path) {
         let age = file.metadata().and_then(|meta| meta.modified()).ok();
         let is_old = age.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > ABANDONED);
         if is_old && file.file_name().as_encoded_bytes().starts_with(begin) {
-            // Left over is no harm.
+            // A remaining file does no harm.
             let _ = fs::remove_file(file.path());
         }
     }

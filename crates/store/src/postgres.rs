@@ -3,21 +3,21 @@
 //! Invariants
 //! - One task per store writes, on its own thread. Jobs that are queued while it works go into its
 //!   next transaction. The transaction survives a power loss if any of its jobs requires that
-//!   (`synchronous_commit` as set on the server, at least `on`). Nothing is acknowledged before its
-//!   commit.
+//!   (`synchronous_commit` as set on the server, at least `on`). No write is acknowledged before
+//!   its commit.
 //! - A claim is a lease on the server's clock. A transaction that writes under a claim locks the
 //!   claim's row, so that taking over and writing exclude each other; a worker that was taken over
-//!   is fenced off for good, however late it resumes.
-//! - A server that does not answer for some seconds is away: reads and new writes are refused until
-//!   it answers. Only writes that record what has happened wait for it.
+//!   is fenced permanently, however late it resumes.
+//! - A server that does not answer for a few seconds counts as unavailable: reads and new writes
+//!   are refused until it answers. Only writes that record past events wait for it.
 //! - Each store writes its own audit chain, in the transaction of the change that is recorded. The
 //!   chain's row also counts the store's commits: if the connection is lost during a commit, that
 //!   row tells whether it succeeded, and only then is anything retried.
-//! - A foreign database or one of a newer build is refused before anything in it is changed. No
-//!   error contains a password.
+//! - A foreign database or one of a newer build is refused before it is changed. No error contains
+//!   a password.
 //!
-//! Out of scope on purpose: deletion, and transaction poolers: prepared statements belong to one
-//! session.
+//! Intentionally out of scope: deletion, and transaction poolers, because prepared statements
+//! belong to one session.
 
 mod audit_chain;
 mod audit_checkpoints;
@@ -61,9 +61,9 @@ pub use shared_artifacts::SharedArtifacts;
 use writer::{Command, Writer, WriterContext};
 
 /// Every row type, in one Postgres database; for artifacts see [`SharedArtifacts`]. Clones are
-/// handles of the same store. Dropping the last one writes everything that is queued, releases the
-/// claims and closes the connections; this blocks for some milliseconds, or for a few seconds if
-/// the server is unreachable.
+/// handles of the same store. Dropping the last one writes all queued jobs, releases the claims and
+/// closes the connections; this blocks for a few milliseconds, or for a few seconds if the server
+/// is unreachable.
 ///
 /// Writes are queued in call order when a method is called, whether or not its future is awaited;
 /// the future waits for the commit. Reads see committed data. Futures may be awaited on any
@@ -81,7 +81,7 @@ struct Inner {
     /// See [`SharedOptions::instance`](crate::SharedOptions::instance).
     instance: Option<String>,
     faults: QueuedErrors,
-    /// What people see of this process; `None` = a command.
+    /// Displayed identity of this process; `None` for a command.
     identity: Option<ProcessIdentity>,
     opened: Instant,
     is_closing: Arc<AtomicBool>,
@@ -93,8 +93,8 @@ impl PostgresStore {
     /// tables in an empty database. The host may be the folder of the server's socket,
     /// percent-encoded. Connections that leave this machine are encrypted and the server's
     /// certificate is verified (`sslrootcert=FILE` names the trusted certificates), unless the URL
-    /// says `sslmode=disable`. A write that records what has happened waits for an unreachable
-    /// server for [`StoreOptions::busy`], or 30 s.
+    /// contains `sslmode=disable`. A write that records past events waits for an unreachable server
+    /// for [`StoreOptions::busy`], or 30 s.
     ///
     /// # Errors
     /// [`ConnectError`] with a message for users, without the password. A database of another
@@ -103,9 +103,9 @@ impl PostgresStore {
         Self::connect_for(url, options, LEASE).await
     }
 
-    /// Like [`connect`](Self::connect), with another lease: the time that a claim holds without
-    /// renewal (15 s by default), after which other processes recover the calls of a dead one. A
-    /// claim is renewed three times per lease.
+    /// Works like [`connect`](Self::connect), with another lease: the time that a claim is valid
+    /// without renewal (15 s by default), after which other processes recover the calls of a dead
+    /// one. A claim is renewed three times per lease.
     ///
     /// # Errors
     /// As for [`connect`](Self::connect).
@@ -154,7 +154,7 @@ impl PostgresStore {
     }
 
     /// Applies missing migrations to the database of this URL, and creates the tables in an empty
-    /// one. The version is the one before.
+    /// one. Returns the previous version.
     ///
     /// # Errors
     /// As for [`connect`](Self::connect).
@@ -163,7 +163,7 @@ impl PostgresStore {
         schema::migrate(&link, &place).await
     }
 
-    /// The version of the tables in the database of this URL; changes nothing.
+    /// Returns the version of the tables in the database of this URL; changes nothing.
     ///
     /// # Errors
     /// As for [`connect`](Self::connect).
@@ -172,7 +172,7 @@ impl PostgresStore {
         schema::look_up(&link, &place).await
     }
 
-    /// One connection without a store, on the runtime of the caller.
+    /// Opens one connection without a store, on the runtime of the caller.
     async fn open_once(url: &str) -> Result<(Connection, String), ConnectError> {
         let address = ConnectionUrl::parse(url)?;
         let place = address.place.clone();
@@ -215,7 +215,7 @@ impl PostgresStore {
         Box::pin(async move { told.await.unwrap_or_else(|_| Err(stopped())) })
     }
 
-    /// Queues a job whose error is kept for the next [`flush_run`](Self::flush_run) of the run.
+    /// Queues a job whose error is recorded for the next [`flush_run`](Self::flush_run) of the run.
     fn queue_for(&self, run: RunId, job: impl Job<Answer = ()>) {
         let faults = self.inner.faults.clone();
         self.queue(
@@ -228,8 +228,8 @@ impl PostgresStore {
         );
     }
 
-    /// Waits until everything that is queued now is committed; returns the first error kept for the
-    /// run.
+    /// Waits until everything that is queued now is committed; returns the first error recorded for
+    /// the run.
     fn flush_run(&self, run: RunId) -> BoxFuture<'static, Result<(), StoreError>> {
         let faults = self.inner.faults.clone();
         let (tell, told) = oneshot::channel();
@@ -248,7 +248,7 @@ impl PostgresStore {
         Box::pin(async move { drop(written.await) })
     }
 
-    /// All rows of a statement, mapped by `read`.
+    /// Returns all rows of a statement, mapped by `read`.
     async fn fetch_all<T>(
         &self,
         sql: &'static str,
@@ -259,7 +259,7 @@ impl PostgresStore {
         rows.iter().map(|row| Ok(read(row)?)).collect()
     }
 
-    /// The first row of a statement, mapped by `read`.
+    /// Returns the first row of a statement, mapped by `read`.
     async fn fetch_optional<T>(
         &self,
         sql: &'static str,

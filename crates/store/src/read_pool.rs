@@ -10,7 +10,7 @@ use crate::db_files::DatabaseFiles;
 use crate::error::Failure;
 use crate::health::Health;
 
-/// Idle connections that the pool keeps; further ones are closed when they are returned.
+/// Maximum number of idle connections; further ones are closed when they are returned.
 const MAX_IDLE: usize = 4;
 
 /// Read connections, opened on demand.
@@ -38,7 +38,7 @@ impl ReadPool {
         let conn = match idle {
             Some(conn) => conn,
             None => {
-                // The path may lead to another file by now.
+                // The path may refer to another file by now.
                 if let Err(words) = self.place.check() {
                     return Err(self.health.mark_missing(words).into());
                 }

@@ -20,13 +20,13 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/011.sql"),
 ];
 
-/// The schema version after these migrations.
+/// Returns the schema version after these migrations.
 pub(crate) fn version(migrations: &[&str]) -> i32 {
     i32::try_from(migrations.len()).unwrap_or(i32::MAX)
 }
 
 /// Applies the missing migrations, each in its own transaction, and returns the version of the
-/// database. Leaves a database with a version newer than `migrations` as it is.
+/// database. Leaves a database with a version newer than `migrations` unchanged.
 pub(crate) fn migrate(conn: &mut Connection, migrations: &[&str]) -> rusqlite::Result<i32> {
     loop {
         let found = user_version(conn)?;
@@ -52,7 +52,7 @@ fn step(conn: &mut Connection, migrations: &[&str]) -> rusqlite::Result<()> {
     transaction.commit()
 }
 
-/// The schema version of a database.
+/// Returns the schema version of a database.
 pub(crate) fn user_version(conn: &Connection) -> rusqlite::Result<i32> {
     conn.pragma_query_value(None, "user_version", |row| row.get(0))
 }

@@ -25,13 +25,13 @@ use crate::worker_locks::WorkerLocks;
 use crate::writer::{Durability, Job, OnFullDisk, Settings, Writer};
 
 /// How long a read waits for the queued writes of its own process: longer than a commit on a slow
-/// disk, shorter than a user's patience.
+/// disk, short enough for an interactive user.
 const CATCH_UP: Duration = Duration::from_secs(1);
-/// When a process that keeps the store open checks all pages for the first time.
+/// Time after opening at which all pages are checked for the first time.
 const CHECK_AFTER: Duration = Duration::from_secs(60);
 
 /// Every row type in one SQLite file. Clones are handles of the same store; dropping the last one
-/// writes everything that is queued and closes the file.
+/// writes all queued jobs and closes the file.
 ///
 /// Writes are queued in call order when a method is called, whether or not its future is awaited;
 /// the future waits for the commit. Queueing never blocks, however long the disk or another process
@@ -91,12 +91,13 @@ pub struct StoreOptions {
     /// A file outside the database to which each checkpoint is appended as a JSON line.
     pub anchors: Option<PathBuf>,
     /// How long a write waits for a lock of another process; `None` means 35 s, so that a lock of
-    /// 30 s loses nothing (SQLite polls at intervals).
+    /// 30 s loses no write (SQLite polls at intervals).
     pub busy: Option<Duration>,
     /// Options of a shared database; a file ignores them.
     pub shared: SharedOptions,
-    /// How long after opening all pages are checked in the background for the first time; `None`
-    /// means one minute, so that only processes that stay do it. It is repeated every day.
+    /// Time after opening at which all pages are checked in the background for the first time;
+    /// `None` means one minute, so that only long-running processes do it. The check is repeated
+    /// every day.
     pub check_after: Option<Duration>,
     /// Delay before each synced commit, to simulate a slow disk in tests and benchmarks.
     pub full_commit_delay: Duration,
@@ -113,7 +114,7 @@ impl SqliteStore {
         Self::open_with(path, StoreOptions::default())
     }
 
-    /// Like [`open`](Self::open), with options.
+    /// Works like [`open`](Self::open), with options.
     ///
     /// # Errors
     /// As for [`open`](Self::open).
@@ -145,7 +146,7 @@ impl SqliteStore {
         Ok(Self::with(writer, health, workers, Some((readers, held))))
     }
 
-    /// An in-memory store that ends with its last handle, for tests.
+    /// Creates an in-memory store that ends with its last handle, for tests.
     ///
     /// # Errors
     /// [`OpenError`] if memory or a thread cannot be allocated.
@@ -153,7 +154,7 @@ impl SqliteStore {
         Self::in_memory_with(StoreOptions::default())
     }
 
-    /// An in-memory store that ends with its last handle, with options.
+    /// Creates an in-memory store that ends with its last handle, with options.
     ///
     /// # Errors
     /// [`OpenError`] if memory or a thread cannot be allocated.
@@ -192,23 +193,23 @@ impl SqliteStore {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Transactions committed by this handle and its clones.
+    /// Returns the number of transactions committed by this handle and its clones.
     #[must_use]
     pub fn commits(&self) -> CommitCounts {
         self.inner.health.commits()
     }
 
-    /// Health of the store.
+    /// Returns the health of the store.
     pub(crate) fn health(&self) -> &Health {
         &self.inner.health
     }
 
-    /// Locks that tell which workers are alive.
+    /// Returns the locks that show which workers are alive.
     pub(crate) fn worker_locks(&self) -> &Arc<WorkerLocks> {
         &self.inner.workers
     }
 
-    /// Intents that are queued and not written yet.
+    /// Returns the intents that are queued and not written yet.
     pub(crate) fn pending_intents(&self) -> &Arc<PendingIntents> {
         &self.inner.queued
     }
@@ -300,7 +301,7 @@ impl SqliteStore {
         })
     }
 
-    /// Queues a job whose error is kept for the next [`flush_run`](Self::flush_run) of the run.
+    /// Queues a job whose error is recorded for the next [`flush_run`](Self::flush_run) of the run.
     pub(crate) fn queue(
         &self,
         run: RunId,
@@ -315,8 +316,8 @@ impl SqliteStore {
         }));
     }
 
-    /// Waits until everything that is queued now is committed; returns the first error kept for the
-    /// run.
+    /// Waits until everything that is queued now is committed; returns the first error recorded for
+    /// the run.
     pub(crate) fn flush_run(&self, run: RunId) -> BoxFuture<'static, Result<(), StoreError>> {
         let faults = self.inner.faults.clone();
         let (tell, told) = oneshot::channel();
@@ -345,7 +346,7 @@ impl SqliteStore {
         Box::pin(async move {
             let read = tokio::task::spawn_blocking(move || {
                 if let Some(caught_up) = caught_up {
-                    // While the disk is full or locked nothing new is written, but reads go on.
+                    // While the disk is full or locked no new job is written, but reads continue.
                     let _ = caught_up.recv_timeout(CATCH_UP);
                 }
                 readers.read(work)

@@ -9,7 +9,7 @@
 //! - Files are replaced atomically, by one writer at a time; readers need no lock.
 //! - An interrupted rotation leaves every value readable.
 //!
-//! Out of scope on purpose: the keyring of the operating system (servers have none), and
+//! Intentionally out of scope: the keyring of the operating system (servers have none), and
 //! passphrases.
 #![deny(clippy::indexing_slicing)]
 
@@ -54,19 +54,19 @@ pub struct SecretInfo {
 }
 
 impl Vault {
-    /// The vault in this folder. Reads and creates nothing yet.
+    /// Creates a handle of the vault in this folder. Reads and creates no files yet.
     #[must_use]
     pub fn in_folder(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 
-    /// Its folder.
+    /// Returns the folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The secrets by name. Needs no key.
+    /// Returns the secrets by name. Needs no key.
     ///
     /// # Errors
     /// [`VaultError`] if the file cannot be read.
@@ -79,7 +79,7 @@ impl Vault {
             .collect())
     }
 
-    /// A number that changes with every change of the file, for callers that cache values.
+    /// Returns a number that changes with every change of the file, for callers that cache values.
     #[must_use]
     pub fn stamp(&self) -> u64 {
         use std::hash::{DefaultHasher, Hash as _, Hasher as _};
@@ -92,13 +92,13 @@ impl Vault {
         hasher.finish()
     }
 
-    /// All secrets with their values; empty if there is no vault.
+    /// Returns all secrets with their values; empty if there is no vault.
     ///
     /// # Errors
     /// [`VaultError`] if one of them cannot be read.
     pub fn read(&self) -> Result<BTreeMap<SecretName, Secret>, VaultError> {
-        // The file before the key: a rotation writes the key file first, which then also holds the
-        // previous key.
+        // Read the file before the key: a rotation writes the key file first, which then also
+        // contains the previous key.
         let rows = SecretsFile::read(&self.file())?;
         if rows.rows.is_empty() {
             return Ok(BTreeMap::new());
@@ -144,7 +144,7 @@ impl Vault {
         Ok(true)
     }
 
-    /// Encrypts everything with a new key; returns the number of secrets. The previous key is kept
+    /// Encrypts everything with a new key; returns the number of secrets. The previous key remains
     /// until the next rotation, to decrypt arguments sealed for waiting calls.
     ///
     /// # Errors
@@ -180,7 +180,7 @@ impl Vault {
         key_file::path(&self.folder)
     }
 
-    /// The keys for existing secrets.
+    /// Returns the keys for existing secrets.
     fn needed_keys(&self, rows: &SecretsFile) -> Result<Keys, VaultError> {
         Keys::read(&self.key())?.ok_or_else(|| VaultError::KeyMissing {
             key: self.key(),
@@ -189,7 +189,7 @@ impl Vault {
         })
     }
 
-    /// The existing keys, or new ones if there are no secrets. The caller holds the lock.
+    /// Returns the existing keys, or new ones if there are no secrets. The caller holds the lock.
     fn keys_or_new(&self, rows: &SecretsFile) -> Result<Keys, VaultError> {
         if !rows.rows.is_empty() {
             return self.needed_keys(rows);
@@ -202,7 +202,7 @@ impl Vault {
         Ok(keys)
     }
 
-    /// The key that seals texts, created if there is none.
+    /// Returns the key that seals texts, created if there is none.
     fn sealing_keys(&self) -> Result<Keys, VaultError> {
         if let Some(keys) = Keys::read(&self.key())? {
             return Ok(keys);

@@ -1,4 +1,4 @@
-//! WAL checkpoints on a thread with its own connection, beside the writer.
+//! WAL checkpoints on a thread with its own connection, concurrent with the writer.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,12 @@ use crate::integrity::BackgroundCheck;
 
 /// Log pages from which a checkpoint starts (4 MiB, SQLite's own default).
 const CHECKPOINT_PAGES: i32 = 1_000;
-/// Log pages from which the writer runs one checkpoint itself (64 MiB). A checkpoint beside a
-/// writer that never pauses does not reach the newest page, and the log restarts only after that.
+/// Log pages from which the writer runs one checkpoint itself (64 MiB). A checkpoint concurrent
+/// with a writer that never pauses does not reach the newest page, and the log restarts only after
+/// that.
 const MAX_WAL_PAGES: i32 = 16_000;
 
-/// Time between two checks of all pages: damage is found before the backups of a week are all
-/// copies of it.
+/// Time between two checks of all pages: damage is found before all backups of a week contain it.
 const CHECK_INTERVAL: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Starts the thread and lets the writer's connection notify it. The thread also checks the pages
@@ -46,7 +46,7 @@ pub(crate) fn start_checkpointer(
             if pages >= MAX_WAL_PAGES {
                 note(&noted, wal.checkpoint());
             } else {
-                // Channel full: the thread is notified already.
+                // Channel full: the thread has already been notified.
                 let _ = call.try_send(());
             }
         }
@@ -67,7 +67,8 @@ fn checkpoint_loop(path: &Path, calls: &Receiver<()>, health: &Arc<Health>, chec
             Ok(()) => {}
             Err(RecvTimeoutError::Timeout) => {
                 check_at = Instant::now() + CHECK_INTERVAL;
-                // The one before has ended long ago: it is limited to far less than the interval.
+                // The previous check has ended long ago: its limit is far shorter than the
+                // interval.
                 drop(check.take());
                 check = BackgroundCheck::start(path, Arc::clone(health)).ok();
                 continue;
@@ -84,7 +85,7 @@ fn checkpoint_loop(path: &Path, calls: &Receiver<()>, health: &Arc<Health>, chec
     }
 }
 
-/// A busy checkpoint is retried later; a disk failure is permanent.
+/// Handles a checkpoint's result: a busy checkpoint is retried later; a disk failure is permanent.
 fn note(health: &Health, folded: rusqlite::Result<()>) {
     if let Err(error) = folded
         && is_disk_failure(&error)

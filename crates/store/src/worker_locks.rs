@@ -15,8 +15,8 @@ use toolcrib_core::StoreError;
 use crate::disk_reserve::companion_path;
 use crate::error::io_failed;
 
-/// Retries for a lock file that another process checks or removes at this moment: on a loaded
-/// machine that process may not be scheduled for seconds.
+/// Retries for a lock file that another process is checking or removing: on a loaded machine that
+/// process may not be scheduled for seconds.
 const TRIES: usize = 5_000;
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -41,7 +41,7 @@ impl WorkerLocks {
     /// Locks a new claim, inside the transaction that assigns its number, so that a claim never
     /// becomes visible without its lock.
     pub(crate) fn acquire(&self, epoch: u64) -> Result<(), StoreError> {
-        // Left over if the transaction of an earlier claim failed.
+        // Remains if the transaction of an earlier claim failed.
         drop(self.held().remove(&epoch));
         let file =
             match &self.folder {
@@ -54,14 +54,14 @@ impl WorkerLocks {
         Ok(())
     }
 
-    /// Whether this handle holds the claim.
+    /// Returns whether this handle holds the claim.
     pub(crate) fn is_held(&self, epoch: u64) -> bool {
         self.held().contains_key(&epoch)
     }
 
     /// Releases the lock of a claim that has ended or was never committed.
     pub(crate) fn release(&self, epoch: u64) {
-        // Removed while it is locked: a number that was never committed is assigned again.
+        // Remove the file while it is locked: a number that was never committed is assigned again.
         self.forget(epoch);
         drop(self.held().remove(&epoch));
     }
@@ -74,8 +74,8 @@ impl WorkerLocks {
         }
     }
 
-    /// Whether the holder of a claim without a recorded end is alive. A missing lock file has no
-    /// holder.
+    /// Returns whether the holder of a claim without a recorded end is alive. A missing lock file
+    /// has no holder.
     pub(crate) fn is_alive(&self, epoch: u64) -> bool {
         let Some(folder) = &self.folder else { return true };
         if self.is_held(epoch) {
@@ -84,13 +84,13 @@ impl WorkerLocks {
         match File::open(folder.join(epoch.to_string())) {
             Ok(file) => matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => false,
-            // If the file cannot be opened, assume that the holder lives: its work must not be
+            // If the file cannot be opened, assume that the holder is alive: its work must not be
             // taken over.
             Err(_) => true,
         }
     }
 
-    /// Numbers of the claims that have a lock file.
+    /// Returns the numbers of the claims that have a lock file.
     pub(crate) fn files(&self) -> Vec<u64> {
         let Some(folder) = &self.folder else { return Vec::new() };
         let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
@@ -115,8 +115,7 @@ fn lock(folder: &Path, epoch: u64) -> io::Result<File> {
         let mut file = options.open(&path)?;
         match file.try_lock() {
             Ok(()) => {}
-            // Nobody else can have this number, but another process may check or remove the file
-            // right now.
+            // No other process can have this number, but one may be checking or removing the file.
             Err(TryLockError::WouldBlock) => {
                 std::thread::sleep(PAUSE);
                 continue;
@@ -134,7 +133,7 @@ fn lock(folder: &Path, epoch: u64) -> io::Result<File> {
     Err(io::Error::other("other processes keep locking or removing it"))
 }
 
-/// Whether a path still leads to an open file.
+/// Returns whether a path still refers to an open file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -146,7 +145,7 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Whether a path still leads to an open file. An open file keeps its name on this system.
+/// Returns whether a path still refers to an open file. An open file keeps its name on this system.
 #[cfg(not(unix))]
 fn is_at(_: &File, path: &Path) -> io::Result<bool> {
     path.try_exists()

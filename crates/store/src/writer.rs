@@ -47,7 +47,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Settings of an in-memory store.
+    /// Returns the settings of an in-memory store.
     pub(crate) fn in_memory(health: Arc<Health>) -> Self {
         Self {
             health,
@@ -87,7 +87,7 @@ impl Writer {
 
     /// Queues a job and never waits: callers are async and may be on the only thread of their
     /// runtime. The queue is unbounded. An awaiting caller has one write in it at a time; the
-    /// unawaited checkpoints of a run are the messages that the run holds in memory anyway, bounded
+    /// unawaited checkpoints of a run contain messages that the run holds in memory anyway, bounded
     /// by its round limit, and the end of the run waits for them.
     pub(crate) fn send(&self, job: Job) {
         if let Err(Message::Job(job)) = self.message(Message::Job(job)) {

@@ -64,7 +64,7 @@ export const de: Record<Key, string> = {
   "approval.denyNote": "Ablehnen mit Notiz", "approval.noteHint": "Was das Modell wissen soll", "approval.edit": "Bearbeiten", "approval.skip": "Überspringen",
   "approval.reset": "Änderungen verwerfen", "approval.invalid": "Das ist kein JSON: {why}", "approval.left": "noch {time}", "approval.noDeadline": "Keine Frist. Der Lauf wartet.",
   "approval.alwaysTitle": "Das immer erlauben?", "approval.alwaysAbout": "Aufrufe von {operation} wie dieser laufen ohne Frage, bis du das zurücknimmst.",
-  "approval.alwaysPast": "Getroffen hätte das {count} der letzten {all} Aufrufe dieses Werkzeugs:", "approval.alwaysNone": "Getroffen hätte das keinen anderen der letzten {all} Aufrufe.",
+  "approval.alwaysPast": "Es hätte auf {count} frühere Aufrufe gepasst (verglichen werden die neuesten {all}):", "approval.alwaysNone": "Es hätte auf keinen früheren Aufruf gepasst (verglichen werden die neuesten {all}).",
   "approval.alwaysScope": "Was ein Aufruf mit diesem gemeinsam haben muss", "approval.save": "Immer erlauben", "approval.cancel": "Abbrechen",
   "approval.decided": "{what} von {who}, {time}", "approval.elsewhere": "Anderswo entschieden.", "approval.approved": "Erlaubt", "approval.denied": "Abgelehnt",
   "approval.skipped": "Übersprungen", "approval.answered": "Beantwortet", "approval.edit.done": "Geändert und erlaubt", "approval.mayNot": "Deine Rolle darf nicht entscheiden.",

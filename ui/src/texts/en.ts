@@ -61,7 +61,7 @@ export const en = {
   "approval.denyNote": "Deny with note", "approval.noteHint": "What the model should know", "approval.edit": "Edit", "approval.skip": "Skip",
   "approval.reset": "Undo edits", "approval.invalid": "This is not JSON: {why}", "approval.left": "{time} left", "approval.noDeadline": "No deadline. The run waits.",
   "approval.alwaysTitle": "Always allow this?", "approval.alwaysAbout": "Calls of {operation} like this one run without a question until you take that back.",
-  "approval.alwaysPast": "It would have matched {count} of the last {all} calls of this tool:", "approval.alwaysNone": "It would have matched no other call of the last {all}.",
+  "approval.alwaysPast": "It would have matched {count} past calls (the newest {all} are compared):", "approval.alwaysNone": "It would have matched no past call (the newest {all} are compared).",
   "approval.alwaysScope": "What a call must have in common with this one", "approval.save": "Allow always", "approval.cancel": "Cancel",
   "approval.decided": "{what} by {who}, {time}", "approval.elsewhere": "Decided elsewhere.", "approval.approved": "Allowed", "approval.denied": "Denied",
   "approval.skipped": "Skipped", "approval.answered": "Answered", "approval.edit.done": "Edited and allowed", "approval.mayNot": "Your role may not decide.",

@@ -40,7 +40,7 @@ pub struct CompactionRules {
     pub share: f64,
     /// Newest exchanges that stay verbatim; at least one.
     pub keep: usize,
-    /// Limit of the summary, in tokens.
+    /// Maximum size of the summary, in tokens.
     pub summary_tokens: u64,
 }
 

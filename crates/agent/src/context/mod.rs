@@ -1,8 +1,8 @@
 //! Request context: windows, token estimates, trimming, compaction, prices.
 //!
-//! Pure functions over the stored history, which they never change: trimming and compaction decide
-//! what a request contains. Every token count that does not come from a provider is marked as an
-//! estimate.
+//! Pure functions over the stored history, which they never change: trimming and compaction
+//! determine the content of a request. Every token count that does not come from a provider is
+//! marked as an estimate.
 
 mod compaction;
 mod context_windows;

@@ -76,7 +76,7 @@ pub struct Price {
 }
 
 impl Price {
-    /// Returns the same price for any length.
+    /// Creates a price that is the same for any length.
     #[must_use]
     pub fn flat(rates: Rates) -> Self {
         Self { rates, long: None }

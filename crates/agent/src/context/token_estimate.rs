@@ -185,7 +185,7 @@ pub(super) fn chars(tokens: u64) -> usize {
 }
 
 /// The estimates of a history, updated as it grows. A history only grows, and only its newest
-/// message may still change (its calls get results): it is measured each time, all others once.
+/// message may still change (its calls receive results): it is measured each time, all others once.
 #[derive(Debug, Clone, Default)]
 pub struct MessageSizes {
     /// Address of each message, to detect a different history, and its tokens.

@@ -164,7 +164,7 @@ pub(super) fn read(
     check(stem, raw, prompt.trim().to_owned(), place)
 }
 
-/// The agent of these keys.
+/// Creates the agent from these keys.
 ///
 /// # Errors
 /// The problem, as a sentence fragment.

@@ -14,18 +14,18 @@ use super::tool_lists::{KnownTools, ToolNames};
 /// The keys of an agent's file with their values, and its prompt.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct AgentFields {
-    /// The keys as they are written, without the prompt.
+    /// The keys as written, without the prompt.
     pub keys: Map<String, Value>,
     /// The prompt, without surrounding blank lines.
     pub prompt: String,
 }
 
-/// What is wrong with an agent.
+/// A problem of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentFault {
-    /// The key, `prompt`, or a limit such as `limits.rounds`; `None` = the text as a whole.
+    /// The key, `prompt`, or a limit such as `limits.rounds`; `None` for the text as a whole.
     pub field: Option<String>,
-    /// What is wrong, as a sentence fragment.
+    /// The problem, as a sentence fragment.
     pub message: String,
 }
 
@@ -33,7 +33,7 @@ impl AgentFields {
     /// Reads the text of a file. Values are not checked.
     ///
     /// # Errors
-    /// Why the text cannot be parsed, with the line where it is known.
+    /// The reason why the text cannot be parsed, with the line if known.
     pub fn parse(text: &str, is_toml: bool) -> Result<Self, String> {
         if is_toml {
             let mut keys: Map<String, Value> = front_matter::toml(text)?;
@@ -45,7 +45,7 @@ impl AgentFields {
         Ok(Self { keys: keys.unwrap_or_default(), prompt: body.to_owned() })
     }
 
-    /// What is wrong, key by key.
+    /// Returns the problems, key by key.
     #[must_use]
     pub fn faults(&self, name: &str, skills: &[Skill], tools: &[ToolNames]) -> Vec<AgentFault> {
         let each = self.keys.iter().filter(|(_, value)| !value.is_null());
@@ -64,7 +64,7 @@ impl AgentFields {
     }
 }
 
-/// A limit by its whole name, where the message begins with it.
+/// Returns the full name of a limit if the message begins with it.
 fn field_of(key: &str, message: &str) -> String {
     let word = message.split([' ', ':']).next().unwrap_or_default();
     if key == "limits" && word.starts_with("limits.") { word.to_owned() } else { key.to_owned() }
@@ -85,7 +85,7 @@ fn referenced(agent: Agent, skills: &[Skill], tools: &[ToolNames]) -> Result<Age
     check_references(agent, skills, &known).map(|(agent, _)| agent)
 }
 
-/// Reads the text of an agent's file as a run would.
+/// Reads the text of an agent's file in the same way as a run.
 ///
 /// # Errors
 /// The problem, as a sentence fragment.

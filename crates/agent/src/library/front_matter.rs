@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 
 use super::suggest::{did_you_mean, likely_typos, quote_name};
 
-/// Limit of YAML events that aliases of one file may repeat.
+/// Maximum number of YAML events that aliases of one file may repeat.
 const MAX_REPLAYED: usize = 1_000;
 
 /// Splits a Markdown file into the YAML between its two `---` lines and the body after them,
@@ -83,7 +83,7 @@ pub(super) fn toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
     })
 }
 
-/// What is said of an unknown key: names like it, or all there are.
+/// Renders the advice about an unknown key: similar names, or all valid ones.
 pub(super) fn unknown_key(key: &str, expected: &[&str]) -> String {
     let near = likely_typos(key, expected.iter().copied());
     let key = quote_name(key);

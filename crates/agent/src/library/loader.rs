@@ -35,7 +35,7 @@ pub struct Library {
     pub agents: Vec<Agent>,
     /// Skills.
     pub skills: Vec<Skill>,
-    /// Skills that are switched off: no model gets them.
+    /// Skills that are switched off: no model receives them.
     pub skills_off: Vec<Skill>,
     /// Kits.
     pub kits: Vec<Kit>,
@@ -111,7 +111,7 @@ fn unknown<'a>(
 #[derive(Debug, Clone, Default)]
 pub struct LibraryHandle(Arc<RwLock<Held>>);
 
-/// A library, and the names of skills that are off, whether there are such skills or not.
+/// A library, and the names of skills that are off, including names without a skill.
 #[derive(Debug, Default)]
 struct Held {
     library: Arc<Library>,
@@ -119,7 +119,7 @@ struct Held {
 }
 
 impl Library {
-    /// The same library with exactly these skills off.
+    /// Returns the same library with exactly these skills off.
     fn with_skills_off(mut self, off: &BTreeSet<String>) -> Self {
         self.skills.append(&mut self.skills_off);
         self.skills.sort_by(|a, b| a.name.cmp(&b.name));
@@ -291,12 +291,12 @@ fn files_of<'a>(
     files
 }
 
-/// Files whose name begins with `_` are drafts and not loaded.
+/// Returns whether a file is a draft: files whose name begins with `_` are not loaded.
 fn is_draft(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('_'))
 }
 
-/// Kits or guides, built in and from folders.
+/// Parses kits or guides, built in and from folders.
 fn parse_files<'a, T>(
     kind: &str,
     shipped: impl Iterator<Item = &'a (&'a str, &'a str)>,
@@ -376,8 +376,8 @@ fn parse_agent(path: &Path, text: &str, place: Location) -> Result<Agent, String
     agent::read(&stem, text, if toml { FileFormat::Toml } else { FileFormat::Markdown }, place)
 }
 
-/// Checks that the tools and skills of an agent exist. A server that is away takes its tools with
-/// it, not the agent: that is a warning, which the second value is.
+/// Checks that the tools and skills of an agent exist. An unavailable server removes its tools, but
+/// not the agent: the second value is the warning about it.
 pub(super) fn check_references(
     agent: Agent,
     skills: &[Skill],

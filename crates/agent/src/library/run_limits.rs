@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Maximum number of rounds that a file can set.
 const MAX_ROUNDS: i64 = 100;
 
-/// Limit of requests to the model in one run.
+/// Maximum number of requests to the model in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounds {
     /// This many, 1 to 100.

@@ -240,7 +240,7 @@ fn standing_still_is_hinted_at_once_and_then_ends_the_run() {
         run(&mut machine, |_, call| ok(call, &(round / 2).to_string()));
     }
     assert_eq!(guards(&machine), Vec::<String>::new());
-    // A polling tool may return the same result for long.
+    // A polling tool may return the same result for a long time.
     let mut machine = begin(50);
     for _ in 0..12 {
         says(&mut machine, "", &["poll"], Stop::Calls);

@@ -47,7 +47,7 @@ pub fn join_sections(sections: &[PromptSection]) -> String {
     texts.join("\n\n") + "\n"
 }
 
-/// The system prompt.
+/// Builds the system prompt.
 #[must_use]
 pub fn system_prompt(parts: &Parts<'_>) -> String {
     join_sections(&prompt_sections(parts))

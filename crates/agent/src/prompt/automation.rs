@@ -1,13 +1,14 @@
-//! Sections about what an assistant does besides answering: tasks, mail, cards.
+//! Sections about an assistant's work besides answering: tasks, mail, cards.
 
 use std::fmt::Write as _;
 
 use super::sections::one_line;
 
-/// Tasks in a prompt: the list exists so that a model does not make a task twice.
+/// Maximum number of tasks in a prompt: the list exists so that a model does not create a task
+/// twice.
 const MOST_TASKS: usize = 10;
 
-/// When a wish becomes a task, and what the heartbeat is for.
+/// Renders the instruction on when a request becomes a task, and on the purpose of the heartbeat.
 pub(super) fn automation(tools: &[&str]) -> Option<String> {
     if !tools.contains(&"schedule_task") {
         return None;
@@ -22,7 +23,7 @@ pub(super) fn automation(tools: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// The person's mail accounts, for a model that reads mail.
+/// Renders the person's mail accounts, for a model that reads mail.
 pub(super) fn mail_accounts(addresses: &[String], tools: &[&str]) -> Option<String> {
     if addresses.is_empty() || !tools.contains(&"check_email") {
         return None;
@@ -34,7 +35,7 @@ pub(super) fn mail_accounts(addresses: &[String], tools: &[&str]) -> Option<Stri
     Some(text)
 }
 
-/// Tasks that wait for their time, for a model that makes tasks.
+/// Renders the tasks that wait for their scheduled time, for a model that creates tasks.
 pub(super) fn tasks(lines: &[String], tools: &[&str]) -> Option<String> {
     if lines.is_empty() || !tools.contains(&"schedule_task") {
         return None;
@@ -49,7 +50,7 @@ pub(super) fn tasks(lines: &[String], tools: &[&str]) -> Option<String> {
     Some(text)
 }
 
-/// When an answer is a card.
+/// Renders the instruction on when an answer is a card.
 pub(super) fn cards(tools: &[&str]) -> Option<String> {
     tools.contains(&"rich_render").then(|| {
         "## Cards\n\nShow figures, comparisons, choices and forms with rich_render when they are clearer than sentences; then answer without repeating them.".to_owned()

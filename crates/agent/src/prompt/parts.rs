@@ -1,4 +1,4 @@
-//! What a system prompt is built from.
+//! The parts of a system prompt.
 
 use jiff::Zoned;
 use toolcrib_core::Surroundings;
@@ -11,7 +11,7 @@ use crate::tool_selection::ToolGroup;
 pub struct PromptContext {
     /// The time in the user's time zone.
     pub now: Zoned,
-    /// What the surface says about the user.
+    /// Information of the surface about the user.
     pub surroundings: Surroundings,
     /// Operating system and processor, such as `linux x86_64`.
     pub platform: String,
@@ -30,12 +30,12 @@ pub struct ActiveSkill<'a> {
     pub instructions: &'a str,
 }
 
-/// The parts of a system prompt. The caller must sanitize text from outside the program.
+/// The parts of a system prompt. The caller must sanitize text from external sources.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
     /// The agent's prompt: the role of the model.
     pub agent_prompt: &'a str,
-    /// What the person has written for every run.
+    /// The person's standing instructions for every run.
     pub soul: Option<&'a str>,
     /// Canonical names of the tools in view, in order; empty if the model answers without tools.
     pub tools: &'a [&'a str],
@@ -49,11 +49,11 @@ pub struct Parts<'a> {
     pub skills: &'a [Skill],
     /// Instructions of the workspace.
     pub instructions: Option<&'a Instructions>,
-    /// Memories, and how to use the tools for them.
+    /// Memories, and instructions for the tools that manage them.
     pub memory: Option<&'a str>,
     /// Addresses of the person's mail accounts.
     pub mail_accounts: &'a [String],
-    /// Tasks that wait for their time, a line each, soonest first.
+    /// Tasks that wait for their scheduled time, one line each, soonest first.
     pub tasks: &'a [String],
     /// Active skills, in order of activation.
     pub active_skills: &'a [ActiveSkill<'a>],

@@ -38,12 +38,12 @@ pub(super) fn soul(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| format!("## From the Person, for Every Run\n\n{text}"))
 }
 
-/// Instructions on using tools; `None` without tools.
+/// Renders instructions on using tools; `None` without tools.
 pub(super) fn tool_use(tools: &[&str]) -> Option<String> {
     (!tools.is_empty()).then(|| TOOL_USE.to_owned())
 }
 
-/// Groups of tools that can be loaded; `None` if all tools are declared.
+/// Renders the groups of tools that can be loaded; `None` if all tools are declared.
 pub(super) fn groups(groups: &[ToolGroup]) -> Option<String> {
     if groups.is_empty() {
         return None;
@@ -68,7 +68,7 @@ pub(super) fn groups(groups: &[ToolGroup]) -> Option<String> {
     Some(text)
 }
 
-/// Guides of tools in view.
+/// Renders the guides of tools in view.
 pub(super) fn guides(all: &[Guide], tools: &[&str]) -> Option<String> {
     let shown = all.iter().filter(|guide| tools.contains(&guide.tool.as_str()));
     titled("## Tool Guides", shown.map(guide))
@@ -89,8 +89,8 @@ fn guide(guide: &Guide) -> String {
     text
 }
 
-/// Kits whose tools are all in view: only by name and goal if their steps can be loaded. All steps
-/// together took 5,000 of the 11,800 characters of a prompt.
+/// Renders kits whose tools are all in view: only by name and goal if their steps can be loaded.
+/// All steps together took 5,000 of the 11,800 characters of a prompt.
 pub(super) fn kits(all: &[Kit], tools: &[&str]) -> Option<String> {
     let shown = all.iter().filter(|kit| kit.tools().all(|tool| tools.contains(&tool)));
     if !tools.contains(&load_skill::NAME) {
@@ -107,7 +107,7 @@ pub(super) fn kits(all: &[Kit], tools: &[&str]) -> Option<String> {
     (text.len() > head).then_some(text)
 }
 
-/// Skills that can be loaded, by name and description only.
+/// Renders skills that can be loaded, by name and description only.
 pub(super) fn skills(all: &[Skill], tools: &[&str]) -> Option<String> {
     if all.is_empty() || !tools.contains(&load_skill::NAME) {
         return None;

@@ -23,7 +23,7 @@ fn depth() {
         decode(nested(10_000, "[", "]"), &open(), &limits),
         Decoded::ParseError { .. }
     ));
-    // JSON inside a string is as deep as the place leaves room for.
+    // JSON inside a string may be as deep as the limit at its place permits.
     let tool = schema(json!({"type":"object","properties":{"a":{"type":"array"}}}));
     let inside = |levels: usize| {
         json!({ "a": format!("{}{}", "[".repeat(levels), "]".repeat(levels)) }).to_string()
@@ -60,10 +60,10 @@ fn reports_are_bounded() {
     assert!(changes[0].path.len() < 100);
 }
 
-/// A name, and the text of a size.
+/// A name, and a function that creates the text of a given size.
 type Shape = (&'static str, fn(usize) -> String);
 
-/// Of three runs the one that took least of the processor: a busy machine counts for nothing.
+/// Returns the CPU time of the fastest of three runs: a busy machine has no influence.
 fn time(text: &str, schema: &super::Schema) -> Duration {
     let once = |_| {
         let start = processor_time();

@@ -1,4 +1,4 @@
-//! Conversions led by the schema, defaults and warnings.
+//! Conversions by schema, defaults and warnings.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::super::{ChangeKind as K, Decoded, Limits, decode_value};
 use super::{ok, open, refused, repaired, run, schema};
 
 /// Checks a property `v` of the given schema: `sent` becomes `expected`, by this kind of change, or
-/// stays valid (no kind), or is refused (`None`).
+/// stays valid (no kind), or is rejected (`None`).
 #[track_caller]
 fn property(of: &Value, sent: Value, expected: Option<(Value, &[K])>) {
     let schema = schema(json!({"type":"object","properties":{"v":of},"required":["v"]}));

@@ -1,4 +1,4 @@
-//! Tests of the decoder as a whole, and the helpers they share.
+//! Tests of the complete decoder, and their shared helpers.
 
 mod bounds;
 mod conversions;
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{ChangeKind, Decoded, Limits, Schema, decode};
 
-/// A schema that takes any object.
+/// Returns a schema that accepts any object.
 fn open() -> Schema {
     schema(json!({"type": "object"}))
 }
@@ -32,7 +32,7 @@ fn kinds(decoded: &Decoded) -> Vec<ChangeKind> {
     }
 }
 
-/// Checks that `text` is right as it is.
+/// Checks that `text` is valid as written.
 #[track_caller]
 fn ok(text: &str, schema: &Schema, expected: Value) {
     match run(text, schema) {
@@ -41,7 +41,7 @@ fn ok(text: &str, schema: &Schema, expected: Value) {
     }
 }
 
-/// Checks that `text` is repaired by changes of just these kinds.
+/// Checks that `text` is repaired by changes of exactly these kinds.
 #[track_caller]
 fn repaired(text: &str, schema: &Schema, expected: Value, expected_kinds: &[ChangeKind]) {
     let decoded = run(text, schema);
@@ -49,7 +49,7 @@ fn repaired(text: &str, schema: &Schema, expected: Value, expected_kinds: &[Chan
     assert_eq!(kinds(&decoded), expected_kinds, "{text}: {decoded:?}");
 }
 
-/// Checks that `text` is a parse error whose message holds all of `parts`.
+/// Checks that `text` is a parse error whose message contains all of `parts`.
 #[track_caller]
 fn unreadable(text: impl AsRef<[u8]>, parts: &[&str]) {
     let text = text.as_ref();
@@ -59,7 +59,7 @@ fn unreadable(text: impl AsRef<[u8]>, parts: &[&str]) {
     }
 }
 
-/// Checks that `text` is refused by the schema with a message that holds all of `parts`.
+/// Checks that the schema rejects `text` with a message that contains all of `parts`.
 #[track_caller]
 fn refused(text: &str, schema: &Schema, parts: &[&str]) -> String {
     match run(text, schema) {

@@ -1,4 +1,4 @@
-//! Properties that hold for every text.
+//! Properties of every text.
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::super::{Decoded, Limits, decode, decode_value};
 use super::{Schema, open, run, schema};
 
-/// A tool whose schema uses everything the decoder follows.
+/// Returns a tool whose schema uses every keyword that the decoder follows.
 fn tool() -> Schema {
     schema(json!({"type":"object","properties":{
         "a":{"type":"integer","default":1},"b":{"type":"string"},"c":{"type":"array","items":{"type":"boolean"}},
@@ -40,7 +40,7 @@ fn object() -> impl Strategy<Value = Map<String, Value>> {
     prop::collection::vec((key(), value()), 0..5).prop_map(|entries| entries.into_iter().collect())
 }
 
-/// Text that is nearly JSON.
+/// Generates text that is nearly JSON.
 fn soup() -> impl Strategy<Value = String> {
     let tokens = prop::sample::select(vec![
         "{",
@@ -82,8 +82,8 @@ fn soup() -> impl Strategy<Value = String> {
     prop::collection::vec(tokens, 0..24).prop_map(|tokens| tokens.concat())
 }
 
-/// Whether `part` is `whole` without some of its last members: what text cut between two members
-/// says.
+/// Returns whether `part` is `whole` without some of its last members: the content of text
+/// truncated between two members.
 fn is_front_of(part: &Value, whole: &Value) -> bool {
     let (Some(part), Some(whole)) = (part.as_object(), whole.as_object()) else { return false };
     part.len() <= whole.len() && part.iter().zip(whole).all(|(a, b)| a == b)
@@ -100,7 +100,7 @@ proptest! {
     #[test]
     fn near_json_has_an_outcome(text in soup()) {
         let (free, strict) = (run(&text, &open()), run(&text, &tool()));
-        // What strict JSON reads, the decoder reads alike.
+        // The decoder reads strict JSON like a strict parser.
         if let Ok(Value::Object(expected)) = serde_json::from_str::<Value>(&text) {
             match free {
                 Decoded::Ok { value, .. } => prop_assert_eq!(value, Value::Object(expected)),
@@ -146,7 +146,7 @@ proptest! {
             let prefix = &text[..end];
             let Some(part) = run(prefix, &open()).value().cloned() else { continue };
             prop_assert!(is_front_of(&part, &whole), "{} of {}", prefix, text);
-            // Only where a member is complete can the last brace be all that is missing.
+            // Only after a complete member can the last brace be the only missing part.
             prop_assert!(end + 1 == text.len() || text[end..].starts_with(','), "{} of {}", prefix, text);
             if members <= 1 {
                 prop_assert_eq!(&part, &whole);

@@ -1,4 +1,4 @@
-//! Repairs of the text: what has one reading, and what has none.
+//! Repairs of the text: inputs with one reading, and inputs with none.
 
 use serde_json::json;
 
@@ -139,7 +139,7 @@ fn more_than_the_object() {
     unreadable(r#"Sure, no parameters: {}"#, &["\"Sure\"", "without any words"]);
 }
 
-/// Slips with one reading, by class, each with look-alikes that have two.
+/// Errors with one reading, by class, each with similar inputs that have two.
 #[test]
 fn slips_with_one_reading_are_repaired_and_reported() {
     let any = open();
@@ -196,7 +196,7 @@ fn slips_with_one_reading_are_repaired_and_reported() {
 #[test]
 fn what_has_two_readings_stays_refused() {
     for text in [
-        // Two objects, or words that are no words.
+        // Two objects, or text that is not words.
         r#"{"a":1} or {"a":2}"#,
         r#"{"a":1}{"a":1}{"a":1}"#,
         r#"[{"a":1},{"a":1}"#,
@@ -211,7 +211,7 @@ fn what_has_two_readings_stays_refused() {
         // A value may be missing between two commas of a list.
         r#"{"a":[1,,2]}"#,
         r#"{"a":[,1]}"#,
-        // Two texts or two numbers in a row may be one.
+        // Two consecutive texts or numbers may be one.
         r#"{"a":["x" "y"]}"#,
         r#"{"a":[1 2]}"#,
         r#"{"a":"x""b":"y"}"#,
@@ -254,7 +254,7 @@ fn a_number_beyond_64_bits_names_its_parameter() {
     }
 }
 
-/// Each object would be read once more for every one before it.
+/// Each object would be read once more for every object before it.
 #[test]
 fn many_objects_in_a_row_are_refused_at_once() {
     unreadable(r#"{"a":1}"#.repeat(200_000), &["not valid JSON"]);

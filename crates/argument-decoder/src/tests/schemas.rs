@@ -128,7 +128,7 @@ fn cycles_without_descent() {
     ok(r#"{"kids":[{"n":1,"kids":[]}]}"#, &tree, json!({"kids":[{"n":1,"kids":[]}]}));
 }
 
-/// A chain of definitions, each built from the next.
+/// Returns a chain of definitions, each built from the next.
 fn chain(length: usize, link: impl Fn(&str) -> Value) -> Value {
     let mut definitions = Map::new();
     for i in 0..length {
@@ -146,14 +146,14 @@ fn schemas_that_multiply_are_bounded() {
     wrong(chain(60, |next| json!({"$ref":next})), "multiply too far");
     wrong(chain(2_100, |next| json!({"properties":{"a":{"$ref":next}}})), "multiply too far");
     right(chain(200, |next| json!({"properties":{"a":{"$ref":next}}})));
-    // Two ways down to the same place: the work doubles with each level of the value.
+    // Two paths to the same place: the work doubles with each level of the value.
     let doubling = schema(json!({"properties":{"a":{"$ref":"#/$defs/t"}},"$defs":{"t":{"anyOf":[
         {"properties":{"a":{"$ref":"#/$defs/t"}},"required":["x"]},{"properties":{"a":{"$ref":"#/$defs/t"}},"required":["y"]}]}}}));
     assert!((8..=40).contains(&doubling.max_depth()), "{}", doubling.max_depth());
     let deep = |levels: usize| format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
     refused(&deep(90), &doubling, &["nested deeper than"]);
     run(&deep(doubling.max_depth()), &doubling);
-    // Ways down to different places do not multiply.
+    // Paths to different places do not multiply.
     let plain = schema(
         json!({"properties":{"a":{"$ref":"#"},"b":{"$ref":"#"}},"anyOf":[{"properties":{"c":{"$ref":"#"}}},{"properties":{"d":{"$ref":"#"}}}]}),
     );

@@ -31,7 +31,7 @@ const MAX_SERIES: usize = 12;
 pub struct CardError {
     /// Which block, such as `blocks[2] (chart)`.
     pub path: String,
-    /// What is wrong with it.
+    /// Its problems.
     pub why: String,
 }
 

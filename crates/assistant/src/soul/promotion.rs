@@ -66,7 +66,7 @@ pub async fn promote(
     Ok(memories.forget(&writer.owner, key, &writer.author).await?)
 }
 
-/// Takes back the last change of a memory. If it is a promotion, and the person's text was not
+/// Undoes the last change of a memory. If it is a promotion, and the person's text was not
 /// changed since, the instruction goes too.
 ///
 /// # Errors

@@ -21,7 +21,7 @@ impl TarWriter {
         Self { tar: tar::Builder::new(Vec::new()), manifest: String::new() }
     }
 
-    /// Returns the bytes of the archive up to the end of this file.
+    /// Adds a file; returns the bytes of the archive up to its end.
     pub(super) fn add(&mut self, path: &str, content: &[u8]) -> io::Result<Vec<u8>> {
         self.append(path, content)?;
         let sum =

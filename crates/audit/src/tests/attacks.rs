@@ -1,4 +1,4 @@
-//! Six kinds of tampering at many places: each is found and has its name.
+//! Six kinds of tampering at many places: each is found and named.
 
 use super::fixture::AuditFixture;
 use crate::{Finding, Tampering};
@@ -7,7 +7,7 @@ use toolcrib_core::AuditRow;
 const RECORDS: usize = 40;
 const ROUNDS: u64 = 200;
 
-/// Tampers so often, at places that a seed chooses, and judges the first finding.
+/// Tampers this often, at places that a seed chooses, and checks the first finding.
 fn check(
     name: &str,
     tamper: impl Fn(&mut AuditFixture, &mut fastrand::Rng) -> u64,
@@ -28,7 +28,7 @@ fn check(
     }
 }
 
-/// A place from 0.
+/// Returns a position, from 0.
 fn index(dice: &mut fastrand::Rng, records: usize) -> (usize, u64) {
     let at = dice.usize(0..records);
     (at, at as u64 + 1)
@@ -89,7 +89,7 @@ fn inserted() {
         let mut forged = world.rows[dice.usize(0..RECORDS)].clone();
         let is_neighbour = forged.seq == place || forged.seq + 1 == place;
         match dice.u8(0..3) {
-            // One that says what it should, and follows the record before.
+            // A record with the expected number that follows the record before.
             0 => {
                 forged.text = world.rows[at].text.replace("tool_", "fool_");
                 world.rows.insert(at, forged);
@@ -97,9 +97,9 @@ fn inserted() {
                 world.rehash_from(at);
                 world.rows.extend(rest);
             }
-            // A copy of another, which would be the same record twice beside it.
+            // A copy of another record; an adjacent copy would be the same record twice.
             1 if !is_neighbour => world.rows.insert(at, forged),
-            // One that fits nothing.
+            // A record that matches nothing.
             _ => {
                 forged.text = world.rows[at].text.replace("tool_", "fool_");
                 world.rows.insert(at, forged);
@@ -124,7 +124,7 @@ fn reordered() {
             b = (a + 1) % RECORDS;
         }
         world.rows.swap(a, b);
-        // In a database rows stand by number; in a file they can stand anywhere.
+        // In a database rows are ordered by number; in a file they can be anywhere.
         if dice.bool() {
             for (seq, row) in (1..).zip(&mut world.rows) {
                 row.seq = seq;
@@ -142,7 +142,7 @@ fn tail_cut() {
     let tamper = |world: &mut AuditFixture, dice: &mut fastrand::Rng| {
         let (at, place) = index(dice, RECORDS);
         world.rows.truncate(at);
-        // An attacker who cuts the records cuts the checkpoints beside them too.
+        // An attacker who removes the newest records also removes the checkpoints beside them.
         if dice.bool() {
             world.checkpoints.retain(|checkpoint| checkpoint.seq < place);
         }
@@ -159,8 +159,8 @@ fn rewritten_without_the_key() {
         let (at, place) = index(dice, RECORDS);
         match dice.u8(0..3) {
             0 => world.rows[at].text = world.rows[at].text.replace("tool_", "fool_"),
-            // Taken out, and everything after it numbered again: one record less is there to be
-            // signed at the end.
+            // Removed, and all later records renumbered: one record less remains to be signed at
+            // the end.
             1 if place <= 20 => {
                 world.rows.remove(at);
                 for (seq, row) in (1..).zip(&mut world.rows).skip(at) {
@@ -185,7 +185,7 @@ fn rewritten_without_the_key() {
         match dice.u8(0..3) {
             0 => {}
             1 => world.checkpoints.retain(|checkpoint| checkpoint.seq < place),
-            // Signed again with a key of the attacker's own.
+            // Signed again with the attacker's key.
             _ => {
                 let mut other = AuditFixture::with_key(9, 0, 1);
                 other.rows.clone_from(&world.rows);

@@ -1,4 +1,4 @@
-//! Bundles of a store in memory, and what the verifier says of changed bytes.
+//! Bundles of a store in memory, and the verifier's findings for changed bytes.
 
 use std::io::Cursor;
 use std::sync::Arc;
@@ -61,7 +61,7 @@ fn changed_and_cut_bundles_are_never_sound() {
         assert!(!is_sound(&bytes[..at]), "cut at {at}");
         let mut changed = bytes.clone();
         changed[at] ^= 1;
-        // What is neither content nor header of a file is padding, and means nothing.
+        // A byte that is neither content nor header of a file is padding and has no meaning.
         assert!(!is_sound(&changed) || bytes[at] == 0, "byte {at}");
     }
 }

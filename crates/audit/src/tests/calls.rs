@@ -1,4 +1,4 @@
-//! Calls held against their records.
+//! Calls compared with their records.
 
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ fn settlement(intent: Intent) -> Settlement {
     Settlement { record, outcome: None }.with_outcome(&outcome)
 }
 
-/// Something done to a call between its record and its row; what is found.
+/// A change to a call between its record and its row; the test names the finding.
 type Change = fn(&mut Settlement);
 
 async fn check(change: Option<Change>, has_record: bool, has_row: bool, wanted: &[CallTampering]) {

@@ -71,7 +71,7 @@ async fn records_without_a_hash_of_the_row_are_compared_by_what_they_say() {
     for has_body_hash in [false, true] {
         check(|_| (), has_body_hash, false).await;
         check(|grant| grant.risk = Risk::Critical, has_body_hash, true).await;
-        // Only the hash knows of these.
+        // Only the hash covers these.
         check(|grant| grant.args.clear(), has_body_hash, has_body_hash).await;
     }
 }
@@ -105,7 +105,7 @@ async fn records_of_other_things_are_not_its_concern() {
 
 #[tokio::test]
 async fn switches_from_before_there_was_ask_have_their_records() {
-    // As it was hashed then: `enabled` in place of the state.
+    // As it was hashed at that time: `enabled` in place of the state.
     let before = |enabled: bool| {
         let row = serde_json::json!({
             "owner": "", "name": "tool:git", "enabled": enabled, "by": "ben", "at": 5,

@@ -1,4 +1,4 @@
-//! Exports: whole ones verify, and what is done to one is found.
+//! Exports: complete ones verify, and tampering with one is found.
 
 use super::fixture::{AuditFixture, CHAIN};
 use crate::{ChainReport, Evidence, ExportError, ExportLine, Tampering, hex, verify_export};
@@ -45,7 +45,7 @@ fn what_is_done_to_an_export_is_found() {
         let first = read(&lines, &world.evidence()).unwrap()[0].findings[0].clone();
         assert_eq!((first.seq, first.what), wanted);
     };
-    // The header and three checkpoints stand before the first record.
+    // The header and three checkpoints precede the first record.
     check(&|l| l[4 + 6] = l[4 + 6].replace("tool_", "fool_"), (7, Tampering::Altered));
     check(&|l| drop(l.remove(4 + 6)), (7, Tampering::Gap { to: 7 }));
     check(&|l| l.swap(4 + 6, 4 + 7), (7, Tampering::Moved { says: 8 }));

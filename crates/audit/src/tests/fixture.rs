@@ -14,7 +14,7 @@ use crate::{
 
 pub(super) const CHAIN: u64 = 1;
 
-/// What an attacker finds, the key excepted.
+/// The data that an attacker can reach, without the key.
 #[derive(Clone)]
 pub(super) struct AuditFixture {
     pub(super) rows: Vec<AuditRow>,
@@ -24,7 +24,7 @@ pub(super) struct AuditFixture {
     key: Arc<Ed25519KeyPair>,
 }
 
-/// An event of these words.
+/// Creates an event with this word.
 pub(super) fn event(at: i64, word: &str, has_call: bool) -> AuditEvent {
     let context = Arc::new(Context { topic: word.to_owned(), ..Context::default() });
     AuditEvent {
@@ -36,13 +36,13 @@ pub(super) fn event(at: i64, word: &str, has_call: bool) -> AuditEvent {
 }
 
 impl AuditFixture {
-    /// So many records, with a checkpoint at every `every`th.
+    /// Creates this number of records, with a checkpoint at every `every`th.
     pub(super) fn new(records: usize, every: usize) -> Self {
         Self::with_key(1, records, every)
     }
 
     pub(super) fn with_key(seed: u8, records: usize, every: usize) -> Self {
-        // Equal for every key, so that chains of the same length are the same chain.
+        // The same for every key, so that chains of the same length are equal.
         let mut events: Vec<AuditEvent> = Vec::new();
         for at in 0..records {
             let at = i64::try_from(at).unwrap();
@@ -80,7 +80,7 @@ impl AuditFixture {
         canonical_json::hex(self.key.public_key().as_ref())
     }
 
-    /// A checkpoint of the record in this place.
+    /// Returns a checkpoint of the record at this position.
     pub(super) fn sign(&self, seq: u64) -> AuditCheckpoint {
         let head = self.rows[usize::try_from(seq).unwrap() - 1].hash.clone();
         let at = 5;
@@ -89,7 +89,7 @@ impl AuditFixture {
         AuditCheckpoint { chain: CHAIN, seq, head, at, key: self.public_key(), signature }
     }
 
-    /// Hashes everything again from this place (from 0) on.
+    /// Hashes all records from this position (from 0) on again.
     pub(super) fn rehash_from(&mut self, from: usize) {
         let mut previous = match from.checked_sub(1) {
             None => genesis(CHAIN),

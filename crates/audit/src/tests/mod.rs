@@ -1,4 +1,4 @@
-//! The verifier against chains that were tampered with, and against chains that were not.
+//! The verifier against intact chains and chains that were tampered with.
 
 mod attacks;
 mod bundle;
@@ -33,7 +33,8 @@ fn a_chain_verifies_and_says_what_is_covered() {
 #[test]
 fn what_a_crash_leaves_behind_is_no_finding() {
     let mut world = AuditFixture::new(30, 10);
-    // Died after the commit and before the anchor; died in the middle of an anchor.
+    // A process died after the commit and before the anchor; another one in the middle of an
+    // anchor.
     world.anchors.checkpoints.remove(1);
     world.anchors.torn = 1;
     let report = world.verify();
@@ -74,7 +75,7 @@ fn a_checkpoint_that_is_gone_or_forged_is_named() {
         &|w| w.anchors.checkpoints.push(AuditFixture::with_key(2, 12, 4).checkpoints[1].clone()),
         &[(8, forged(CheckpointLocation::Anchors, Forgery::UnknownKey))],
     );
-    // Another chain's checkpoints are not this one's.
+    // Checkpoints of another chain do not apply to this one.
     check(&|w| w.anchors.checkpoints[0].chain = 2, &[]);
 }
 
@@ -146,7 +147,7 @@ fn findings_have_a_form_for_machines_and_one_for_people() {
     }
 }
 
-/// The hash chain by the book.
+/// Checks the hash chain according to its definition.
 fn is_chained(rows: &[toolcrib_core::AuditRow]) -> bool {
     let mut previous: Hash = genesis(1);
     (1..).zip(rows).all(|(seq, row)| {
@@ -190,7 +191,7 @@ proptest! {
         let rows = world.rows.clone();
         world.rows = order.iter().map(|at| rows[*at].clone()).collect();
         prop_assert_eq!(world.verify().is_sound(), is_chained(&world.rows));
-        // The same, renumbered by place.
+        // The same, renumbered by position.
         for (seq, row) in (1..).zip(&mut world.rows) {
             row.seq = seq;
         }

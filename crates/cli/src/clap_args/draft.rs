@@ -7,7 +7,7 @@ Examples:
   toolcrib draft list
   toolcrib draft show draft_019aabc00000000000000000000000a1
   toolcrib draft send draft_019aabc00000000000000000000000a1
-  toolcrib draft new webhook --to https://example.org/hook --body done
+  toolcrib draft new webhook --to https://example.org/hook --body '{\"state\":\"done\"}'
 
 Models only write drafts; you send them. `drafts.send_without_asking` in config.toml lists recipients whose drafts are sent without a confirmation.";
 

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_core::{CallRow, RunId, RunStatus, StoredRun};
-use toolcrib_ops::calls::{self, HistoryReply, HistoryRequest};
+use toolcrib_ops::calls::{self, CallSummary, HistoryReply, HistoryRequest};
 
 use super::lookup;
 use crate::output::{self, Failure};
@@ -38,8 +38,8 @@ pub(super) async fn run(stores: &Stores, text: &str, json: bool) -> Result<u8, F
     let advice = stored.as_ref().and_then(|run| advice(run, is_alive));
     if json {
         let undone_at = |row: &CallRow| undone.get(&row.facts.call).copied();
-        let calls: Vec<Value> =
-            rows.iter().map(|row| lookup::call_json(row, undone_at(row))).collect();
+        let calls: Vec<CallSummary> =
+            rows.iter().map(|row| CallSummary::new(row, undone_at(row))).collect();
         output::print_json(&to_json(id, stored.as_ref(), calls, advice.as_deref()), true)?;
     } else {
         output::print_line(&to_text(id, stored.as_ref(), &rows, advice.as_deref()))?;
@@ -61,7 +61,12 @@ fn advice(run: &StoredRun, is_alive: bool) -> Option<String> {
     }
 }
 
-fn to_json(id: RunId, run: Option<&StoredRun>, calls: Vec<Value>, advice: Option<&str>) -> Value {
+fn to_json(
+    id: RunId,
+    run: Option<&StoredRun>,
+    calls: Vec<CallSummary>,
+    advice: Option<&str>,
+) -> Value {
     json!({
         "run": id,
         "status": run.map(|run| run.status.as_str()),

@@ -12,7 +12,7 @@ use super::{grant_preview, short_id};
 use crate::clap_args::Grant;
 use crate::op_context::{self, LOCAL_OWNER};
 use crate::output::{self, Failure};
-use crate::{bootstrap, terminal, time_format};
+use crate::{bootstrap, json_document, terminal, time_format};
 
 pub(crate) fn run(command: &Grant, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
@@ -37,13 +37,19 @@ fn with_past_calls(reply: &GrantReply) -> (Row, PastCalls) {
     (reply.to_grant(LOCAL_OWNER), reply.past_calls.clone().unwrap_or_default())
 }
 
+/// A grant for machines, with members that only this command has.
+fn to_json(reply: &GrantReply) -> Value {
+    let (grant, past) = with_past_calls(reply);
+    let row = GrantReply { past_calls: None, ..reply.clone() };
+    json_document::with_members(&row, grant_preview::grant_json(&grant, Some(&past)))
+}
+
 async fn list(stores: &Stores, json: bool) -> Result<u8, Failure> {
     let request = ListGrantsRequest { with_past_calls: true };
     let replies = grants::list(&op_context::for_stores(stores), request).await?;
     let grants: Vec<(Row, PastCalls)> = replies.iter().map(with_past_calls).collect();
     if json {
-        let row = |(grant, past): &(Row, PastCalls)| grant_preview::grant_json(grant, Some(past));
-        output::print_json(&grants.iter().map(row).collect::<Value>(), true)?;
+        output::print_json(&replies.iter().map(to_json).collect::<Value>(), true)?;
         return Ok(0);
     }
     if grants.is_empty() {
@@ -86,7 +92,7 @@ async fn show(stores: &Stores, id: &str, json: bool) -> Result<u8, Failure> {
     let reply = grants::show(&op_context::for_stores(stores), request).await?;
     let (grant, past) = with_past_calls(&reply);
     if json {
-        output::print_json(&grant_preview::grant_json(&grant, Some(&past)), true)?;
+        output::print_json(&to_json(&reply), true)?;
         return Ok(0);
     }
     let lines = grant_preview::match_lines(&past, SystemClock.now_ms()).join("\n");

@@ -95,7 +95,7 @@ async fn release_in_daemon() -> Option<()> {
     client.call::<KillSwitchStatus>(&ApiRequest::delete(PATH)).await.ok().map(drop)
 }
 
-/// Lets tools run again.
+/// Releases the kill switch.
 pub(crate) fn start_tools(json: bool) -> Result<u8, Failure> {
     release_kill_switch(Some(SwitchState::On), json)
 }

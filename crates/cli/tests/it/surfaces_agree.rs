@@ -76,7 +76,8 @@ fn differences(command: &Value, route: &Value, own: &[&str], at: &str) -> Vec<St
     match (command, route) {
         (Value::Object(command), Value::Object(route)) => {
             let mut all = Vec::new();
-            for (name, value) in route {
+            // What asking means depends on the caller: a terminal, or the inbox of the daemon.
+            for (name, value) in route.iter().filter(|(name, _)| *name != "asking") {
                 let at = format!("{at}.{name}");
                 match command.get(name) {
                     Some(own_value) => all.extend(differences(own_value, value, own, &at)),
@@ -230,13 +231,14 @@ fn rules_that_are_not_written_yet_are_judged_alike() {
 #[test]
 fn rules_are_added_with_the_same_checks_and_remarks() {
     let on = Surfaces::start(TestEnv::new());
-    for (effect, rule, expires) in [
-        ("deny", "Read(./secret/**)", None),
-        ("ask", "Write", Some("2020-01-31")),
-        ("deny", "server__tool", None),
-        ("deny", "delete_fil", None),
-        ("deny", "Reed(./x)", None),
-        ("allow", "Bash(git * main)", None),
+    for (effect, rule, expires, remarks) in [
+        ("deny", "Edit(./a)", None, 0),
+        ("ask", "Write(./y)", Some("2020-01-31"), 1),
+        ("deny", "server__tool", None, 0),
+        ("deny", "shop_window", None, 1),
+        ("deny", "delete_fil", None, 0),
+        ("deny", "Reed(./x)", None, 0),
+        ("allow", "Bash(git * main)", None, 0),
     ] {
         let mut args = vec!["rules", "add", effect, rule];
         args.extend(expires.iter().flat_map(|end| ["--expires", end]));
@@ -257,7 +259,7 @@ fn rules_are_added_with_the_same_checks_and_remarks() {
         let own = ["added", "effect", "rule", "origin", "layer"];
         let differences = differences(&of_command, &of_route, &own, "");
         assert!(differences.is_empty(), "{rule}: {}", differences.join("\n"));
-        assert_eq!(of_route["remarks"] == json!([]), rule == "Read(./secret/**)", "{of_route}");
+        assert_eq!(of_route["remarks"].as_array().unwrap().len(), remarks, "{of_route}");
         on.env.run(&["rules", "rm", rule]).code(0);
     }
 }
@@ -278,6 +280,8 @@ fn filled() -> Surfaces {
     env.run(&["tool", "call", "no_such_tool"]);
     env.run(&["tool", "call", "delete_file", "path=a.txt", "--on-ask", "fail"]).code(6);
     env.write(".toolcrib/tools/count.py", "# description: Count\nprint(1)\n");
+    env.run(&["agent", "new", "reader"]).code(0);
+    env.run(&["agent", "tools", "reader", "--set", "read_file,web_search"]).code(0);
     let on = Surfaces::start(env);
     on.ok("POST", "/tokens", Some(&json!({"name": "ci", "roles": ["viewer"]})));
     let waiting = &on.ok("GET", "/approvals", None)["items"][0];
@@ -323,8 +327,9 @@ fn commands_and_routes_that_look_agree() {
     };
     let (approval, task) = (id("/approvals?state=all", "approval"), id("/tasks", "task"));
     let (goal, document) = (id("/goals", "goal"), id("/documents", "document"));
-    let (call, grant) = (id("/calls?tool=write_file", "call"), id("/grants", "grant"));
+    let (call, grant) = (id("/calls?tool=write_file", "call"), id("/grants", "id"));
     let asked = ["id", "short", "kind", "expired"];
+    let remembered = ["grant", "matches", "past_calls"];
     let look = |args: &[&str], path: &str, own: &[&str]| on.agree(args, ("GET", path, None), own);
     look(
         &["tool", "show", "read_file"],
@@ -343,7 +348,7 @@ fn commands_and_routes_that_look_agree() {
     look(&["history"], "/calls", &[]);
     look(&["explain", &call], &format!("/calls/{call}/explain"), &["status", "outcome", "advice"]);
     look(&["agent", "list"], "/agents", &[]);
-    look(&["agent", "show", "coder"], "/agents/coder", &[]);
+    look(&["agent", "show", "reader"], "/agents/reader", &[]);
     look(&["skill", "list"], "/skills", &[]);
     look(&["kit", "list"], "/kits", &[]);
     look(&["token", "list"], "/tokens", &[]);
@@ -362,8 +367,8 @@ fn commands_and_routes_that_look_agree() {
     look(&["document", "show", &document], &format!("/documents/{document}"), &[]);
     look(&["notification", "list"], "/notifications", &[]);
     look(&["draft", "list"], "/drafts", &[]);
-    look(&["grant", "list"], "/grants", &[]);
-    look(&["grant", "show", &grant], &format!("/grants/{grant}"), &[]);
+    look(&["grant", "list"], "/grants", &remembered);
+    look(&["grant", "show", &grant], &format!("/grants/{grant}"), &remembered);
     look(&["usage"], "/usage", &[]);
     look(&["mcp", "list"], "/mcp/servers", &["place", "authorization"]);
     look(
@@ -405,12 +410,12 @@ fn commands_and_routes_that_look_agree() {
         on.command(&["tool", "call", "delete_file", "path=x", "--dry-run"]),
     ];
     for forecast in &mut forecasts {
-        // Times of stages; and what asking means differs between a terminal and a request.
+        // The times of stages differ, and the end where asking means something else.
         forecast["stages"] = json!(forecast["stages"].as_array().unwrap().len());
-        forecast["asking"] = json!(null);
         forecast["would"] = json!(null);
     }
-    assert_eq!(forecasts[0], forecasts[1]);
+    let differences = differences(&forecasts[1], &forecasts[0], &[], "");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
 /// `tool call --json` had other members without `--daemon`.

@@ -35,10 +35,10 @@ const ASKED_BEFORE: Duration = Duration::from_millis(500);
 /// cancelled.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Limit of processes and threads of a kernel: enough for one or two worker pools.
+/// Maximum number of processes and threads of a kernel: enough for one or two worker pools.
 const PROCESSES: u32 = 64;
 
-/// Bytes that a kernel may write to disk.
+/// Maximum number of bytes that a kernel may write to disk.
 const DISK: u64 = 1 << 30;
 
 /// Read buffer for output, in bytes.
@@ -84,7 +84,7 @@ pub(crate) struct KernelFiles {
 }
 
 impl KernelFiles {
-    /// Returns the created files, with the bytes of those that are stored.
+    /// Reads the created files; the result contains the bytes of those that are stored.
     pub(crate) async fn read_created(
         &self,
         made: &[CreatedFile],
@@ -244,7 +244,7 @@ impl Kernel {
         self.has_packages
     }
 
-    /// Returns the files that the code created.
+    /// Reads the files that the code created.
     pub(crate) async fn files(
         &mut self,
         made: &[CreatedFile],

@@ -9,7 +9,7 @@ use toolcrib_core::{RunId, ToolError};
 
 use crate::cpython_level::kernel::Kernel;
 
-/// Limit of kernels: each may hold its variables in memory.
+/// Maximum number of kernels: each may store its variables in memory.
 const MAX_KERNELS: usize = 8;
 
 /// Idle time after which a kernel ends.

@@ -77,7 +77,7 @@ impl WorkerPool {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns an idle worker, or a new one. A replacement is started a moment later.
+    /// Takes an idle worker, or starts one. A replacement is started a moment later.
     ///
     /// # Errors
     /// A [`ToolError`] if there is none: no code has run.

@@ -6,7 +6,7 @@ use toolcrib_core::{Block, CallCtx, ErrorType, ModelResult, Outcome};
 use super::script_limits::INLINE_BYTES;
 use crate::worker_protocol::{ErrorKind, Reply, head};
 
-/// Characters shown of a stored result.
+/// Maximum number of characters shown of a stored result.
 const PREVIEW: usize = 4096;
 
 /// Converts an outcome to the reply.

@@ -307,7 +307,7 @@ impl<'a> ScriptRun<'a> {
         self.asked > MAX_QUERIES
     }
 
-    /// Returns the next message; collects completed calls meanwhile. `None` if the time limit is
+    /// Waits for the next message; collects completed calls meanwhile. `None` if the time limit is
     /// reached.
     async fn listen(
         &mut self,
@@ -374,7 +374,7 @@ impl<'a> ScriptRun<'a> {
         self.make_call(wanted, place, Call { id: call, name, args: RawArgs::Value(args) }, going);
     }
 
-    /// Returns index, tool and arguments of a permitted call.
+    /// Checks a call; returns index, tool and arguments of a permitted one.
     fn check_call(
         &mut self,
         wanted: &RequestedCall,
@@ -474,7 +474,7 @@ impl<'a> ScriptRun<'a> {
         replies.push((wanted.id, reply));
     }
 
-    /// Returns the reply to a query.
+    /// Answers a query.
     async fn answer_query(&mut self, asks: ToolQuery) -> Reply {
         let text = asks.args.first().and_then(|arg| arg.as_str().map(str::to_owned));
         match (&*asks.what, text) {

@@ -10,7 +10,7 @@ use super::python_stubs;
 /// Default number of results.
 pub(super) const DEFAULT_LIMIT: usize = 8;
 
-/// Characters of a result's description.
+/// Maximum number of characters of a result's description.
 const WORDS: usize = 120;
 
 /// Searches the tools of a view, best match first.

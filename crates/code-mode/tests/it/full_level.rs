@@ -136,7 +136,7 @@ async fn files_come_back_and_are_only_in_the_folder() {
     let secret = world.folder.path().join("secret");
     std::fs::write(&secret, "SECRET").unwrap();
     check(&format!("open({:?}).read()", secret.display().to_string())).await;
-    // In the folder for temporary files of its own it may write under any name.
+    // In its folder for temporary files it may write under any name.
     world.full(&format!("open({:?}, 'w').write('changed')", secret.display().to_string())).await;
     assert_eq!(std::fs::read_to_string(&secret).unwrap(), "SECRET");
     check("import os\nos.mkdir('/usr/x')").await;
@@ -150,7 +150,7 @@ async fn files_come_back_and_are_only_in_the_folder() {
     assert!(!folder.exists(), "the folder goes with the kernel");
 }
 
-/// A Python with matplotlib: one that tests were given, or that of whoever runs them.
+/// Returns a Python with matplotlib: one that the tests were given, or that of the machine.
 #[expect(clippy::print_stderr, reason = "what was not tried is said")]
 fn with_matplotlib() -> Option<std::path::PathBuf> {
     let beside = std::path::Path::new(crate::support::WORKER).ancestors().nth(2)?;
@@ -181,7 +181,7 @@ async fn plots_come_back_as_pictures_and_artifacts() {
     );
     let kept = world.kept("image/png");
     assert!(kept.len() == 2 && kept.iter().all(|bytes| bytes.starts_with(b"\x89PNG\r\n")));
-    // Shown once: the next call has none, and a new one has a name of its own.
+    // Shown once: the next call has none, and a new one has a new name.
     assert_eq!(world.full("1").await.pictures(), 0);
     let said = world.full("plt.plot([1], [1])\nplt.show()").await;
     assert_eq!(

@@ -6,8 +6,8 @@ use toolcrib_core::ErrorType;
 
 use crate::support::World;
 
-/// Whether the processes are counted first, refused by the system first, or out of time first is
-/// all the same.
+/// The test passes whether the processes are counted first, the system refuses one first, or the
+/// time ends first.
 #[tokio::test]
 async fn a_kernel_that_breeds_is_stopped() {
     let world = World::new().await;

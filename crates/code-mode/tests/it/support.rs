@@ -17,7 +17,7 @@ use toolcrib_sandbox::{Level, Local};
 /// The executable that is sandbox helper and interpreter.
 pub(crate) const WORKER: &str = env!("CARGO_BIN_EXE_toolcrib-code-mode-worker");
 
-/// What was kept of streams: media types and bytes.
+/// The stored streams: media types and bytes.
 #[derive(Default, Clone)]
 pub(crate) struct Kept(Arc<Mutex<Streamed>>);
 
@@ -62,7 +62,7 @@ pub(crate) struct World {
     pub(crate) kernels: Arc<KernelPool>,
 }
 
-/// The `PATH` and `HOME` of whoever runs the tests: where its Python is.
+/// Returns the `PATH` and `HOME` of the test run, with which its Python is found.
 pub(crate) fn env() -> Vec<(OsString, OsString)> {
     let named = |name: &str| Some((name.into(), std::env::var_os(name)?));
     ["PATH", "HOME"].iter().filter_map(|name| named(name)).collect()
@@ -136,14 +136,14 @@ impl World {
         self.call(json!({"code": code, "level": "full"})).await
     }
 
-    /// What was kept as an artifact of this media type.
+    /// Returns the stored artifacts of this media type.
     pub(crate) fn kept(&self, media_type: &str) -> Vec<Vec<u8>> {
         let kept = self.kept.0.lock().unwrap();
         kept.iter().filter(|(kind, _)| kind == media_type).map(|(_, bytes)| bytes.clone()).collect()
     }
 }
 
-/// What a call gave.
+/// The result of a call.
 #[derive(Debug)]
 pub(crate) struct Said(pub(crate) Result<ToolOutput, ToolError>);
 

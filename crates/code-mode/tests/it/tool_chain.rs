@@ -113,7 +113,7 @@ async fn what_is_wrong_is_said_with_the_line() {
         .script("try:\n    await failing()\nexcept RuntimeError as e:\n    x = str(e)\nx")
         .await;
     assert_eq!(gave.value(), "The server is not there.");
-    // What went wrong is shown to the model, though the script went on.
+    // The model sees the error, although the script continued.
     assert!(gave.text().contains("1. failing error"), "{}", gave.text());
 }
 
@@ -248,7 +248,7 @@ async fn hostile_scripts_are_stopped_and_their_trace_is_there() {
     let process = place.process(&[&Arc::new(echo("echo"))], Vec::new(), None).await;
     let check = async |code: &str, status: &str, words: &str| {
         let code = format!("await echo(n=1)\n{code}");
-        // What ends by itself gets the time that it needs on a busy machine.
+        // A script that ends by itself gets enough time for a busy machine.
         let timeout = if status == "timeout" { 1 } else { 60 };
         let batch = process.batch_of(json!({"code": code, "timeout": timeout}));
         let gave = Gave::of(process.answer(batch).await);

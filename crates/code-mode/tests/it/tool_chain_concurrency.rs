@@ -13,9 +13,9 @@ use toolcrib_testkit::ScriptedTool;
 
 use crate::tool_chain_support::{Gave, Place, Process, echo};
 
-/// Scripts at one time (`FULL_AT_ONCE`).
+/// Scripts that run at the same time (`FULL_AT_ONCE`).
 const PLACES: usize = 4;
-/// More than the places of both levels.
+/// More than the slots of both levels.
 const SCRIPTS: usize = 17;
 
 fn yeses(count: usize) -> Vec<ApproverReply> {
@@ -28,8 +28,7 @@ async fn full(process: &Process, code: &str) -> Gave {
     Gave::of(process.answer(batch).await)
 }
 
-/// Each script waits in a call until all places are taken. An earlier form of this test never
-/// ended.
+/// Each script waits in a call until all slots are taken. An earlier form of this test never ended.
 #[tokio::test]
 async fn the_places_of_scripts_in_python_are_bounded_and_all_of_them_end() {
     let place = Place::new().await;
@@ -86,7 +85,7 @@ async fn files_and_pictures_of_a_script_in_python_come_back() {
     assert_eq!((gave.media(), gave.data("/files")), (0, json!([])));
 }
 
-/// A script whose first lines were right was kept, whatever came after them.
+/// Regression: a script whose first lines were valid was saved, regardless of the rest.
 #[tokio::test]
 async fn the_whole_of_a_script_is_checked_before_it_is_kept() {
     let place = Place::new().await;
@@ -112,7 +111,7 @@ async fn the_whole_of_a_script_is_checked_before_it_is_kept() {
     check("# level: auto\nif x\n    pass", &["line 3", "^"]).await;
     check("# level: most\n1", &["not one of expression, full, auto"]).await;
     check(&"(".repeat(50_000), &["("]).await;
-    // Nothing of it has run.
+    // No part of it has run.
     check("# level: full\nimport os\nos._exit(1)", &[]).await;
     check("1 / 0", &[]).await;
 }
@@ -143,7 +142,7 @@ async fn a_script_that_is_kept_runs_where_it_says() {
     }
     let gave = Gave::of(call("mean_expression").await);
     assert_eq!(gave.data("/status"), "error");
-    // As for tool_chain at that level, a person is asked.
+    // As for `tool_chain` at that level, a person is asked.
     let Answer::Suspended(request) = call("mean_full").await else { panic!("it was not asked") };
     assert_eq!(request.operation.as_str(), "mean_full.full");
 }

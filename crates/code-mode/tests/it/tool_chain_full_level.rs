@@ -143,7 +143,7 @@ async fn running_all_of_python_is_asked_about_and_can_be_switched_off() {
     assert!(engine(&gave).starts_with("monty "), "{}", gave.text());
 }
 
-/// It cannot be put aside: the call waits, the decision comes from elsewhere, and nothing runs
+/// It cannot be suspended: the call waits, the decision comes from elsewhere, and nothing runs
 /// twice.
 #[tokio::test]
 async fn a_script_in_python_waits_for_a_person_where_it_is() {
@@ -168,13 +168,13 @@ async fn a_script_in_python_waits_for_a_person_where_it_is() {
         assert_eq!(gave.value(), json!(["n is 1", text]), "{}", gave.text());
         assert_eq!(gave.trace(), ["echo ok", status]);
         assert_eq!((echo.runs(), send.runs()), (1, u32::from(approved).try_into().unwrap()));
-        // Whoever decided is told what became of the script.
+        // The caller that decided receives the outcome of the script.
         let theirs: Value = Gave::of(decided.unwrap().unwrap()).value();
         assert_eq!(theirs, gave.value());
     }
 }
 
-/// Killed while it waited: it runs again, and gets what is recorded of its calls.
+/// Killed while it waited: it runs again, and its calls receive their recorded outcomes.
 #[tokio::test]
 async fn a_script_in_python_whose_process_died_makes_no_call_twice() {
     let place = Place::new().await;
@@ -183,7 +183,7 @@ async fn a_script_in_python_whose_process_died_makes_no_call_twice() {
     let code = "a = await echo(n=1)\nb = await send(n=2)\n[a.text, b.text]";
     let (run, batch) = (process.run, process.batch_of(json!({"code": code, "level": "full"})));
     let engine = process.engine.clone();
-    // In a runtime of its own, which ends without a last word, as a process does that is killed.
+    // In a separate runtime, which ends without cleanup, like a killed process.
     let mut killed = tokio::runtime::Builder::new_multi_thread();
     let killed = killed.worker_threads(1).enable_all().build().unwrap();
     let at_work = killed.spawn({
@@ -217,7 +217,7 @@ async fn a_call_whose_caller_has_gone_is_not_made() {
     let code = "import asyncio\ntask = asyncio.create_task(echo(n=1))\nawait asyncio.sleep(0)\ntask.cancel()\n(await echo(n=2)).structured['n']";
     let gave = full(&process, code).await;
     assert_eq!((gave.value(), gave.trace()), (json!(2), vec!["echo ok".to_owned()]));
-    // With none left it waits for nothing but its own clock.
+    // Without calls it waits only for its own clock.
     let code = "import asyncio\ntask = asyncio.create_task(echo(n=1))\nawait asyncio.sleep(0)\ntask.cancel()\nawait asyncio.sleep(0.01)\ntask.cancelled()";
     let gave = full(&process, code).await;
     assert_eq!((gave.value(), gave.trace().len(), echo.runs()), (json!(true), 0, 1));

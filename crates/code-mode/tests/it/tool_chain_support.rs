@@ -14,7 +14,7 @@ use toolcrib_testkit::{ScriptedApprover, ScriptedTool, fixed_source};
 
 use crate::support::World;
 
-/// What several processes share.
+/// The stores that several processes share.
 pub(crate) struct Place {
     pub(crate) world: World,
     pub(crate) calls: Arc<MemoryCalls>,
@@ -32,7 +32,7 @@ fn number() -> Value {
     json!({"type": "object", "properties": {"n": {"type": "integer", "description": "a number"}, "unit": {"type": "string", "enum": ["m", "km"]}}, "required": ["n"]})
 }
 
-/// Gives its number back.
+/// Returns a tool that returns its number.
 pub(crate) fn echo(name: &str) -> ScriptedTool {
     let answer = |args: &Value| {
         let n = args["n"].clone();
@@ -43,7 +43,7 @@ pub(crate) fn echo(name: &str) -> ScriptedTool {
         .does(move |_, args| Box::pin(std::future::ready(Ok(answer(args)))))
 }
 
-/// The same, but it changes something, and a person is asked.
+/// Returns the same tool, but with a side effect and an approval.
 pub(crate) fn risky(name: &str) -> ScriptedTool {
     echo(name).spec(|spec| {
         (spec.risk, spec.effect) = (Risk::High, Effect::SideEffect);
@@ -66,8 +66,8 @@ impl Place {
         }
     }
 
-    /// A process whose approver answers with these, and after that with "later"; its run goes on
-    /// under `run`.
+    /// Creates a process whose approver gives these answers, and after that "later"; its run
+    /// continues under `run`.
     pub(crate) async fn process(
         &self,
         tools: &[&Arc<ScriptedTool>],
@@ -99,7 +99,7 @@ impl Place {
         Process { engine, run }
     }
 
-    /// The process dies. What it still does in memory reaches no store.
+    /// Kills the process. Its further work in memory reaches no store.
     pub(crate) async fn kill(&self, process: Process) {
         let epoch = process.engine.claim().await.unwrap();
         self.calls.release(epoch).await.unwrap();
@@ -120,13 +120,13 @@ impl Process {
         self.engine.invoke(batch).await.pop().unwrap()
     }
 
-    /// What a script gave.
+    /// Returns the result of a script.
     pub(crate) async fn script(&self, code: &str) -> Gave {
         Gave::of(self.answer(self.batch(code)).await)
     }
 }
 
-/// What a script gave.
+/// The result of a script.
 #[derive(Debug)]
 pub(crate) struct Gave(pub(crate) Box<Outcome>);
 

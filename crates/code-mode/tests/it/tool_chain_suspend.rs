@@ -37,7 +37,7 @@ async fn a_script_that_waits_goes_on_after_the_decision() {
     let request = waits(process.answer(batch).await);
     assert_eq!(request.tool.as_str(), "send");
     assert!(request.summary.starts_with("inside a script, call 2 of at most 50: "));
-    // Nothing of the script is at work any more.
+    // No part of the script is running any more.
     assert!(place.calls.call(id).await.unwrap().is_none());
     assert_eq!(process.engine.running_calls().len(), 0);
     let gave = Gave::of(decide(&process, request.id, Decision::approve()).await);
@@ -49,7 +49,8 @@ async fn a_script_that_waits_goes_on_after_the_decision() {
     assert!(place.calls.call(id).await.unwrap().unwrap().outcome.is_some());
 }
 
-/// In a new process, with what was kept of the script and without: either way nothing runs twice.
+/// In a new process, with the saved state of the script and without: in both cases nothing runs
+/// twice.
 #[tokio::test]
 async fn a_script_that_waits_goes_on_in_another_process() {
     for keeps in [true, false] {
@@ -97,7 +98,7 @@ async fn calls_side_by_side_are_decided_in_any_order() {
     let gave = Gave::of(decide(&process, first.id, Decision::approve()).await);
     assert_eq!(gave.value(), json!(["n is 1", "n is 2", "n is 3"]));
     assert_eq!((echo.runs(), send.runs()), (1, 2));
-    // Whoever decides again is told of the first decision.
+    // A second decision returns the first one.
     assert!(process.engine.decide(first.id, by_ann(Decision::Skip)).await.is_err());
 }
 
@@ -172,7 +173,7 @@ async fn a_snapshot_that_was_damaged_is_not_used() {
         }
         let gave = Gave::of(decide(&process, request.id, Decision::approve()).await);
         assert_eq!(gave.value(), json!(["n is 1", "n is 2", "n is 3"]), "{damage}");
-        // It is gone with its script.
+        // The file is removed with its script.
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "{damage}");
     }
     assert_eq!((echo.runs(), send.runs()), (6, 3));

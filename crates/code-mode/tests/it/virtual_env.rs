@@ -28,7 +28,7 @@ async fn an_installation_that_was_not_finished_is_not_used() {
     assert_eq!(environment.state(), VirtualEnvState::Missing);
     environment.remove().unwrap();
     let python = Interpreter::find(&env()).await.expect("a Python on this machine");
-    // Its installer finds no package anywhere.
+    // The installer finds no package at all.
     let mut lonely = env();
     lonely.extend([
         ("PIP_NO_INDEX".into(), "1".into()),
@@ -50,7 +50,8 @@ async fn an_installation_that_was_not_finished_is_not_used() {
     assert_eq!(environment.state(), VirtualEnvState::Missing);
 }
 
-/// Packages that are not what this build was made with are not installed, wherever they come from.
+/// Packages that differ from those with which this build was made are not installed, from any
+/// source.
 #[tokio::test]
 async fn a_package_with_another_hash_is_not_installed() {
     let folder = tempfile::tempdir().unwrap();

@@ -319,8 +319,8 @@ async fn huge_bodies_are_cut_at_the_wire_bound() {
     })
     .await;
     assert_eq!(get(&server, &limits).await.expect("response").body.len(), 10_000);
-    // A body of exactly the bound is complete; a longer declared body is cut without waiting for a
-    // byte beyond the bound.
+    // A body of exactly the bound is complete; a longer declared body is truncated without waiting
+    // for a byte beyond the bound.
     let server = Server::fixed(ok(&"y".repeat(10_000))).await;
     assert_eq!(get(&server, &limits).await.expect("response").cut, None);
     let start = format!("HTTP/1.1 200 OK\r\nContent-Length: 10001\r\n\r\n{}", "y".repeat(10_000));

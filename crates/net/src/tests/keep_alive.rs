@@ -1,5 +1,5 @@
-//! Tests of kept connections: when one is reused, when it is not, and what happens if the peer has
-//! closed it.
+//! Tests of kept connections: when one is reused, when it is not, and the behavior after the peer
+//! has closed it.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,8 +24,8 @@ fn stay(body: &str) -> Answer {
     Answer { bytes: bytes.into_bytes(), close: false }
 }
 
-/// A server that counts connections and requests. The answer depends on both numbers, from 1;
-/// requests are numbered within their connection.
+/// A server that counts connections and requests. The answer depends on both numbers, which start
+/// at 1; requests are numbered within their connection.
 struct Server {
     addr: SocketAddr,
     connections: Arc<AtomicUsize>,

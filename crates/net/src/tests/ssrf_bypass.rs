@@ -433,7 +433,7 @@ proptest! {
         }
     }
 
-    /// An IPv6 literal that passes is the address as written, and public.
+    /// An IPv6 literal that passes is the address as written, and is public.
     #[test]
     fn v6_literals_are_judged_as_written(bits in any::<u128>(), head in prop::sample::select(vec![0u128, 0x2001, 0x2002, 0x64, 0xfe80, 0xfd00, 0x2606])) {
         let ip = IpAddr::V6(((bits >> 16) | (head << 112)).into());

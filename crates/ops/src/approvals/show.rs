@@ -1,4 +1,4 @@
-//! Shows a question with what helps to decide.
+//! Shows a question with everything that is needed to decide it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Removes a stored result.
+//! Removes an artifact.
 
 use serde::{Deserialize, Serialize};
 use toolcrib_core::ArtifactRef;

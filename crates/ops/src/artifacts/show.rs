@@ -1,4 +1,4 @@
-//! Shows what is known of a stored result.
+//! Shows the metadata of an artifact.
 
 use toolcrib_core::{ArtifactMeta, ArtifactRef};
 

@@ -14,7 +14,7 @@ use super::summary::CallSummary;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Explained")]
 pub struct ExplainedCall {
-    /// Where it stands, and what came of it.
+    /// Its state and outcome.
     pub call: CallDocument,
     /// What is recorded of it; absent = nothing yet.
     pub facts: Option<CallSummary>,

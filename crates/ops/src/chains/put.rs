@@ -1,4 +1,4 @@
-//! Keeps a script as a tool.
+//! Saves a script as a tool.
 
 use std::path::PathBuf;
 
@@ -57,7 +57,8 @@ pub async fn put(
     recorder.record(Act::new("chain.put", name.as_str())).await?;
     // Another folder may have a script of this name.
     let rows = list(ctx).await?;
-    let chain = rows.into_iter().find(|row| row.path == saved.path);
+    let path = std::path::absolute(&saved.path).unwrap_or(saved.path);
+    let chain = rows.into_iter().find(|row| row.path == path);
     let chain = chain.ok_or_else(|| OpError::not_found(Resource::Chain, &name))?;
     Ok(PutChainReply { is_new: present.is_none(), chain: ChainDetails { chain, code } })
 }

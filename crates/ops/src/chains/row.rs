@@ -43,7 +43,8 @@ impl From<&ChainEntry> for ChainRow {
             problem: kept.description.err(),
             folder: chain.folder.clone(),
             asked_about: chain.of_anybody,
-            path: kept.path,
+            // The folder of a workspace may be named from the current one.
+            path: std::path::absolute(&kept.path).unwrap_or(kept.path),
         }
     }
 }

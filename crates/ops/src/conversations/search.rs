@@ -50,7 +50,7 @@ pub struct FoundMessage {
     pub excerpt: String,
 }
 
-/// What was found.
+/// The findings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchConversationsReply {
     /// The hits, newest conversation first.

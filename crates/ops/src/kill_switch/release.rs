@@ -1,4 +1,4 @@
-//! Lets tools run again.
+//! Releases the kill switch.
 
 use toolcrib_app::SwitchTarget;
 use toolcrib_core::{Clock as _, Switch, SwitchState, SystemClock};

@@ -1,4 +1,4 @@
-//! Shows whether tools are stopped.
+//! Shows the state of the kill switch.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Takes back the last change of a list.
+//! Undoes the last change of a list.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,4 +1,4 @@
-//! Takes back the last change of a memory.
+//! Undoes the last change of a memory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -25,7 +25,7 @@ pub async fn dismiss(
     let row = ctx.toolcrib.notifier().dismiss(ctx.store.owner, request.id).await?;
     if let Some(alarm) = row.tag.as_deref().and_then(|tag| tag.parse().ok()) {
         match ctx.toolcrib.tasks().dismiss(ctx.store.owner, alarm).await {
-            // It does not ring any more.
+            // The alarm stopped ringing.
             Ok(_) | Err(TaskError::State(_) | TaskError::Unknown(_)) => {}
             Err(error) => return Err(error.into()),
         }

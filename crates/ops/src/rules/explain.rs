@@ -92,7 +92,7 @@ pub struct ExplainedSegment {
 pub struct RefusedBeforeRules {
     /// The type of the error.
     pub error_type: String,
-    /// The text for the model.
+    /// Why, in words for people.
     pub message: String,
 }
 
@@ -200,7 +200,7 @@ impl ExplainReply {
             asking: forecast.asking.map(|asking| asking.as_str().to_owned()),
             refused: refused.map(|error| RefusedBeforeRules {
                 error_type: error.error_type.to_string(),
-                message: error.message,
+                message: error.message_for_people().to_owned(),
             }),
         }
     }

@@ -4,7 +4,7 @@ use serde_json::json;
 use toolcrib_app::Preset;
 use toolcrib_app::rule_files::RuleFile;
 use toolcrib_app::rules::{Layer, RuleSet, RuleSource, RuleText};
-use toolcrib_core::{Catalog as _, Origin, Risk, SwitchState, Verdict};
+use toolcrib_core::{Origin, Risk, SwitchState, Verdict};
 use toolcrib_ops::OpError;
 use toolcrib_ops::rules::{
     self, AddRulesRequest, AskedCall, ExplainReply, ExplainRequest, LineJudge, NumberedRule,

@@ -49,7 +49,7 @@ async fn a_secret_is_stored_listed_and_removed_and_its_value_is_in_no_reply_and_
     let provider = SecretConsumer::Provider { provider: "openai".to_owned() };
     let configured = [("openai", provider.clone()), ("absent", provider.clone())];
     let reply = list(&ctx, &fixture, &configured).await;
-    assert_eq!(reply.secrets[0].used_by, std::slice::from_ref(&provider));
+    assert_eq!(reply.secrets[0].consumers, std::slice::from_ref(&provider));
     assert_eq!((reply.missing[0].name.as_str(), &reply.missing[0].named_by), ("absent", &provider));
     let text = serde_json::to_string(&reply).unwrap();
     assert!(text.contains("openai") && !text.contains("hunter2"), "{text}");
@@ -79,7 +79,7 @@ async fn a_secret_that_is_named_for_a_key_of_no_tool_is_unused() {
     let tool = SecretConsumer::Tool { tool: "greet".to_owned(), key: "token".to_owned() };
     let reply = list(&ctx, &fixture, &[("greet.token", tool.clone())]).await;
     assert_eq!(
-        (reply.secrets[0].unused_key.as_ref(), &reply.secrets[0].used_by[..]),
+        (reply.secrets[0].unused_key.as_ref(), &reply.secrets[0].consumers[..]),
         (None, &[tool][..])
     );
 }

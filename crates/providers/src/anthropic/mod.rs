@@ -1,5 +1,5 @@
-//! Wire format of Anthropic Messages: content blocks in, one user message with every `tool_result`
-//! back.
+//! Wire format of Anthropic Messages: answers are content blocks; one user message returns every
+//! `tool_result`.
 
 mod declare;
 mod parse;

@@ -83,7 +83,7 @@ fn whole(chunk: &RawValue) -> Option<Answer> {
     })
 }
 
-/// Whether this is a content block of Messages and of no other format.
+/// Returns whether this is a content block of Messages and of no other format.
 fn is_block(block: &Value) -> bool {
     text_field(block, "type").is_some_and(|kind| {
         !kind.ends_with("_call") && !matches!(kind, "output_text" | "message" | "reasoning")
@@ -171,7 +171,7 @@ fn call(block: &Block, id: String, end: AnswerEnd, last: bool) -> ModelCall {
     ModelCall { provider_id: Some(id), name, args, extra }
 }
 
-/// Fills in what the next request requires: the id, and an input that is an object.
+/// Fills in required members of the next request: the id, and an input that is an object.
 fn put_back(block: &mut Block, id: &str) {
     let Some(object) = block.value.as_object_mut() else { return };
     object.insert("id".to_owned(), id.into());
@@ -180,7 +180,8 @@ fn put_back(block: &mut Block, id: &str) {
     }
 }
 
-/// Messages rejects empty texts, and thinking blocks without a signature, in the next request.
+/// Returns whether the next request may contain the block: Messages rejects empty texts, and
+/// thinking blocks without a signature.
 fn is_replayable(block: &Block) -> bool {
     match text_field(&block.value, "type") {
         Some("text") => {

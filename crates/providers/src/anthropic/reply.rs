@@ -24,7 +24,7 @@ pub(crate) fn reply(turn: &Turn, answers: &[CallResult<'_>]) -> Vec<Value> {
         if !is_error {
             content.extend(images);
         } else if !images.is_empty() {
-            // An error result accepts nothing but text.
+            // An error result accepts only text.
             after.push(json!({"type": "text", "text": format!("From the result of {id}:")}));
             after.extend(images);
         }

@@ -13,19 +13,19 @@ use crate::raw_json::{self, PathStep};
 
 #[derive(Default)]
 struct Assembler {
-    /// By index; a proxy may leave out the index of an answer with one block at a time.
+    /// Blocks by index; a proxy may omit the index of an answer with one block at a time.
     blocks: Vec<(Option<u64>, Block)>,
     stop_reason: Option<String>,
     begun: bool,
     stopped: bool,
-    /// A delta without its block: an event was lost or out of order.
+    /// Whether a delta arrived without its block: an event was lost or out of order.
     stray: bool,
     failure: Option<Stop>,
     counters: Counters,
     notes: Vec<String>,
 }
 
-/// `None` if no event belongs to Messages.
+/// Assembles the answer of a stream; `None` if no event belongs to Messages.
 pub(super) fn assemble(stream: &ParsedStream) -> Option<Answer> {
     let mut state = Assembler::default();
     for chunk in &stream.chunks {
@@ -117,7 +117,7 @@ impl Assembler {
             return;
         };
         let kind = text_field(delta, "type");
-        // A piece in a block of another type belongs to a block that is not known.
+        // A piece in a block of another type belongs to an unknown block.
         let for_call = match kind {
             Some("input_json_delta") => true,
             Some("text_delta" | "thinking_delta" | "signature_delta" | "citations_delta") => false,
@@ -171,7 +171,8 @@ impl Assembler {
     }
 }
 
-/// Whether the block has an input, which is streamed as text: a call, hosted calls included.
+/// Returns whether the block has an input, which is streamed as text: a call, hosted calls
+/// included.
 fn is_call(block: &Value) -> bool {
     text_field(block, "type").is_some_and(|kind| kind.ends_with("tool_use"))
 }

@@ -5,7 +5,8 @@ use serde_json::Value;
 use crate::imported_tool::{ImportError, Imported};
 use crate::json_object::object;
 
-/// Leaves out `parameters` for a function without any: Gemini rejects an object without properties.
+/// Declares a function. Omits `parameters` if it has none: Gemini rejects an object without
+/// properties.
 pub(crate) fn tool(name: &str, description: String, schema: Value) -> Value {
     let mut tool = object([("name", name.into()), ("description", description.into())]);
     if !schema.is_null() {

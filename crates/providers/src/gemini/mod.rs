@@ -1,5 +1,5 @@
-//! Wire format of Gemini `generateContent`: parts in, one user content with every
-//! `functionResponse` back.
+//! Wire format of Gemini `generateContent`: answers are parts; one user content returns every
+//! `functionResponse`.
 
 mod declare;
 mod parse;

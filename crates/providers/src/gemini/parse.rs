@@ -94,7 +94,7 @@ fn turn(answer: Answer) -> Turn {
     }
 }
 
-/// The member with a part's call, in either spelling.
+/// Returns the member with a part's call, in either spelling.
 pub(crate) fn call_key(part: &Value) -> Option<&'static str> {
     ["functionCall", "function_call"]
         .into_iter()
@@ -132,7 +132,8 @@ fn call(part: &Value, key: &str, raw: &str, end: AnswerEnd, last: bool) -> (Stri
     (args, call)
 }
 
-/// Arguments of the replayed call must be an object, and its id that of its result.
+/// Corrects a replayed call: its arguments must be an object, and its id must be that of its
+/// result.
 fn put_back(part: &mut Value, key: &str, args: &str, id: Option<&str>) {
     let Some(inner) = part.get_mut(key).and_then(Value::as_object_mut) else { return };
     if let Some(id) = id {
@@ -143,7 +144,7 @@ fn put_back(part: &mut Value, key: &str, args: &str, id: Option<&str>) {
     }
 }
 
-/// The member with a call that the provider runs itself.
+/// Returns the member with a call that the provider runs itself.
 pub(crate) fn hosted_key(part: &Value) -> Option<&'static str> {
     ["executableCode", "executable_code", "toolCall", "tool_call"]
         .into_iter()
@@ -174,7 +175,7 @@ fn is_malformed(reason: &str) -> bool {
     )
 }
 
-/// The stop reason. Gemini reports `STOP` for calls too.
+/// Returns the stop reason. Gemini reports `STOP` for calls too.
 fn stop(finish: Option<&str>, has_calls: bool) -> Stop {
     match finish {
         Some("MAX_TOKENS") => Stop::Length,

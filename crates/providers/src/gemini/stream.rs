@@ -34,7 +34,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// The answer of a body, which has the form of a chunk.
+    /// Returns the answer of a body, which has the form of a chunk.
     pub(super) fn from_body(chunk: &RawValue) -> Self {
         let mut answer = Self::default();
         answer.push(chunk);
@@ -42,7 +42,7 @@ impl Answer {
         answer
     }
 
-    /// The answer of a stream.
+    /// Returns the answer of a stream.
     pub(super) fn from_stream(stream: &ParsedStream) -> Self {
         let mut answer = Self::default();
         for chunk in &stream.chunks {
@@ -115,7 +115,8 @@ impl Answer {
         }
     }
 
-    /// Joins parts of plain text; a part with other members, such as a signature, stays as it is.
+    /// Joins parts of plain text; a part with other members, such as a signature, remains
+    /// unchanged.
     fn part(&mut self, part: &Value, raw: &str) {
         if let (Some(more), Some(last)) = (plain_text(part), self.parts.last_mut())
             && plain_text(&last.value).is_some()

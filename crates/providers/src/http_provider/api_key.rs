@@ -16,14 +16,14 @@ pub enum KeyError {
     /// Only white space.
     #[error("the key is empty")]
     Empty,
-    /// A control character, such as a line break, or a character beyond ASCII: headers cannot carry
-    /// them.
+    /// A control character, such as a line break, or a character beyond ASCII: headers cannot
+    /// contain them.
     #[error("the key holds a character that no key has (a line break, or one that is not ASCII)")]
     Unsendable,
 }
 
 impl ApiKey {
-    /// A key without surrounding white space, as a file or a copied text has it.
+    /// Creates a key, without the surrounding white space of a file or a copied text.
     ///
     /// # Errors
     /// [`KeyError`].
@@ -38,14 +38,14 @@ impl ApiKey {
         Ok(Self(key.to_owned()))
     }
 
-    /// The key itself: for its header, and for masking it in other text.
+    /// Returns the key itself: for its header, and for masking it in other text.
     #[must_use]
     pub fn secret(&self) -> &str {
         &self.0
     }
 }
 
-/// The last four characters of a secret, or only the ellipsis if it is short.
+/// Returns the last four characters of a secret, or only the ellipsis if it is short.
 pub(super) fn masked(secret: &str) -> String {
     let tail = if secret.len() < SHOWN_FROM { 0 } else { 4 };
     let tail: String = secret.chars().skip(secret.chars().count().saturating_sub(tail)).collect();

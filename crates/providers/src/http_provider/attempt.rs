@@ -23,7 +23,7 @@ use crate::wire_format::Format;
 const TRAILING_WAIT: Duration = Duration::from_millis(250);
 /// Connect timeout, the same for all HTTP clients of the project.
 const CONNECT: Duration = toolcrib_net::CONNECT_TIMEOUT;
-/// Bytes of an error response that are read.
+/// Maximum bytes of an error response that are read.
 const MAX_REFUSAL: usize = 64 * 1024;
 /// Bytes at the end of an answer that are searched for an error event.
 const TAIL: usize = 32 * 1024;
@@ -119,7 +119,7 @@ impl Attempt<'_> {
         self.finish(watcher, broke.as_ref())
     }
 
-    /// The turn, if it is complete: then the way the connection ended does not matter.
+    /// Returns the turn, if it is complete: then the way the connection ended does not matter.
     fn finish(
         &self,
         watcher: StreamPreview,
@@ -171,7 +171,8 @@ impl Attempt<'_> {
     }
 }
 
-/// The next piece; after the provider's last event only what arrives within a short wait.
+/// Returns the next piece; after the provider's last event only one that arrives within a short
+/// wait.
 async fn next_piece(body: &mut BodyStream, complete: bool) -> Result<Option<Bytes>, HttpError> {
     if !complete {
         return body.chunk().await;
@@ -179,14 +180,15 @@ async fn next_piece(body: &mut BodyStream, complete: bool) -> Result<Option<Byte
     tokio::time::timeout(TRAILING_WAIT, body.chunk()).await.unwrap_or(Ok(None))
 }
 
-/// Target of a redirect, for messages.
+/// Returns the target of a redirect, for messages.
 fn target(head: &Head) -> String {
     let location = head.header("location").unwrap_or_default();
     let url = Url::parse(&head.final_url).and_then(|from| from.join(location));
     url.map_or_else(|_| "an invalid URL".to_owned(), |url| display_url(&url))
 }
 
-/// The last error object among the events or lines of an answer, or the answer itself if it is one.
+/// Returns the last error object among the events or lines of an answer, or the answer itself if it
+/// is one.
 fn last_error(tail: &[u8]) -> Option<ErrorBody> {
     let text = String::from_utf8_lossy(tail);
     let whole = std::iter::once(text.trim());
@@ -213,7 +215,7 @@ enum StreamStart {
     Lines,
 }
 
-/// Whether this is an incomplete JSON text.
+/// Returns whether this is an incomplete JSON text.
 fn ends_early(bytes: &[u8]) -> bool {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).trim_ascii_start();
     bytes.starts_with(b"{")

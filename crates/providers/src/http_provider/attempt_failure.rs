@@ -25,7 +25,7 @@ impl AttemptFailure {
         Self { kind, status: None, message: message.into(), retry_after: None }
     }
 
-    /// The provider reports a failure, in a response or inside an answer.
+    /// Creates the failure that the provider reports, in a response or inside an answer.
     pub(super) fn from_error_body(
         about: &ErrorContext<'_>,
         status: Option<u16>,
@@ -36,8 +36,8 @@ impl AttemptFailure {
         Self { status, retry_after: said.retry_after, ..Self::new(kind, about.message(&cause)) }
     }
 
-    /// The provider redirects. The request does not follow, so the key stays with the configured
-    /// host.
+    /// Creates the failure for a redirect, which is not followed, so that the key stays with the
+    /// configured host.
     pub(super) fn redirected(about: &ErrorContext<'_>, status: u16, target: &str) -> Self {
         let message = format!(
             "{} redirects to {target} ({status}). The request and its key were not sent there. If that is where it moved, \
@@ -48,7 +48,7 @@ impl AttemptFailure {
         Self { status: Some(status), ..Self::new(FailureKind::BadRequest, message) }
     }
 
-    /// There is no response, or the connection broke.
+    /// Creates the failure for a missing response or a broken connection.
     pub(super) fn http(about: &ErrorContext<'_>, error: &HttpError) -> Self {
         let kind = match error {
             HttpError::Idle { .. } => FailureKind::Idle,
@@ -96,7 +96,8 @@ impl AttemptFailure {
         Self::new(kind, about.mask_secrets(&message))
     }
 
-    /// The body is not an answer: another kind of server probably runs at this URL.
+    /// Creates the failure for a body that is not an answer: another kind of server probably runs
+    /// at this URL.
     pub(super) fn unreadable(about: &ErrorContext<'_>, error: &ParseError) -> Self {
         let message = format!(
             "The response of {} at {} is not an answer of a model: {error}. {}",
@@ -107,13 +108,13 @@ impl AttemptFailure {
         Self::new(FailureKind::Unreadable, about.mask_secrets(&message))
     }
 
-    /// The answer ended before it was complete.
+    /// Creates the failure for an answer that ended before it was complete.
     pub(super) fn interrupted(about: &ErrorContext<'_>) -> Self {
         let message = format!("The answer of {} ended before it was whole.", about.provider());
         Self::new(FailureKind::Connection, message)
     }
 
-    /// The answer exceeds the size limit.
+    /// Creates the failure for an answer over the size limit.
     pub(super) fn too_large(about: &ErrorContext<'_>) -> Self {
         let size = MAX_ANSWER / 1_000_000;
         let message = format!(

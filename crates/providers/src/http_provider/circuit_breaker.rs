@@ -12,7 +12,7 @@ pub(super) const OPEN: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Requests pass; holds the number of consecutive failures.
+    /// Requests pass; contains the number of consecutive failures.
     Closed(u32),
     /// No request passes before this moment.
     Open(Instant),
@@ -32,7 +32,7 @@ impl Default for CircuitBreaker {
 }
 
 impl CircuitBreaker {
-    /// Lets a request pass, or returns how long none will.
+    /// Lets a request pass, or returns the time until the next one can.
     pub(super) fn acquire(&self, now: Instant) -> Result<BreakerPermit<'_>, Duration> {
         self.with(|state| {
             if let State::Open(until) = *state
@@ -65,17 +65,17 @@ pub(super) struct BreakerPermit<'a> {
 }
 
 impl BreakerPermit<'_> {
-    /// Whether this request is the probe.
+    /// Returns whether this request is the probe.
     pub(super) fn is_probe(&self) -> bool {
         self.probe
     }
 
-    /// The provider answered, even if it refused the request.
+    /// Records that the provider answered, even if it refused the request.
     pub(super) fn record_success(self) {
         self.breaker.with(|state| *state = State::Closed(0));
     }
 
-    /// The provider or the connection failed.
+    /// Records that the provider or the connection failed.
     pub(super) fn record_failure(self, now: Instant) {
         self.breaker.with(|state| {
             *state = match *state {

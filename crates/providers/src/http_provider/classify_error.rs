@@ -7,7 +7,7 @@
 use super::error_body::ErrorBody;
 use crate::model::FailureKind;
 
-/// Codes with one meaning, whatever the message says.
+/// Codes with one meaning, regardless of the message.
 const CODES: &[(FailureKind, &[&str])] = &[
     (
         FailureKind::BadKey,
@@ -128,14 +128,13 @@ const WORDS: &[(FailureKind, &[&str])] = &[
     (FailureKind::Unavailable, &["overloaded"]),
 ];
 
-/// Whether tools are refused because the server was started without a flag (vLLM, llama.cpp), and
-/// not by the model.
+/// Returns whether tools are refused because the server was started without a flag (vLLM,
+/// llama.cpp), and not by the model.
 pub(super) fn is_server_flag(message: &str) -> bool {
     ["--enable-auto-tool-choice", "--jinja"].iter().any(|flag| message.contains(flag))
 }
 
-/// The kind of a failure with this status; without a status it came inside an answer that had
-/// begun.
+/// Returns the kind of a failure with this status; without a status it occurred inside an answer.
 pub(super) fn classify(status: Option<u16>, said: &ErrorBody) -> FailureKind {
     let status = status.filter(|status| *status >= 400).or(said.status);
     let words = said.words.to_lowercase();
@@ -157,8 +156,8 @@ pub(super) fn classify(status: Option<u16>, said: &ErrorBody) -> FailureKind {
     by_words.or_else(|| status.map(classify_status)).unwrap_or(FailureKind::Unavailable)
 }
 
-/// Whether a 404 is about a model and not about the path: Anthropic says `model: NAME`, Gemini
-/// `models/NAME is not found`, Ollama `model 'NAME' not found`.
+/// Returns whether a 404 is about a model and not about the path: Anthropic sends `model: NAME`,
+/// Gemini `models/NAME is not found`, Ollama `model 'NAME' not found`.
 fn names_a_model(said: &ErrorBody, words: &str) -> bool {
     let told = said.has_code(&["not_found_error", "notfounderror", "not_found"]);
     words.contains("model") && (told || words.contains("not found"))

@@ -8,10 +8,10 @@ use toolcrib_core::BoxFuture;
 /// Time source of an endpoint: for retries, its circuit breaker and its rate limits. The timeouts
 /// of one exchange (connect, idle, total) always use tokio's clock.
 pub trait Clock: Send + Sync {
-    /// Monotonic time.
+    /// Returns the monotonic time.
     fn now(&self) -> Instant;
 
-    /// Wall-clock time, for a `Retry-After` that is a date.
+    /// Returns the wall-clock time, for a `Retry-After` that is a date.
     fn wall(&self) -> SystemTime;
 
     /// Waits.

@@ -60,7 +60,7 @@ pub(super) async fn embed(
     })
 }
 
-/// One vector per text, all of one length, sorted by index.
+/// Returns one vector per text, all of one length, sorted by index.
 fn vectors(body: &[u8], count: usize) -> Option<Vec<Vec<f32>>> {
     let answer: Answer = serde_json::from_slice(body).ok()?;
     let mut vectors: Vec<Vec<f32>> = vec![Vec::new(); count];

@@ -55,7 +55,7 @@ impl Endpoint {
     /// Checks the settings, without connecting.
     ///
     /// # Errors
-    /// [`SettingsError`] names the unusable setting and says what to do.
+    /// [`SettingsError`] names the unusable setting and the remedy.
     pub fn new(settings: ProviderSettings) -> Result<Self, SettingsError> {
         let address = ProviderUrls::from_settings(&settings)?;
         check_key(&settings)?;
@@ -75,31 +75,31 @@ impl Endpoint {
         })))
     }
 
-    /// Its settings.
+    /// Returns the settings.
     #[must_use]
     pub fn settings(&self) -> &ProviderSettings {
         &self.0.settings
     }
 
-    /// Scheme, host, port and path of its base URL, for display.
+    /// Returns scheme, host, port and path of the base URL, for display.
     #[must_use]
     pub fn display_url(&self) -> String {
         self.0.address.display()
     }
 
-    /// Quirks of the server.
+    /// Returns the quirks of the server.
     #[must_use]
     pub fn quirks(&self) -> &Quirks {
         &self.0.quirks
     }
 
-    /// A model of this provider. Whether it exists shows when it is asked.
+    /// Returns a model of this provider. Whether it exists is known only after the first request.
     #[must_use]
     pub fn model(&self, name: impl Into<String>, options: ModelOptions) -> HttpModel {
         HttpModel::new(Arc::clone(&self.0), name.into(), options)
     }
 
-    /// The names of the provider's models, in its order.
+    /// Returns the names of the provider's models, in its order.
     ///
     /// # Errors
     /// As for a request; it is sent once.
@@ -110,7 +110,8 @@ impl Endpoint {
 }
 
 impl Endpoint {
-    /// The embeddings of these texts by a model of this provider, one per text, all of one length.
+    /// Returns the embeddings of these texts by a model of this provider, one per text, all of one
+    /// length.
     ///
     /// # Errors
     /// As for a request; it is sent once. [`crate::model::FailureKind::BadRequest`] if the provider
@@ -138,7 +139,7 @@ impl EndpointState {
         ErrorContext { settings: &self.settings, address: &self.address, model }
     }
 
-    /// A request without its body.
+    /// Creates a request without its body.
     pub(super) fn request(&self, method: Method, url: String) -> Request {
         let mut request = Request::new(method, url);
         request.headers.clone_from(&self.headers);
@@ -147,15 +148,15 @@ impl EndpointState {
         request
     }
 
-    /// Whether this model refused tools, in this process or an earlier one.
+    /// Returns whether this model refused tools, in this process or an earlier one.
     pub(super) fn takes_no_tools(&self, model: &str) -> bool {
         let known = self.no_tools.lock().unwrap_or_else(PoisonError::into_inner).contains(model);
         let memory = self.settings.memory.as_ref();
         known || memory.is_some_and(|memory| memory.no_tools(&self.settings.id, model))
     }
 
-    /// Records that a model refused tools. If a flag of the server is the reason, only for this
-    /// process: the server may be restarted with the flag.
+    /// Records that a model refused tools. If a missing server flag is the reason, the record is
+    /// valid only for this process: the server may be restarted with the flag.
     pub(super) fn remember_no_tools(&self, model: &str, for_now: bool) {
         self.no_tools.lock().unwrap_or_else(PoisonError::into_inner).insert(model.to_owned());
         if let Some(memory) = self.settings.memory.as_ref().filter(|_| !for_now) {
@@ -183,7 +184,8 @@ impl EndpointState {
     }
 }
 
-/// A provider's own service requires a key; a server behind another base URL may not.
+/// Checks for a key: a provider's own service requires one; a server behind another base URL may
+/// not.
 fn check_key(settings: &ProviderSettings) -> Result<(), SettingsError> {
     let own = settings.base_url.as_deref().is_none_or(|url| url.trim().is_empty());
     match settings.kind.key_variable() {
@@ -194,8 +196,8 @@ fn check_key(settings: &ProviderSettings) -> Result<(), SettingsError> {
     }
 }
 
-/// The quirks of the kind, or of the server that the configuration names or the host tells, with
-/// the overrides of the configuration.
+/// Returns the quirks of the kind, or of the server that the configuration names or the host
+/// indicates, with the overrides of the configuration.
 fn quirks(settings: &ProviderSettings, address: &ProviderUrls) -> Result<Quirks, SettingsError> {
     let by_host = || Server::from_url(&address.display());
     let server = settings.server.unwrap_or_else(|| match settings.kind {
@@ -218,8 +220,8 @@ fn quirks(settings: &ProviderSettings, address: &ProviderUrls) -> Result<Quirks,
     })
 }
 
-/// The headers of every request: content type, key, version, and the configured ones, which replace
-/// those of the same name.
+/// Returns the headers of every request: content type, key, version, and the configured ones, which
+/// replace those of the same name.
 fn headers(settings: &ProviderSettings) -> Result<Vec<(String, String)>, SettingsError> {
     let mut headers = vec![
         ("content-type".to_owned(), "application/json".to_owned()),

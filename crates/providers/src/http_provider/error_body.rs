@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::parse_error::{ParseError, truncate};
 
-/// Characters of the message that are kept.
+/// Maximum characters of the message.
 const MAX_WORDS: usize = 2_000;
 
 /// The provider's message and codes.
@@ -56,7 +56,7 @@ impl ErrorBody {
         said
     }
 
-    /// From an error that the parser of answers found.
+    /// Converts an error that the parser of answers found.
     pub(super) fn from_parts(kind: &str, message: &str) -> Self {
         let mut said = Self { words: one_line(message), ..Self::default() };
         said.add_code(&Value::from(kind));
@@ -93,13 +93,13 @@ impl ErrorBody {
         }
     }
 
-    /// Whether one of these codes was given.
+    /// Returns whether one of these codes was given.
     pub(super) fn has_code(&self, codes: &[&str]) -> bool {
         self.codes.iter().any(|own| codes.contains(&own.as_str()))
     }
 }
 
-/// `12s`, `0.5s`: the JSON form of a protobuf `Duration`.
+/// Parses `12s` or `0.5s`, the JSON form of a protobuf `Duration`.
 fn seconds(text: &str) -> Option<Duration> {
     let seconds: f64 = text.strip_suffix('s')?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
@@ -126,14 +126,14 @@ fn message_in(value: &Value) -> Option<String> {
     }
 }
 
-/// One line without control characters.
+/// Returns the text as one line without control characters.
 fn one_line(text: &str) -> String {
     let start: String = text.chars().take(MAX_WORDS).collect();
     let plain: String = start.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Title of a web page.
+/// Returns the title of a web page.
 fn page_title(text: &str) -> Option<String> {
     match crate::parse(crate::Format::OpenAiChat, text.as_bytes()) {
         Err(ParseError::Html { title }) => Some(one_line(&title)),

@@ -1,4 +1,4 @@
-//! Error messages for users: what is wrong, and what to do. They quote the provider's message,
+//! Error messages for users with the problem and the remedy. They quote the provider's message,
 //! shortened and with secrets masked.
 
 use super::api_key::masked;
@@ -9,7 +9,7 @@ use super::urls::ProviderUrls;
 use crate::model::FailureKind;
 use crate::parse_error::truncate;
 
-/// Characters of the provider's message that are quoted.
+/// Maximum quoted characters of the provider's message.
 const MAX_QUOTE: usize = 300;
 
 /// The provider and model that failed.
@@ -32,7 +32,7 @@ impl ErrorContext<'_> {
         &self.settings.id
     }
 
-    /// Base URL, for display.
+    /// Returns the base URL, for display.
     pub(super) fn display_url(&self) -> String {
         self.address.display()
     }
@@ -46,7 +46,7 @@ impl ErrorContext<'_> {
         }
     }
 
-    /// Hint for a server that cannot be reached.
+    /// Returns a hint for an unreachable server.
     pub(super) fn unreachable_hint(&self) -> &'static str {
         match self.settings.kind {
             ProviderKind::Ollama => "Start it with `ollama serve`, or correct its base URL.",
@@ -54,7 +54,7 @@ impl ErrorContext<'_> {
         }
     }
 
-    /// Hint for a URL at which another kind of server answers.
+    /// Returns a hint for a URL at which another kind of server answers.
     pub(super) fn wrong_url_hint(&self) -> &'static str {
         match self.settings.kind {
             ProviderKind::OpenAiChat
@@ -68,7 +68,7 @@ impl ErrorContext<'_> {
         }
     }
 
-    /// One or two sentences, and the provider's message.
+    /// Returns one or two sentences, and the provider's message.
     pub(super) fn message(&self, cause: &ErrorCause<'_>) -> String {
         let (provider, model) = (self.provider(), self.model);
         let status = cause.status.filter(|s| *s >= 400).or(cause.said.status);

@@ -33,7 +33,7 @@ pub struct HttpModel {
     native: Dialect,
     /// With tools as text.
     text: Dialect,
-    /// Whether the configuration says that the model has no function calling.
+    /// Whether the model has no function calling according to the configuration.
     text_tools: bool,
     streaming_url: String,
     whole_url: String,
@@ -63,7 +63,7 @@ impl HttpModel {
         }
     }
 
-    /// The dialect that is used now.
+    /// Returns the current dialect.
     #[must_use]
     pub fn dialect(&self) -> &Dialect {
         if self.is_text_only() { &self.text } else { &self.native }
@@ -73,7 +73,7 @@ impl HttpModel {
         self.text_tools || self.shared.takes_no_tools(&self.info.model)
     }
 
-    /// The dialect in which this request's tools were declared.
+    /// Returns the dialect in which this request's tools were declared.
     fn dialect_of(&self, request: &ModelRequest) -> &Dialect {
         match request.tools.as_ref().map(|tools| &tools.value) {
             Some(Value::String(_)) => &self.text,
@@ -86,8 +86,8 @@ impl HttpModel {
         self.shared.error_context(&self.info.model)
     }
 
-    /// Attempts until there is an answer or a permanent failure; `progress` always shows the
-    /// current state.
+    /// Sends attempts until an answer or a permanent failure; `progress` always shows the current
+    /// state.
     async fn attempts(
         &self,
         request: &ModelRequest,
@@ -151,7 +151,7 @@ impl HttpModel {
     }
 
     /// Waits for the configured rate limits, if the wait is short. Reports the wait as a retry,
-    /// also before the first attempt.
+    /// even before the first attempt.
     async fn throttle(
         &self,
         attempt: u32,
@@ -187,7 +187,8 @@ impl HttpModel {
         AttemptFailure { retry_after: Some(left).filter(|left| !left.is_zero()), ..failure }
     }
 
-    /// Records what a failure reveals about the model, and adds a hint to its message.
+    /// Records properties of the model that a failure reveals, and adds a hint to the failure's
+    /// message.
     async fn learn(&self, request: &ModelRequest, failure: &mut AttemptFailure) {
         let has_tools = request.tools.as_ref().is_some_and(|tools| !tools.value.is_null());
         match failure.kind {
@@ -224,7 +225,7 @@ fn gave_up_message(message: String, attempts: u32, retry_after: Option<Duration>
     }
 }
 
-/// `12 s`, `3 min`, `2 h`, rounded up.
+/// Formats a duration as `12 s`, `3 min` or `2 h`, rounded up.
 fn duration_text(time: Duration) -> String {
     let seconds = time.as_secs() + u64::from(time.subsec_nanos() > 0);
     match seconds {

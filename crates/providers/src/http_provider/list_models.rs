@@ -16,7 +16,7 @@ use crate::model::FailureKind;
 const HINT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Size limit of a list; OpenRouter's has half a megabyte.
 const MAX_LIST: usize = 8_000_000;
-/// Suggestions that are shown.
+/// Maximum number of suggestions.
 const NEAR: usize = 3;
 /// Similarity (Jaro-Winkler, 0 to 1) from which a name is suggested.
 const LIKE: f64 = 0.75;
@@ -78,7 +78,7 @@ pub(super) async fn add_suggestions(
     }
 }
 
-/// The most similar names, best first.
+/// Returns the most similar names, best first.
 fn closest_names<'a>(wanted: &str, names: &'a [String]) -> Vec<&'a str> {
     let wanted = wanted.to_lowercase();
     let mut scored: Vec<(f64, &str)> = names
@@ -91,8 +91,8 @@ fn closest_names<'a>(wanted: &str, names: &'a [String]) -> Vec<&'a str> {
     scored.into_iter().take(NEAR).map(|(_, name)| name).collect()
 }
 
-/// A name that contains the other counts as similar: `llama3` and `llama3:8b`, `gpt-5` and
-/// `openai/gpt-5`.
+/// Returns the similarity of two names. A name that contains the other counts as similar: `llama3`
+/// and `llama3:8b`, `gpt-5` and `openai/gpt-5`.
 fn likeness(wanted: &str, name: &str) -> f64 {
     let inside = wanted.len() >= 3 && (name.contains(wanted) || wanted.contains(name));
     let like = strsim::jaro_winkler(wanted, name);

@@ -2,15 +2,15 @@
 //!
 //! An [`Endpoint`] is a configured provider. It checks its settings once and is shared by its
 //! models, with one circuit breaker, one set of rate limits and one connection pool. An
-//! [`HttpModel`] renders a request once, sends it until there is an answer or a permanent failure,
+//! [`HttpModel`] renders a request once, sends it until it gets an answer or a permanent failure,
 //! and reads the answer with the same parser as recordings.
 //!
 //! Invariants
 //! - Only the request to the model is retried, with the same bytes; no tool runs here.
 //! - An incomplete answer is a failure, never a turn: none of its calls can run.
 //! - A key is sent in one header to the configured host and nowhere else: redirects are not
-//!   followed, and every text that leaves this module has the key masked.
-//! - Waiting ends when the request is cancelled or its future is dropped; no task stays behind.
+//!   followed, and the key is masked in every text that leaves this module.
+//! - Waiting ends when the request is cancelled or its future is dropped; no task remains.
 
 mod api_key;
 mod attempt;

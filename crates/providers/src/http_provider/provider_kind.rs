@@ -28,7 +28,7 @@ pub enum ProviderKind {
     /// DeepSeek's Chat Completions.
     #[serde(rename = "deepseek")]
     DeepSeek,
-    /// Any other server that speaks Chat Completions: vLLM, llama.cpp, OpenRouter, LM Studio, …
+    /// Any other server with Chat Completions: vLLM, llama.cpp, OpenRouter, LM Studio, …
     #[serde(rename = "openai-compatible")]
     OpenAiCompatible,
 }
@@ -37,7 +37,7 @@ pub enum ProviderKind {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{text}\" is not a provider; {}use one of {}", suggestion(*.near), ids())]
 pub struct UnknownProvider {
-    /// The text, at most 60 characters of it.
+    /// The text, at most 60 characters.
     pub text: String,
     /// The kind that was probably meant.
     pub near: Option<ProviderKind>,
@@ -63,7 +63,7 @@ impl ProviderKind {
         Self::OpenAiCompatible,
     ];
 
-    /// Its id.
+    /// Returns the id.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -77,7 +77,7 @@ impl ProviderKind {
         }
     }
 
-    /// Its wire format.
+    /// Returns the wire format.
     #[must_use]
     pub fn format(self) -> Format {
         match self {
@@ -90,7 +90,8 @@ impl ProviderKind {
         }
     }
 
-    /// The default base URL, the same as in the official SDKs; `None` if one must be configured.
+    /// Returns the default base URL, the same as in the official SDKs; `None` if one must be
+    /// configured.
     #[must_use]
     pub fn default_base_url(self) -> Option<&'static str> {
         match self {
@@ -103,8 +104,8 @@ impl ProviderKind {
         }
     }
 
-    /// The environment variable of its key; `None` if the key comes from the configuration only, so
-    /// that one provider's key never reaches another one's server.
+    /// Returns the environment variable of the key; `None` if the key comes from the configuration
+    /// only, so that one provider's key never reaches another one's server.
     #[must_use]
     pub fn key_variable(self) -> Option<&'static str> {
         match self {
@@ -116,7 +117,7 @@ impl ProviderKind {
         }
     }
 
-    /// Whether a streamed answer comes as lines of JSON instead of server-sent events.
+    /// Returns whether a streamed answer consists of lines of JSON instead of server-sent events.
     pub(super) fn streams_lines(self) -> bool {
         self == Self::Ollama
     }

@@ -25,7 +25,7 @@ impl RateLimit {
         Self { limits: limits.collect(), sent: Mutex::default() }
     }
 
-    /// Counts a request that is sent now, or returns how long it must wait.
+    /// Counts a request that is sent now, or returns the time that it must wait.
     pub(super) fn acquire(&self, now: Instant) -> Result<(), Duration> {
         let Some(longest) = self.limits.iter().map(|(span, _)| *span).max() else { return Ok(()) };
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,14 +9,14 @@ use toolcrib_net::Head;
 pub const RETRIES: u32 = 2;
 /// Delay before the second attempt; it doubles with each further one.
 const FIRST_DELAY: Duration = Duration::from_secs(1);
-/// Longest delay. If a provider asks for more, the request fails with a message (the official SDKs
+/// Maximum delay. If a provider asks for more, the request fails with a message (the official SDKs
 /// have the same bound).
 pub(super) const MAX_DELAY: Duration = Duration::from_secs(60);
 /// Largest random addition to a delay, as a share of it, so that many clients do not retry at the
 /// same moment.
 const JITTER: f64 = 0.25;
 
-/// The delay after this attempt (from 1); `None` if it is longer than [`MAX_DELAY`].
+/// Returns the delay after this attempt (from 1); `None` if it is longer than [`MAX_DELAY`].
 pub(super) fn retry_delay(attempt: u32, asked: Option<Duration>, chance: f64) -> Option<Duration> {
     let doubled = FIRST_DELAY.saturating_mul(1 << attempt.saturating_sub(1).min(10));
     match asked.filter(|asked| !asked.is_zero()) {
@@ -26,8 +26,8 @@ pub(super) fn retry_delay(attempt: u32, asked: Option<Duration>, chance: f64) ->
     }
 }
 
-/// The delay that the provider asks for: `retry-after-ms`, or `Retry-After` in seconds or as a date
-/// (RFC 9110, 10.2.3).
+/// Returns the delay that the provider asks for: `retry-after-ms`, or `Retry-After` in seconds or
+/// as a date (RFC 9110, 10.2.3).
 pub(super) fn retry_after(head: &Head, wall: SystemTime) -> Option<Duration> {
     if let Some(ms) = head.header("retry-after-ms").and_then(number) {
         return Duration::try_from_secs_f64(ms / 1000.0).ok();
@@ -43,7 +43,7 @@ fn number(text: &str) -> Option<f64> {
     text.trim().parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
 
-/// The time until a date; zero if it is past.
+/// Returns the time until a date; zero if it is past.
 fn until(date: &str, wall: SystemTime) -> Option<Duration> {
     let at = jiff::fmt::rfc2822::parse(date.trim()).ok()?.timestamp();
     let now = Timestamp::try_from(wall).ok()?;

@@ -17,12 +17,12 @@ pub const IDLE: Duration = Duration::from_secs(120);
 /// Default timeout of one request with its retries, the same as in the official SDKs.
 pub const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Remembers, beyond this process, which models have no function calling.
+/// Records, beyond this process, which models have no function calling.
 pub trait NoToolsMemory: Send + Sync {
-    /// Whether this model of this provider refused tools.
+    /// Returns whether this model of this provider refused tools.
     fn no_tools(&self, provider: &str, model: &str) -> bool;
 
-    /// Records that it refused tools.
+    /// Records that a model refused tools.
     fn remember(&self, provider: &str, model: &str);
 }
 
@@ -38,7 +38,7 @@ pub struct ProviderSettings {
     pub base_url: Option<String>,
     /// Its key.
     pub key: Option<ApiKey>,
-    /// Kind of server whose quirks apply, if neither kind nor host tells.
+    /// Kind of server whose quirks apply, if neither kind nor host determines it.
     pub server: Option<Server>,
     /// Overrides of single quirks, by name
     /// ([`Quirks::override_fields`](crate::quirks::Quirks::override_fields)).
@@ -46,9 +46,9 @@ pub struct ProviderSettings {
     /// Additional headers; one with the name of a standard header replaces it. Their values are
     /// treated as secrets.
     pub headers: Vec<(String, String)>,
-    /// Longest silence while waiting for or reading a streamed answer.
+    /// Maximum time without data while waiting for or reading a streamed answer.
     pub idle: Duration,
-    /// Timeout of one request, retries included.
+    /// Timeout of one request, including retries.
     pub timeout: Duration,
     /// Number of retries after a transient failure.
     pub retries: u32,
@@ -58,7 +58,7 @@ pub struct ProviderSettings {
     pub max_per_minute: Option<u32>,
     /// Limit of requests per hour; `None` for no limit.
     pub max_per_hour: Option<u32>,
-    /// Remembers which models have no function calling; without it the endpoint does, for its
+    /// Store of the models without function calling; without it the endpoint records them for its
     /// lifetime.
     pub memory: Option<Arc<dyn NoToolsMemory>>,
     /// Time source.
@@ -66,7 +66,7 @@ pub struct ProviderSettings {
 }
 
 impl ProviderSettings {
-    /// Default settings for a kind of provider.
+    /// Creates default settings for a kind of provider.
     pub fn new(id: impl Into<String>, kind: ProviderKind) -> Self {
         Self {
             id: id.into(),

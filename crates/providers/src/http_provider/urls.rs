@@ -10,9 +10,10 @@ use super::settings::{ProviderSettings, SettingsError};
 #[derive(Debug, Clone)]
 pub(super) struct ProviderUrls {
     kind: ProviderKind,
-    /// Without the path prefix that the request paths contain, and without a trailing slash.
+    /// Base URL without the path prefix that the request paths contain, and without a trailing
+    /// slash.
     base: Url,
-    /// Opens exactly this host and port, even on this device or in the local network: the owner
+    /// Allows exactly this host and port, even on this device or in the local network: the owner
     /// configured them.
     policy: AddressPolicy,
 }
@@ -40,22 +41,23 @@ impl ProviderUrls {
         &self.policy
     }
 
-    /// Scheme, host, port and path, for display; the query may contain a secret.
+    /// Returns scheme, host, port and path, for display; the query may contain a secret.
     pub(super) fn display(&self) -> String {
         display_url(&self.base)
     }
 
-    /// Whether the path is empty. For servers like OpenAI that usually means a forgotten `/v1`.
+    /// Returns whether the path is empty. For servers like OpenAI that usually means a missing
+    /// `/v1`.
     pub(super) fn has_no_path(&self) -> bool {
         matches!(self.base.path(), "" | "/")
     }
 
-    /// Whether this is DeepSeek's beta URL, which supports strict tools.
+    /// Returns whether this is DeepSeek's beta URL, which supports strict tools.
     pub(super) fn is_beta(&self) -> bool {
         self.kind == ProviderKind::DeepSeek && self.base.path().ends_with("/beta")
     }
 
-    /// URL of a request to a model.
+    /// Returns the URL of a request to a model.
     pub(super) fn generate(&self, model: &str, stream: bool) -> String {
         match self.kind {
             ProviderKind::OpenAiChat | ProviderKind::DeepSeek | ProviderKind::OpenAiCompatible => {
@@ -75,7 +77,7 @@ impl ProviderUrls {
         }
     }
 
-    /// URL of the list of models.
+    /// Returns the URL of the list of models.
     pub(super) fn models(&self) -> String {
         match self.kind {
             ProviderKind::Anthropic => self.join("/v1/models", &[("limit", "1000")]),
@@ -85,7 +87,7 @@ impl ProviderUrls {
         }
     }
 
-    /// URL of embeddings; `None` if the provider has none.
+    /// Returns the URL of embeddings; `None` if the provider has none.
     pub(super) fn embeddings(&self) -> Option<String> {
         match self.kind {
             // Gemini's own embeddings API differs; its OpenAI-compatible URL can be configured as
@@ -109,20 +111,22 @@ impl ProviderUrls {
     }
 }
 
-/// Scheme, host, port and path.
+/// Returns scheme, host, port and path.
 pub(super) fn display_url(url: &Url) -> String {
     let path = url.path();
     format!("{}{}", url.origin().ascii_serialization(), if path == "/" { "" } else { path })
 }
 
-/// The policy that opens the URL's own host and port, and nothing else that is not public.
+/// Returns the policy that allows the URL's own host and port, and no other address that is not
+/// public.
 fn address_policy(base: &Url) -> Result<AddressPolicy, &'static str> {
     let host = base.host_str().ok_or("it has no host")?;
     let port = base.port_or_known_default().ok_or("it has no port")?;
     AddressPolicy::with_allowed([format!("{host}:{port}")]).map_err(|error| error.problem)
 }
 
-/// The path without a suffix that belongs to a request, such as a copied `/chat/completions`.
+/// Returns the path without a suffix that belongs to a request, such as a copied
+/// `/chat/completions`.
 fn trimmed(kind: ProviderKind, path: &str) -> String {
     let mut path = path.trim_end_matches('/');
     let endings: &[&str] = match kind {
@@ -143,7 +147,8 @@ fn trimmed(kind: ProviderKind, path: &str) -> String {
     }
 }
 
-/// Path of the model: `models/NAME`, or the name itself if it already contains a resource type.
+/// Returns the path of the model: `models/NAME`, or the name itself if it already contains a
+/// resource type.
 fn gemini_model(model: &str) -> String {
     let (folder, name) = match model.split_once('/') {
         Some((folder @ ("models" | "tunedModels"), name)) => (folder, name),

@@ -1,9 +1,9 @@
 //! Joins the pieces of the calls of a Chat Completions stream.
 //!
 //! A piece belongs to the call with its id, otherwise to the call with its index, otherwise to the
-//! last call. Servers leave out ids, indices and names, repeat them, or use index 0 for every call
+//! last call. Servers omit ids, indices and names, repeat them, or use index 0 for every call
 //! (litellm#37792). A piece that could belong to two calls, or to none, makes the whole answer
-//! unusable: the arguments of every call could miss it.
+//! unusable: it could be missing from the arguments of any call.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value};
@@ -13,8 +13,8 @@ use crate::call_collector::{MAX_CALLS, field};
 use crate::model_turn::CallKind;
 use crate::raw_json;
 
-/// Bytes of arguments that are parsed to see whether they are complete: enough for every real call,
-/// and a bound for a server whose pieces all look complete.
+/// Maximum bytes of arguments that are parsed to check whether they are complete: enough for every
+/// real call, and a bound for a server whose pieces all look complete.
 const MAX_JSON_CHECKS: usize = 8_000_000;
 
 /// A call under construction.
@@ -31,7 +31,7 @@ enum PiecePosition {
     Call(usize),
     /// It begins a call.
     New,
-    /// Several calls could be meant.
+    /// Several calls are possible.
     Unclear,
 }
 
@@ -40,11 +40,11 @@ pub(super) struct CallPieces {
     calls: Vec<OpenCall>,
     /// Bytes checked so far, up to [`MAX_JSON_CHECKS`].
     checked: usize,
-    /// Whether a piece could not be joined for certain.
+    /// Whether a piece could not be assigned with certainty.
     unclear: bool,
-    /// Whether there are more than [`MAX_CALLS`] calls.
+    /// Whether the answer has more than [`MAX_CALLS`] calls.
     pub(super) too_many: bool,
-    /// Whether a piece that only repeats finished arguments was left out.
+    /// Whether a piece that only repeats finished arguments was dropped.
     pub(super) repeated: bool,
 }
 
@@ -59,7 +59,7 @@ impl CallPieces {
         (self.calls.into_iter().map(|call| call.part).collect(), joined)
     }
 
-    /// An entry of `tool_calls` in a delta; `raw` is its text.
+    /// Adds an entry of `tool_calls` in a delta; `raw` is its text.
     pub(super) fn push(&mut self, delta: &Value, raw: &str) {
         let index = delta.get("index").and_then(Value::as_u64);
         match part(delta.clone(), raw) {
@@ -68,12 +68,12 @@ impl CallPieces {
         }
     }
 
-    /// A `tool_calls` that is no list.
+    /// Records a `tool_calls` that is not a list.
     pub(super) fn push_unreadable(&mut self) {
         self.unclear = true;
     }
 
-    /// A piece of the one call of the old `function_call`.
+    /// Adds a piece of the single call of the old `function_call`.
     pub(super) fn push_legacy(&mut self, call: &Map<String, Value>) {
         let (args, is_value) = arguments(call, "arguments", "");
         let name = call.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -100,7 +100,7 @@ impl CallPieces {
         let old_has_id = old.part.id().is_some();
         let begins_value = new.is_value || new.args.trim_start().starts_with(['{', '[']);
         if contradicts {
-            // A second whole call under a used id, which runs nothing, or a piece out of place.
+            // A second complete call under a used id, which never runs, or a misplaced piece.
             let begins_call = begins_value && !new.name.is_empty() && self.is_complete(last);
             return if begins_call { PiecePosition::New } else { PiecePosition::Unclear };
         }
@@ -127,7 +127,7 @@ impl CallPieces {
         PiecePosition::Call(last)
     }
 
-    /// The calls that a piece may continue, in order of arrival.
+    /// Returns the calls that a piece may continue, in order of arrival.
     fn candidates(&self, index: Option<u64>, new: &CallPart) -> Vec<usize> {
         let with = |test: &dyn Fn(&OpenCall) -> bool| -> Vec<usize> {
             let calls = self.calls.iter().enumerate();
@@ -158,7 +158,7 @@ impl CallPieces {
             return;
         }
         // A server numbers all calls or none: a piece of the other kind has lost its index, and may
-        // belong to a call that is there.
+        // belong to an existing call.
         if self.calls.iter().any(|call| call.index.is_some() != index.is_some()) {
             self.unclear = true;
             return;
@@ -213,9 +213,9 @@ impl CallPieces {
     }
 }
 
-/// Whether the id of a piece allows that it continues this call. A late id belongs to a call that
-/// has none yet, if the piece names no other call, brings no arguments of its own, or nothing but
-/// the name of this one has come.
+/// Returns whether the id of a piece allows it to continue this call. A late id belongs to a call
+/// without an id, if the piece names no other call, contains no arguments, or only the name of this
+/// call has arrived so far.
 fn same_id(old: &CallPart, new: &CallPart) -> bool {
     match (old.id(), new.id()) {
         (Some(old), Some(new)) => old == new,

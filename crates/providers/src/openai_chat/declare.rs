@@ -5,12 +5,13 @@ use serde_json::Value;
 use crate::imported_tool::{ImportError, Imported};
 use crate::json_object::object;
 
-/// Longest function description that OpenAI accepts, in characters.
+/// Returns the maximum length of a function description that OpenAI accepts, in characters.
 pub(crate) fn description_limit() -> usize {
     1024
 }
 
-/// Sends `strict` only when it is on: compatible servers reject unknown members.
+/// Declares a function. Includes `strict` only if it is on: compatible servers reject unknown
+/// members.
 pub(crate) fn tool(name: &str, description: String, schema: Value, strict: bool) -> Value {
     let mut function = object([
         ("name", name.into()),

@@ -3,8 +3,8 @@
 //!
 //! Deviations of real servers that the parser tolerates: ids missing, empty or repeated; every
 //! delta under index 0; arguments as an object, `""` or `"null"`; a `finish_reason` that is wrong
-//! or absent; no `[DONE]`; names repeated in later deltas; a whole call in one delta; an error
-//! object inside the stream; `<tool_call>` text in the content where there are no native calls.
+//! or absent; no `[DONE]`; names repeated in later deltas; a complete call in one delta; an error
+//! object inside the stream; `<tool_call>` text in the content if there are no native calls.
 
 mod call_pieces;
 mod declare;

@@ -19,11 +19,11 @@ use crate::wire_format::Format;
 /// One entry of `tool_calls`, complete or assembled from deltas.
 #[derive(Debug, Clone)]
 pub(super) struct CallPart {
-    /// The entry as it came, including provider-specific members.
+    /// The entry as received, including provider-specific members.
     pub(super) item: Map<String, Value>,
     pub(super) name: String,
     pub(super) args: String,
-    /// Whether the arguments came as an object instead of a string.
+    /// Whether the arguments were an object instead of a string.
     pub(super) is_value: bool,
     /// Whether a call in the text has no end.
     pub(super) cut: bool,
@@ -107,8 +107,8 @@ fn whole(chunk: &RawValue) -> Option<Answer> {
     Some(Answer { message: rest, parts, finish, failure, whole, streamed, native, usage, notes })
 }
 
-/// The failure that a provider reports beside a partial answer: at the top level or in the first
-/// choice (OpenRouter).
+/// Returns the failure that a provider reports in addition to a partial answer: at the top level or
+/// in the first choice (OpenRouter).
 pub(super) fn failure_beside(value: &Value, notes: &mut Vec<String>) -> Option<Stop> {
     let choices = value.get("choices")?.as_array()?;
     let mut places = std::iter::once(value).chain(choices.first());
@@ -119,8 +119,8 @@ pub(super) fn failure_beside(value: &Value, notes: &mut Vec<String>) -> Option<S
     Some(Stop::Failed(message))
 }
 
-/// How an answer with this finish reason ended, and the failure that some reasons mean. An unknown
-/// reason does not prove that the answer is complete.
+/// Returns how an answer with this finish reason ended, and the failure that some reasons indicate.
+/// An unknown reason does not prove that the answer is complete.
 fn classify_end(finish: Option<&str>, streamed: bool) -> (AnswerEnd, Option<Stop>) {
     match finish {
         None if streamed => (AnswerEnd::Unsaid, None),
@@ -134,13 +134,13 @@ fn classify_end(finish: Option<&str>, streamed: bool) -> (AnswerEnd, Option<Stop
     }
 }
 
-/// The message of Ollama's `/api/chat`. Events of other formats have a `message` too, but also a
-/// `type`.
+/// Returns the message of Ollama's `/api/chat`. Events of other formats have a `message` too, but
+/// also a `type`.
 pub(crate) fn native_message(value: &Value) -> Option<&Value> {
     value.get("message").filter(|message| message.is_object() && value.get("type").is_none())
 }
 
-/// Whether the content may belong to Chat Completions; blocks of other formats do not.
+/// Returns whether the content may belong to Chat Completions; blocks of other formats do not.
 fn is_content(value: &Value) -> bool {
     match value.get("content") {
         Some(Value::Array(parts)) => {
@@ -151,7 +151,7 @@ fn is_content(value: &Value) -> bool {
     }
 }
 
-/// Takes the calls out of a complete message, at most [`MAX_CALLS`].
+/// Removes the calls from a complete message and returns them, at most [`MAX_CALLS`].
 fn take_parts(message: &mut Map<String, Value>, raw: &str) -> Vec<CallPart> {
     let mut parts = Vec::new();
     if let Some(Value::Array(calls)) = message.shift_remove("tool_calls") {
@@ -169,12 +169,12 @@ fn take_parts(message: &mut Map<String, Value>, raw: &str) -> Vec<CallPart> {
     parts
 }
 
-/// The texts of the entries of `tool_calls`.
+/// Returns the texts of the entries of `tool_calls`.
 pub(super) fn call_texts(message: &str) -> Vec<&str> {
     raw_json::member(message, "tool_calls").and_then(raw_json::elements).unwrap_or_default()
 }
 
-/// One entry of `tool_calls`. Some servers leave out the wrapper `function`.
+/// Parses one entry of `tool_calls`. Some servers omit the wrapper `function`.
 pub(super) fn part(call: Value, raw: &str) -> Option<CallPart> {
     let Value::Object(item) = call else { return None };
     let (inner, key, kind, raw) = match (item.get("function"), item.get("custom")) {
@@ -197,7 +197,7 @@ fn name_in(object: &Map<String, Value>) -> String {
     object.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
-/// The text of the arguments, and whether they came as an object. `null` counts as empty, like
+/// Returns the text of the arguments, and whether they were an object. `null` counts as empty, like
 /// `""`.
 pub(super) fn arguments(object: &Map<String, Value>, key: &str, raw: &str) -> (String, bool) {
     match object.get(key) {
@@ -281,7 +281,7 @@ fn call(part: &CallPart, provider_id: Option<String>, end: AnswerEnd, last: bool
     ModelCall { provider_id, name: part.name.clone(), args, extra }
 }
 
-/// The entry as the next request repeats it.
+/// Returns the entry for the next request.
 fn replayed(mut part: CallPart, native: bool) -> (CallKind, Value) {
     let args: Value = match (part.kind, native) {
         (CallKind::Custom, _) => part.args.clone().into(),
@@ -328,7 +328,8 @@ fn put_calls(message: &mut Map<String, Value>, replay: Vec<(CallKind, Value)>) {
     }
 }
 
-/// Calls that a server left as text in the content. They become native calls in the replayed turn.
+/// Returns the calls that a server left as text in the content. They become native calls in the
+/// replayed turn.
 fn tagged_parts(
     message: &mut Map<String, Value>,
     content: &str,
@@ -367,8 +368,8 @@ fn content_text(message: &Map<String, Value>) -> String {
     if text.is_empty() { refusal.to_owned() } else { text }
 }
 
-/// The stop reason. With `required` or a named choice it may be `stop` although there are calls, so
-/// the calls decide.
+/// Returns the stop reason. With `required` or a named choice it may be `stop` although there are
+/// calls, so the calls decide.
 fn stop(finish: Option<&str>, has_calls: bool, message: &Map<String, Value>) -> Stop {
     let message = Value::Object(message.clone());
     match finish {

@@ -36,8 +36,8 @@ pub(crate) fn reply(turn: &Turn, answers: &[CallResult<'_>]) -> Vec<Value> {
     messages
 }
 
-/// Results for Ollama's native API, whatever the calls look like: newer versions give ids, and all
-/// versions need the name.
+/// Renders results for Ollama's native API, regardless of the form of the calls: newer versions
+/// send ids, and all versions need the name.
 pub(crate) fn native_reply(turn: &Turn, answers: &[CallResult<'_>]) -> Vec<Value> {
     let limit = result_content::limits(Format::OpenAiChat).result_chars;
     let message = |(call, answer): (&ModelCall, &CallResult<'_>)| {
@@ -57,7 +57,8 @@ pub(crate) fn native_reply(turn: &Turn, answers: &[CallResult<'_>]) -> Vec<Value
     turn.calls.iter().zip(answers).map(message).collect()
 }
 
-/// Only Ollama's native calls have neither an id nor the legacy form.
+/// Returns whether this is a native call of Ollama: only those have neither an id nor the legacy
+/// form.
 fn is_native(call: &ModelCall) -> bool {
     call.provider_id.is_none() && call.extra.kind == CallKind::Function
 }

@@ -25,7 +25,7 @@ struct Assembler {
     notes: Vec<String>,
 }
 
-/// `None` if no chunk belongs to Chat Completions.
+/// Assembles the answer of a stream; `None` if no chunk belongs to Chat Completions.
 pub(super) fn assemble(stream: &ParsedStream) -> Option<Answer> {
     let mut state = Assembler::default();
     for chunk in &stream.chunks {

@@ -1,4 +1,4 @@
-//! Token usage and reasoning, in the spellings of the servers that speak Chat Completions.
+//! Token usage and reasoning, in the spellings of the servers with Chat Completions.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value};
@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use crate::call_collector::{count_field, field, text_field};
 use crate::model_turn::Usage;
 
-/// The usage in a body or chunk: OpenAI's member, Groq's wrapper of it, or Ollama's counters.
+/// Returns the usage in a body or chunk: OpenAI's member, Groq's wrapper of it, or Ollama's
+/// counters.
 pub(super) fn usage(value: &Value) -> Option<Usage> {
     let wrapped = || value.get("x_groq").and_then(|groq| field(groq, &["usage"]));
     let usage = match field(value, &["usage"]).or_else(wrapped) {
@@ -17,7 +18,7 @@ pub(super) fn usage(value: &Value) -> Option<Usage> {
             Usage {
                 input: count_field(usage, "prompt_tokens"),
                 output: count_field(usage, "completion_tokens"),
-                // DeepSeek reports cache hits beside the details.
+                // DeepSeek reports cache hits next to the details.
                 cache_read: of(input, "cached_tokens")
                     .or_else(|| count_field(usage, "prompt_cache_hit_tokens")),
                 cache_write: of(input, "cache_write_tokens"),
@@ -33,8 +34,8 @@ pub(super) fn usage(value: &Value) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
 }
 
-/// The reasoning in a message or delta. Servers that fill several of these members repeat the same
-/// text.
+/// Returns the reasoning in a message or delta. Servers that fill several of these members repeat
+/// the same text.
 pub(crate) fn reasoning(message: &Map<String, Value>) -> String {
     let plain = ["reasoning_content", "reasoning", "thinking"]
         .into_iter()

@@ -1,5 +1,5 @@
 //! Tool declarations (`tools[]`) of OpenAI Responses: flat, and always with `strict`, because
-//! leaving it out means "try".
+//! omitting it means "try".
 
 use serde_json::Value;
 

@@ -1,4 +1,4 @@
-//! Wire format of OpenAI Responses: output items in, output items with results back.
+//! Wire format of OpenAI Responses: answers are output items; results are returned as output items.
 //!
 //! Run here: `function_call`, `custom_tool_call` and the provider-defined `shell_call`,
 //! `local_shell_call`, `apply_patch_call` and `computer_call`. The provider runs every other

@@ -67,7 +67,7 @@ fn bare(items: Vec<Item>) -> Answer {
 }
 
 impl Answer {
-    /// Fails an answer that came with more items than [`MAX_BLOCKS`].
+    /// Fails an answer with more items than [`MAX_BLOCKS`].
     fn limited(mut self, items: usize) -> Self {
         if let Some(failure) = over_limit(items, MAX_BLOCKS, &mut self.notes) {
             self.end = AnswerEnd::Broken;
@@ -77,7 +77,7 @@ impl Answer {
     }
 }
 
-/// The items of a list, at most [`MAX_BLOCKS`].
+/// Returns the items of a list, at most [`MAX_BLOCKS`].
 pub(super) fn items_of(items: &[Value], raw: &str) -> Vec<Item> {
     let raws = raw_json::elements(raw).unwrap_or_default();
     let raw_at = |i: usize| raws.get(i).copied().unwrap_or_default().to_owned();
@@ -105,7 +105,7 @@ fn is_output_item(value: &Value) -> bool {
     }
 }
 
-/// How a response with this status ended.
+/// Returns how a response with this status ended.
 pub(super) fn status(response: &Value) -> (AnswerEnd, Option<Stop>, Vec<String>) {
     let reason = response.get("incomplete_details").and_then(|d| text_field(d, "reason"));
     match text_field(response, "status") {
@@ -178,7 +178,7 @@ fn turn(answer: Answer) -> Turn {
     }
 }
 
-/// The kind of a call item that runs here.
+/// Returns the kind of a call item that runs here.
 pub(crate) fn call_kind(item: &Value) -> Option<CallKind> {
     match text_field(item, "type")? {
         "function_call" => Some(CallKind::Function),
@@ -191,7 +191,7 @@ pub(crate) fn call_kind(item: &Value) -> Option<CallKind> {
     }
 }
 
-/// The text of the arguments as the provider wrote it, and the call.
+/// Returns the text of the arguments as the provider wrote it, and the call.
 fn call(
     item: &Item,
     kind: CallKind,
@@ -209,7 +209,7 @@ fn call(
     };
     let name = match kind {
         CallKind::Function | CallKind::Custom => text_field(value, "name").unwrap_or_default(),
-        // A provider-defined item has no name but its type.
+        // A provider-defined item has no name except its type.
         _ => text_field(value, "type").unwrap_or_default(),
     };
     let extra = Extra {
@@ -251,7 +251,7 @@ fn arguments(value: &Value, raw: &str, kind: CallKind) -> (String, bool) {
     }
 }
 
-/// Fills in what the next request requires: the id, and arguments that are JSON.
+/// Fills in required members of the next request: the id, and arguments that are JSON.
 fn put_back(item: &mut Value, kind: CallKind, args: &str, calls: &CallCollector) {
     let Some(object) = item.as_object_mut() else { return };
     if let Some(id) = calls.last_id() {
@@ -262,7 +262,7 @@ fn put_back(item: &mut Value, kind: CallKind, args: &str, calls: &CallCollector)
     }
 }
 
-/// Whether an item that does not run here is a hosted call.
+/// Returns whether an item that does not run here is a hosted call.
 pub(crate) fn is_hosted(kind: &str) -> bool {
     kind.ends_with("_call") || kind == "mcp_approval_request"
 }
@@ -277,7 +277,7 @@ fn hosted_call(item: &Value) -> Option<HostedCall> {
     })
 }
 
-/// The text of a message item.
+/// Returns the text of a message item.
 pub(crate) fn message_text(item: &Value) -> String {
     if text_field(item, "type") != Some("message") {
         return String::new();
@@ -290,13 +290,13 @@ pub(crate) fn message_text(item: &Value) -> String {
         .collect()
 }
 
-/// A refusal is a part of an otherwise complete message.
+/// Returns whether the item contains a refusal, which is a part of an otherwise complete message.
 fn has_refusal(item: &Value) -> bool {
     let parts = item.get("content").and_then(Value::as_array);
     parts.is_some_and(|parts| parts.iter().any(|part| text_field(part, "type") == Some("refusal")))
 }
 
-/// The API sends null members in output but rejects them in input.
+/// Removes null members: the API sends them in output but rejects them in input.
 fn without_nulls(mut item: Value) -> Value {
     if let Some(object) = item.as_object_mut() {
         object.retain(|_, value| !value.is_null());

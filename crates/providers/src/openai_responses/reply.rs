@@ -77,7 +77,8 @@ fn output(text: String, media: &[Media<'_>]) -> Value {
     parts.into()
 }
 
-/// The separate streams of a shell tool if its data has them, else the whole result as output.
+/// Returns the separate streams of a shell tool if its data has them, else the complete result as
+/// output.
 fn shell(answer: &CallResult<'_>, text: String) -> Value {
     let (data, kind) = match answer {
         CallResult::Outcome(outcome) => {

@@ -26,14 +26,14 @@ struct Assembler {
     highest: u64,
     /// Whether events are missing, out of order, or contradict each other.
     swapped: bool,
-    /// Content of the final event; `None` if it has not come.
+    /// Content of the final event; `None` if it has not arrived.
     ended: Option<(AnswerEnd, Option<Stop>)>,
     failed: Option<Stop>,
     usage: Option<Usage>,
     notes: Vec<String>,
 }
 
-/// `None` if no event belongs to Responses.
+/// Assembles the answer of a stream; `None` if no event belongs to Responses.
 pub(super) fn assemble(stream: &ParsedStream) -> Option<Answer> {
     let mut state = Assembler::default();
     for chunk in &stream.chunks {
@@ -90,13 +90,14 @@ impl Assembler {
         }
     }
 
-    /// The unfinished item of an event: the one with its item id, otherwise with its index.
+    /// Returns the unfinished item of an event: the one with its item id, otherwise with its index.
     fn open(&mut self, index: u64, event: &Value) -> Option<&mut Value> {
         let at = self.find_open(index, text_field(event, "item_id"))?;
         self.items.get_mut(at).map(|(_, item)| &mut item.value)
     }
 
-    /// Proxies generate new item ids for every event, so an unknown id says nothing.
+    /// Finds the unfinished item. Proxies generate new item ids for every event, so an unknown id
+    /// is ignored.
     fn find_open(&self, index: u64, id: Option<&str>) -> Option<usize> {
         let open = |(_, item): &(u64, Item)| !item.done;
         let has_id = |entry: &(u64, Item)| {
@@ -141,8 +142,8 @@ impl Assembler {
         }
     }
 
-    /// Adds a piece of a call's input. The complete item follows; a piece without its item was
-    /// meant for another call.
+    /// Adds a piece of a call's input. The complete item follows; a piece without its item belongs
+    /// to another call.
     fn grow(&mut self, index: u64, key: &str, event: &Value) {
         let more = text_field(event, "delta").unwrap_or_default().to_owned();
         let item =
@@ -159,8 +160,8 @@ impl Assembler {
         }
     }
 
-    /// The complete input of a call: it must be what the pieces before it say, and what the item
-    /// says if that came first.
+    /// Compares the complete input of a call with the preceding pieces, and with the item if that
+    /// arrived first.
     fn compare(&mut self, index: u64, key: &str, event: &Value) {
         let Some(whole) = event.get(key).and_then(Value::as_str) else { return };
         if let Some(item) = self.open(index, event).and_then(Value::as_object_mut) {
@@ -176,7 +177,7 @@ impl Assembler {
         }
     }
 
-    /// Collects the text of a message that may stay incomplete, so that the turn still shows it.
+    /// Collects the text of a message that may remain incomplete, so that the turn still shows it.
     fn grow_text(&mut self, index: u64, event: &Value) {
         let more = text_field(event, "delta").unwrap_or_default().to_owned();
         let Some(item) = self.open(index, event).and_then(Value::as_object_mut) else { return };
@@ -220,7 +221,7 @@ impl Assembler {
     }
 }
 
-/// Whether a complete item is the one that its pieces began: the same call with the same input.
+/// Returns whether a complete item matches its pieces: the same call with the same input.
 fn continues(open: &Value, done: &Value) -> bool {
     let agrees = |key: &str| match (text_field(open, key), text_field(done, key)) {
         (Some(open), done) => done == Some(open),

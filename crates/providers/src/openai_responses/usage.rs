@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::call_collector::{count_field, field, text_field};
 use crate::model_turn::Usage;
 
-/// The usage of a response object.
+/// Returns the usage of a response object.
 pub(super) fn usage(response: &Value) -> Option<Usage> {
     let usage = field(response, &["usage"])?;
     let of = |details: &str, key| field(usage, &[details]).and_then(|d| count_field(d, key));
@@ -20,8 +20,8 @@ pub(super) fn usage(response: &Value) -> Option<Usage> {
     (usage != Usage::default()).then_some(usage)
 }
 
-/// The text of a reasoning item: its summary, or the reasoning itself for open models. The parts
-/// become paragraphs.
+/// Returns the text of a reasoning item: its summary, or the reasoning itself for open models. The
+/// parts become paragraphs.
 pub(crate) fn reasoning_text(item: &Value) -> String {
     let texts = |key: &str| -> Vec<&str> {
         let parts = item.get(key).and_then(Value::as_array);

@@ -53,9 +53,9 @@ pub(super) fn body<'a>(asked: &RequestInput<'a>, steps: &'a [RenderedMessage<'a>
     body
 }
 
-/// Adapts the request to the thinking options of the configuration: room for the answer beside the
-/// thinking budget, no temperature, and a history that a thinking model accepts. Other configured
-/// members stay.
+/// Adapts the request to the thinking options of the configuration: room for the answer in addition
+/// to the thinking budget, no temperature, and a history that a thinking model accepts. Other
+/// configured members remain.
 pub(super) fn check_thinking(
     asked: &RequestInput<'_>,
     body: &mut Body<'_>,
@@ -82,10 +82,10 @@ pub(super) fn check_thinking(
     }
 }
 
-/// Whether the conversation ends with calls in a tool loop that the model did not begin with a
-/// thinking block: with thinking enabled, Messages rejects that. The model then continues without
-/// thinking until the next user message after its answer. Messages of loop guards and answers to
-/// the model's questions count as part of the loop.
+/// Returns whether the conversation ends with calls in a tool loop that the model did not begin
+/// with a thinking block: with thinking enabled, Messages rejects that. The model then continues
+/// without thinking until the next user message after its answer. Messages of loop guards and
+/// answers to the model's questions count as part of the loop.
 fn is_in_foreign_work(steps: &[RenderedMessage<'_>]) -> bool {
     let is_said_to_it = |step: &RenderedMessage<'_>| matches!(step, RenderedMessage::User { .. });
     let Some(last) = steps.iter().rposition(|step| !is_said_to_it(step)) else { return false };
@@ -145,9 +145,9 @@ impl<'a> Messages<'a> {
         }
     }
 
-    /// The blocks of a turn, without what the assistant's message already has: a model that
-    /// continues a paused turn may repeat it, and Messages rejects a hosted call or a result that
-    /// stands in a request twice.
+    /// Returns the blocks of a turn that the assistant's message does not contain yet: a model that
+    /// continues a paused turn may repeat blocks, and Messages rejects a hosted call or a result
+    /// that occurs in a request twice.
     fn unrepeated(&self, assistant: &'a Value) -> Vec<JsonPiece<'a>> {
         let before = match self.list.last() {
             Some(("assistant", content)) => content.as_slice(),
@@ -203,7 +203,7 @@ fn blocks(message: &Value) -> impl Iterator<Item = JsonPiece<'_>> {
     blocks.into_iter().flatten().map(JsonPiece::Kept)
 }
 
-/// What makes a block of a hosted call unique: its id, or for the result that of its call.
+/// Returns the identity of a block of a hosted call: its id, or for a result the id of its call.
 fn hosted_id(block: &Value) -> Option<(&str, bool)> {
     let kind = text_field(block, "type")?;
     match text_field(block, "tool_use_id") {
@@ -213,7 +213,7 @@ fn hosted_id(block: &Value) -> Option<(&str, bool)> {
     }
 }
 
-/// Images first, as Anthropic recommends.
+/// Renders a user message with images first, as Anthropic recommends.
 fn user(text: &str, images: &[Blob], takes_images: bool) -> Vec<Value> {
     let media = result_content::user_images(images, Format::Anthropic, takes_images);
     let mut blocks: Vec<Value> = media.iter().filter(|m| m.fits).map(picture).collect();
@@ -241,8 +241,8 @@ fn rebuilt(text: &str, calls: &[RebuiltCall]) -> Vec<Value> {
     said.into_iter().chain(calls).collect()
 }
 
-/// A request whose history contains calls must declare tools, even if none may be called. Their
-/// schemas do not matter then.
+/// Declares placeholder tools: a request whose history contains calls must declare tools, even if
+/// none may be called. Their schemas do not matter then.
 fn placeholder_tools(steps: &[RenderedMessage<'_>]) -> Option<Value> {
     let mut names: Vec<&str> = Vec::new();
     for step in steps {

@@ -74,7 +74,7 @@ fn user(text: &str, images: &[Blob], takes_images: bool) -> Value {
     object([("role", "user".into()), ("parts", parts.into())]).into()
 }
 
-/// Only the first call of a step carries a signature.
+/// Renders a rebuilt turn. Only the first call of a step has a signature.
 fn rebuilt(text: &str, calls: &[RebuiltCall]) -> Value {
     let said = (!text.is_empty()).then(|| json!({"text": text}));
     let calls = calls.iter().enumerate().map(|(i, call)| {

@@ -26,17 +26,17 @@ impl RequestInput<'_> {
     }
 }
 
-/// Whether a model of this name at OpenAI reasons; the others reject a request for encrypted
-/// reasoning. The list of those without reasoning is closed: every newer model reasons, except the
-/// `-chat` variants.
+/// Returns whether a model of this name at OpenAI has reasoning; the others reject a request for
+/// encrypted reasoning. The list of models without reasoning is closed: every newer model has it,
+/// except the `-chat` variants.
 pub(super) fn is_reasoning_model(model: &str) -> bool {
     let name = base_name(model);
     let old = ["gpt-3", "gpt-4", "chatgpt", "ft:gpt-3", "ft:gpt-4"];
     !old.iter().any(|start| name.starts_with(start)) && !name.contains("-chat")
 }
 
-/// Whether it reasons and is certainly one of OpenAI's: another server may use the same provider
-/// kind, and its models accept a temperature.
+/// Returns whether a model has reasoning and is certainly one of OpenAI's: another server may use
+/// the same provider kind, and its models accept a temperature.
 fn is_openai_reasoner(model: &str) -> bool {
     let name = base_name(model);
     let name = name.strip_prefix("ft:").unwrap_or(name);
@@ -94,7 +94,7 @@ impl Serialize for PatchedObject<'_> {
     }
 }
 
-/// A whole body: small members first, then the large ones.
+/// A complete body: small members first, then the large ones.
 pub(super) struct Body<'a> {
     pub(super) small: Map<String, Value>,
     pub(super) large: Members<'a>,
@@ -116,7 +116,7 @@ impl<'a> Body<'a> {
         merge(&mut self.small, extra);
     }
 
-    /// Keys are strings and numbers are valid JSON, so serializing cannot fail.
+    /// Serializes the body. Keys are strings and numbers are valid JSON, so this cannot fail.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec(self).unwrap_or_default()
     }
@@ -146,7 +146,7 @@ impl Serialize for Body<'_> {
     }
 }
 
-/// The text of a user message, with a line for each omitted image.
+/// Returns the text of a user message, with a line for each omitted image.
 pub(super) fn text_with_notes(text: &str, media: &[Media<'_>]) -> String {
     let mut out = text.to_owned();
     for media in media.iter().filter(|m| !m.fits) {

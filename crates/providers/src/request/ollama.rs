@@ -1,4 +1,4 @@
-//! Request body of Ollama's native `/api/chat`: plain texts with images beside them, arguments as
+//! Request body of Ollama's native `/api/chat`: plain texts with separate images, arguments as
 //! objects, results matched by name.
 
 use serde_json::{Map, Value, json};

@@ -42,7 +42,7 @@ pub(super) fn body<'a>(asked: &RequestInput<'a>, steps: &'a [RenderedMessage<'a>
     body
 }
 
-/// The message with the system prompt.
+/// Returns the message with the system prompt.
 pub(super) fn system_message(role: SystemRole, system: &str) -> Value {
     let role = match role {
         SystemRole::System => "system",
@@ -85,7 +85,7 @@ impl<'a> Messages<'a> {
 
     fn results(&mut self, results: &'a [Value]) {
         for result in results {
-            // Images of results come in a user message of their own.
+            // Images of results are sent in a separate user message.
             if !self.quirks.images && result.get("role").is_some_and(|role| role == "user") {
                 self.made(without_pictures(result));
             } else {
@@ -181,17 +181,18 @@ fn without_pictures(message: &Value) -> Value {
     json!({"role": "user", "content": words.join("\n")})
 }
 
-/// Members of an assistant message with reasoning, in the spellings of the servers.
+/// Returns whether a member of an assistant message contains reasoning, in any server's spelling.
 fn is_reasoning(key: &str) -> bool {
     matches!(key, "reasoning_content" | "reasoning" | "reasoning_details" | "thinking")
 }
 
-/// Drops nulls, which some servers reject, and `annotations`, which are for display.
+/// Returns whether a member is sent: not nulls, which some servers reject, nor `annotations`, which
+/// are for display.
 fn is_sent(key: &str, value: &Value) -> bool {
     key == "content" || !(value.is_null() || key == "annotations")
 }
 
-/// The model's own message, with as much of its reasoning as the server accepts.
+/// Returns the model's own message, with as much of its reasoning as the server accepts.
 pub(super) fn own(message: &ModelMessage, replay: ReasoningReplay) -> JsonPiece<'_> {
     let turn = &message.turn;
     let Some(object) = turn.assistant.as_object() else { return JsonPiece::Kept(&turn.assistant) };

@@ -79,7 +79,7 @@ fn user(text: &str, images: &[Blob], takes_images: bool) -> Value {
     object(kind).into()
 }
 
-/// Which reasoning of a turn the model accepts.
+/// The reasoning of a turn that the model accepts.
 #[derive(Clone, Copy)]
 struct ReplaySupport {
     /// Whether the reasoning is the model's own: a model rejects that of another one, and a model
@@ -89,10 +89,10 @@ struct ReplaySupport {
     stored: bool,
 }
 
-/// The items as they came. If nothing is stored, the provider knows reasoning only by its encrypted
-/// content. Reasoning without it, and reasoning that the model does not accept, is left out, and
-/// with it the ids that tie other items to it. Trailing reasoning is dropped too: it must be
-/// followed by another item.
+/// Returns the items as received. If nothing is stored, the provider identifies reasoning only by
+/// its encrypted content. Reasoning without it, and reasoning that the model does not accept, is
+/// omitted, together with the ids that link other items to it. Trailing reasoning is dropped too:
+/// it must be followed by another item.
 fn own<'a>(assistant: &'a Value, takes: ReplaySupport, input: &mut Vec<JsonPiece<'a>>) {
     let items = assistant.as_array().map(Vec::as_slice).unwrap_or_default();
     let is_reasoning = |item: &Value| text_field(item, "type") == Some("reasoning");
@@ -113,7 +113,7 @@ fn own<'a>(assistant: &'a Value, takes: ReplaySupport, input: &mut Vec<JsonPiece
     }
 }
 
-/// Items that are accepted without an id.
+/// Returns whether an item is accepted without an id.
 fn is_message_or_call(item: &Value) -> bool {
     matches!(text_field(item, "type"), Some("message" | "function_call" | "custom_tool_call"))
 }

@@ -40,7 +40,7 @@ pub(super) struct RebuiltCall {
     pub(super) args: Value,
 }
 
-/// The conversation, as this provider gets it.
+/// Returns the conversation as this provider receives it.
 pub(super) fn render_history<'a>(
     info: &ModelInfo,
     dialect: &Dialect,
@@ -115,8 +115,8 @@ impl<'a> HistoryRenderer<'_, 'a> {
         }
     }
 
-    /// Two calls with one id in one turn cannot be matched with their results; Anthropic accepts
-    /// each id once in a whole request.
+    /// Returns whether all ids of a turn are new. Two calls with one id in one turn cannot be
+    /// matched with their results; Anthropic accepts each id once in a whole request.
     fn are_ids_new(&self, turn: &Turn) -> bool {
         let ids = || turn.calls.iter().filter_map(|call| call.provider_id.as_deref());
         let alone = turn.calls.len() < 2 || {
@@ -149,14 +149,15 @@ impl<'a> HistoryRenderer<'_, 'a> {
             .collect()
     }
 
-    /// Depends on the position only, so that the provider's prompt cache stays valid.
+    /// Returns a generated id that depends only on the position, so that the provider's prompt
+    /// cache stays valid.
     fn made_id(&self, at: usize, call: usize) -> String {
         let made = |letter: char| format!("{letter}{at:05}{call:03}");
         let free = ('c'..='z').map(made).find(|id| !self.taken.contains(id.as_str()));
         free.unwrap_or_else(|| made('c'))
     }
 
-    /// The wire name of the tool in this format.
+    /// Returns the wire name of the tool in this format.
     fn name(&self, format: Format, call: &ModelCall, answer: Option<&CallAnswer>) -> String {
         let canonical = answer.and_then(|answer| answer.tool.as_ref()).map(|tool| tool.as_str());
         let name = canonical.unwrap_or(&call.name);
@@ -164,7 +165,7 @@ impl<'a> HistoryRenderer<'_, 'a> {
         declared.map_or_else(|| wire_names::wire_name(format, name).into_owned(), str::to_owned)
     }
 
-    /// A turn for a model without function calling: calls and results are text.
+    /// Renders a turn for a model without function calling: calls and results are text.
     fn text_turn(&mut self, message: &'a ModelMessage) {
         let turn = &message.turn;
         if turn.calls.is_empty() {
@@ -194,7 +195,7 @@ impl<'a> HistoryRenderer<'_, 'a> {
     }
 }
 
-/// A turn with only these calls, to render results for.
+/// Creates a turn with only these calls, for rendering their results.
 fn placeholder_turn(format: Format, calls: &[RebuiltCall]) -> Turn {
     let has_ids = !matches!(format, Format::Gemini | Format::Text);
     let call = |call: &RebuiltCall| ModelCall {
@@ -226,8 +227,8 @@ fn results(turn: &Turn, answers: &[Option<CallAnswer>], ollama: bool) -> Vec<Val
     if ollama { ollama_result_messages(turn, &replies) } else { result_messages(turn, &replies) }
 }
 
-/// Whether a turn is sent back unchanged: this provider produced it in this format, and accepts it
-/// again.
+/// Returns whether a turn is sent back unchanged: this provider produced it in this format, and
+/// accepts it again.
 pub(super) fn is_own(info: &ModelInfo, dialect: &Dialect, message: &ModelMessage) -> bool {
     let turn = &message.turn;
     turn.complete
@@ -244,7 +245,8 @@ pub(super) fn is_own(info: &ModelInfo, dialect: &Dialect, message: &ModelMessage
         }
 }
 
-/// Ollama's native API accepts arguments as objects only, all others as text only.
+/// Returns whether the arguments have the required form: Ollama's native API accepts only objects,
+/// all others only text.
 fn has_args_of(assistant: &Value, ollama: bool) -> bool {
     let calls = assistant.get("tool_calls").and_then(Value::as_array);
     calls.into_iter().flatten().all(|call| {
@@ -253,7 +255,8 @@ fn has_args_of(assistant: &Value, ollama: bool) -> bool {
     }) && !(ollama && assistant.get("function_call").is_some())
 }
 
-/// A hosted call of Anthropic must have its result, unless the turn is paused.
+/// Returns whether every hosted call of Anthropic has its result, which is required unless the turn
+/// is paused.
 fn hosted_are_answered(turn: &Turn) -> bool {
     let blocks = turn.assistant.get("content").and_then(Value::as_array);
     let blocks = blocks.map(Vec::as_slice).unwrap_or_default();
@@ -264,7 +267,8 @@ fn hosted_are_answered(turn: &Turn) -> bool {
         })
 }
 
-/// Newer Gemini models reject a turn whose first call has no signature; older ones produce none.
+/// Returns whether the first call is signed: newer Gemini models reject a turn whose first call has
+/// no signature; older ones produce none.
 fn is_signed(turn: &Turn) -> bool {
     turn.calls.first().is_none_or(|call| call.extra.thought_signature.is_some())
 }

@@ -2,7 +2,7 @@
 //! strings only.
 //!
 //! Uses `parameters` rather than `parametersJsonSchema`, because every model since 1.5 accepts it.
-//! Constraints that it cannot express move into the description.
+//! Constraints that it cannot express are moved into the description.
 
 use serde_json::{Map, Value, json};
 
@@ -251,7 +251,7 @@ impl Converter<'_> {
                 self.lose(path, "an empty choice was declared as STRING");
                 out.extend(any_value());
             }
-            // Only null was an alternative.
+            // Null was the only alternative.
             1 => out.extend(ported.into_iter().flatten()),
             _ => {
                 let list: Vec<Value> = ported.into_iter().map(Value::Object).collect();
@@ -260,7 +260,7 @@ impl Converter<'_> {
         }
     }
 
-    /// The types of a value, without null; inferred from other keywords if there is none.
+    /// Returns the types of a value, without null; inferred from other keywords if there is none.
     fn kinds(&mut self, map: &Map<String, Value>, path: &str) -> Vec<String> {
         let named: Vec<String> = match map.get("type") {
             Some(Value::String(kind)) => vec![kind.to_lowercase()],
@@ -314,7 +314,7 @@ impl Converter<'_> {
         }
     }
 
-    /// An enum can only contain non-empty strings.
+    /// Converts an enum, which can only contain non-empty strings.
     fn choices(
         &mut self,
         kind: &str,
@@ -374,7 +374,7 @@ impl Converter<'_> {
         }
     }
 
-    /// Keywords that the structured conversion has not read.
+    /// Handles a keyword that the structured conversion has not read.
     fn keyword(&mut self, key: &str, value: &Value, path: &str, out: &mut Map<String, Value>) {
         match key {
             _ if READ.contains(&key) || SILENT.contains(&key) => {}
@@ -400,7 +400,7 @@ impl Converter<'_> {
         }
     }
 
-    /// For integers, an exclusive bound becomes an inclusive one, moved by one.
+    /// Converts an exclusive bound of an integer to an inclusive one, moved by one.
     fn integer_bound(&mut self, key: &str, value: &Value, out: &mut Map<String, Value>) -> bool {
         let is_integer = out.get("type").is_some_and(|kind| kind == "INTEGER");
         let Some(bound) = value.as_i64().filter(|_| is_integer) else { return false };

@@ -10,7 +10,8 @@ pub(super) enum RefError {
     Recursive,
 }
 
-/// The target of a `$ref` in this root. `open` lists the references that are being expanded.
+/// Returns the target of a `$ref` in this root. `open` lists the references that are being
+/// expanded.
 pub(super) fn resolve<'s>(
     root: &'s Value,
     reference: &str,
@@ -24,7 +25,7 @@ pub(super) fn resolve<'s>(
     target.ok_or(RefError::Unknown)
 }
 
-/// The target merged with the keywords beside the reference, which take precedence.
+/// Returns the target merged with the keywords next to the reference, which take precedence.
 pub(super) fn merged(target: &Value, beside: &Map<String, Value>) -> Map<String, Value> {
     let mut merged = target.as_object().cloned().unwrap_or_default();
     for (key, value) in beside {

@@ -1,5 +1,5 @@
-//! Non-strict declarations: the schema as it is, except for what makes a provider reject the whole
-//! request.
+//! Non-strict declarations: the schema unchanged, except for parts that make a provider reject the
+//! whole request.
 
 use serde_json::{Map, Value, json};
 
@@ -12,12 +12,12 @@ pub enum NonStrict {
     OpenAi,
     /// No composition at the root; property names are 1 to 64 of `[a-zA-Z0-9_.-]`.
     Anthropic,
-    /// Anything a model can read.
+    /// Any schema that a model can read.
     Text,
 }
 
 impl NonStrict {
-    /// Keywords that are not allowed at the root.
+    /// Returns the keywords that are not allowed at the root.
     fn not_at_root(self) -> &'static [&'static str] {
         match self {
             Self::OpenAi => &["allOf", "anyOf", "oneOf", "enum", "not"],
@@ -151,7 +151,7 @@ impl Walk<'_> {
         }
     }
 
-    /// A reference to another document cannot, and must not, be followed.
+    /// Describes a reference to another document, which cannot, and must not, be followed.
     fn remote_reference(&mut self, map: &mut Map<String, Value>, path: &str) {
         let is_remote =
             map.get("$ref").and_then(Value::as_str).is_some_and(|target| !target.starts_with('#'));
@@ -190,7 +190,7 @@ fn is_key(name: &str) -> bool {
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'-'))
 }
 
-/// `items: {}` means the same as no `items`, and is not rejected.
+/// Adds `items: {}`, which is equivalent to no `items` but is not rejected.
 fn give_items(map: &mut Map<String, Value>) {
     let is_array = match map.get("type") {
         Some(Value::String(kind)) => kind == "array",

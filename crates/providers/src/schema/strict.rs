@@ -20,7 +20,7 @@ use super::{
 pub enum Strict {
     /// All properties required, optional ones nullable; bounds, patterns and formats stay.
     OpenAi,
-    /// Optional properties stay optional; bounds and patterns move into the description.
+    /// Optional properties stay optional; bounds and patterns are moved into the description.
     Anthropic,
     /// As OpenAI's, but with few formats, no length bounds, no objects without properties, and type
     /// lists of primitive types only.
@@ -33,7 +33,7 @@ const MAX_LEVELS: usize = 10;
 /// Enum values in one schema that OpenAI accepts.
 const MAX_CHOICES: usize = 1_000;
 
-/// Formats that all accept, and those that DeepSeek does not.
+/// Formats that all providers accept, and those that DeepSeek does not.
 const FORMATS: [&str; 5] = ["email", "hostname", "ipv4", "ipv6", "uuid"];
 const TIME_FORMATS: [&str; 4] = ["date-time", "time", "date", "duration"];
 
@@ -60,7 +60,7 @@ impl Strict {
         }
     }
 
-    /// Whether every property must be required, so that null means "absent".
+    /// Returns whether every property must be required, so that null means "absent".
     fn requires_all(self) -> bool {
         self != Self::Anthropic
     }
@@ -297,7 +297,7 @@ impl Converter<'_> {
         Ok(())
     }
 
-    /// Keywords that the structured conversion has not read.
+    /// Handles a keyword that the structured conversion has not read.
     fn keyword(
         &mut self,
         key: &str,

@@ -8,10 +8,10 @@ use crate::model::ModelRequest;
 use crate::parse_error::truncate;
 use crate::tool_declarations::Declarations;
 
-/// Characters of the actual value that a mismatch shows.
+/// Maximum characters of the actual value that a mismatch shows.
 const SHOWN: usize = 300;
 
-/// Expectations about a request. Members that are left out are not checked.
+/// Expectations about a request. Omitted members are not checked.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expect {
@@ -65,8 +65,8 @@ const OUTCOMES: [&str; 9] = [
 ];
 
 impl Expect {
-    /// Rejects expectations that no request can meet, which would otherwise show only when the turn
-    /// is played.
+    /// Rejects expectations that no request can meet, which would otherwise be noticed only when
+    /// the turn is played.
     pub(super) fn check(&self) -> Result<(), String> {
         for result in self.results.iter().flatten() {
             let Some(outcome) = result.outcome.as_deref() else { continue };
@@ -83,7 +83,7 @@ impl Expect {
         Ok(())
     }
 
-    /// The first mismatch: expected and actual value.
+    /// Returns the first mismatch: expected and actual value.
     pub(super) fn mismatch(&self, request: &ModelRequest) -> Option<String> {
         self.texts(request)
             .or_else(|| self.tools(request))
@@ -132,7 +132,7 @@ fn missing(what: &str, expected: Option<&str>, came: &str) -> Option<String> {
     Some(format!("expected {what} to contain {expected:?}, got {:?}", truncate(came, SHOWN)))
 }
 
-/// Canonical names of the declared tools, in order.
+/// Returns the canonical names of the declared tools, in order.
 fn declared(tools: &Declarations) -> Vec<&str> {
     let items = tools.value.as_array().map(Vec::as_slice).unwrap_or_default();
     items
@@ -198,7 +198,7 @@ fn result(expected: &ExpectedResult, called: &str, answer: Option<&CallAnswer>) 
     missing(&format!("the result of `{tool}`"), contains, &text)
 }
 
-/// The text of a result: of the tool or of an error, else the whole object.
+/// Returns the text of a result: of the tool or of an error, else the whole object.
 fn text(wire: &Value) -> String {
     let said = wire.get("result").or_else(|| wire.get("message")).and_then(Value::as_str);
     said.map_or_else(|| wire.to_string(), str::to_owned)

@@ -3,8 +3,8 @@
 //! Its turns come from a YAML file ([`ScriptedModel::load`]) or from code
 //! ([`ScriptedModel::from_turns`]). It implements the same trait as other models, in the format of
 //! Chat Completions, and its answers pass through the parser of live answers, so that broken
-//! arguments, cut answers and repeated ids behave as they do there. A turn may state expectations
-//! about its request; a mismatch ends the request with
+//! arguments, cut answers and repeated ids behave as in live answers. A turn may define
+//! expectations about its request; a mismatch ends the request with
 //! [`FailureKind::Script`](crate::model::FailureKind::Script).
 //!
 //! ```yaml
@@ -23,7 +23,7 @@
 //!     say: The person asked for the notes.
 //! ```
 //!
-//! Out of scope on purpose: branches, placeholders, random answers. One conversation per
+//! Intentionally out of scope: branches, placeholders, random answers. One conversation per
 //! [`ScriptedModel`].
 
 mod error;

@@ -20,10 +20,10 @@ pub const PROVIDER: &str = "scripted";
 
 /// A model that replays a script.
 ///
-/// The first request decides where the script starts: after as many answers as the conversation
+/// The first request determines where the script starts: after as many answers as the conversation
 /// already contains from this script. From then on the model counts its own answers. So a run that
-/// another process resumes continues at the right turn, and later trimming and compaction change
-/// nothing. Two kinds of turns leave no trace in a conversation and are not skipped when a run
+/// another process resumes continues at the right turn, and later trimming and compaction have no
+/// effect. Two kinds of turns leave no trace in a conversation and are not skipped when a run
 /// resumes: turns that fail, and answers that were trimmed before the first request.
 #[derive(Debug)]
 pub struct ScriptedModel {
@@ -62,7 +62,7 @@ impl ScriptedModel {
         Self::new(name, script.name, script.turns)
     }
 
-    /// A script built in code, for tests.
+    /// Creates a model from a script built in code, for tests.
     ///
     /// # Errors
     /// [`ScriptError::Invalid`] with the line 0 for a contradictory turn.
@@ -101,20 +101,20 @@ impl ScriptedModel {
         Ok(Self { info, title, turns, summaries, next: Mutex::default() })
     }
 
-    /// Title of the script.
+    /// Returns the title of the script.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }
 
-    /// Number of conversation turns that were not played yet.
+    /// Returns the number of conversation turns that were not played yet.
     #[must_use]
     pub fn remaining_turns(&self) -> usize {
         let next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         self.turns.len().saturating_sub(next.turn.unwrap_or(0))
     }
 
-    /// The turn that answers this request. It counts as played if the request meets its
+    /// Returns the turn that answers this request. It counts as played if the request meets its
     /// expectations; the error describes a mismatch.
     fn next_turn(&self, request: &ModelRequest) -> Result<TurnPlayback, String> {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
@@ -133,7 +133,7 @@ impl ScriptedModel {
         Ok(play.clone())
     }
 
-    /// The position after as many answers as the conversation contains from this script.
+    /// Returns the position after as many answers as the conversation contains from this script.
     fn position(&self, request: &ModelRequest) -> usize {
         let is_ours = |message: &&Arc<Message>| match &***message {
             Message::Model(said) => said.provider == PROVIDER && said.model == self.info.model,
@@ -206,8 +206,8 @@ impl Model for ScriptedModel {
     }
 }
 
-/// Whether a request asks for a summary of the conversation (compaction): one message, no tools,
-/// and a system prompt whose first line mentions summarizing.
+/// Returns whether a request asks for a summary of the conversation (compaction): one message, no
+/// tools, and a system prompt whose first line mentions summarizing.
 #[must_use]
 pub fn is_summary_request(request: &ModelRequest) -> bool {
     let first = request.system.lines().next().unwrap_or_default().to_lowercase();

@@ -44,7 +44,7 @@ impl TurnPlayback {
         Ok(Self { number, expect: turn.expect.clone(), delay: turn.delay(), outcome })
     }
 
-    /// The answer to a summary request that the script has no turn for.
+    /// Creates the answer to a summary request without a turn in the script.
     pub(super) fn summary() -> Self {
         let text = "A scripted summary of the conversation so far.".to_owned();
         let turn = Turn {
@@ -73,7 +73,7 @@ impl TurnPlayback {
         mismatch.map_or(Ok(()), |what| Err(format!("turn {} of the script: {what}", self.number)))
     }
 
-    /// Streams the answer if requested. `text` always holds the text shown so far, even if this
+    /// Streams the answer if requested. `text` always contains the text shown so far, even if this
     /// future is dropped.
     pub(super) async fn show(&self, stream: bool, deltas: DeltaSink<'_>, text: &mut String) {
         if !self.delay.is_zero() {

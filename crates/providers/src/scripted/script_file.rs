@@ -81,7 +81,7 @@ fn line(error: &Error) -> u64 {
     error.location().map_or(1, |at| at.line())
 }
 
-/// The error message, with a suggestion for a misspelled name.
+/// Returns the error message, with a suggestion for a misspelled name.
 fn message(error: &Error) -> String {
     match error.without_snippet() {
         Error::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
@@ -89,7 +89,7 @@ fn message(error: &Error) -> String {
         Error::SerdeMissingField { field, .. } => format!("`{field}` is missing"),
         other => {
             let text = other.render_with_formatter(&serde_saphyr::UserMessageFormatter);
-            // The caller prints the line in front.
+            // The caller prepends the line.
             let end = text.rfind(" at line ").unwrap_or(text.len());
             text.get(..end).unwrap_or(&text).to_owned()
         }

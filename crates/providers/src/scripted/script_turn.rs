@@ -10,7 +10,7 @@ use crate::model_turn::{Turn, Usage};
 use crate::scripted::expectations::Expect;
 use crate::wire_format::Format;
 
-/// Longest delay before an answer, in milliseconds, so that a typing error cannot block a run.
+/// Maximum delay before an answer, in milliseconds, so that a typing error cannot block a run.
 const MAX_DELAY_MS: u64 = 60_000;
 
 /// One turn of a script. Every member is optional, but at least one of `say`, `calls` and `fail` is
@@ -30,16 +30,16 @@ pub struct ScriptTurn {
     pub fail: Option<ScriptFailure>,
     /// Delay before the answer, in milliseconds, at most 60,000.
     pub delay_ms: u64,
-    /// Usage of the answer; if it is left out, the model reports none.
+    /// Usage of the answer; if omitted, the model reports none.
     pub usage: Option<ScriptUsage>,
     /// Expectations about the request.
     pub expect: Expect,
-    /// Which requests the turn answers.
+    /// The requests that the turn answers.
     #[serde(rename = "for")]
     pub answers: TurnUse,
 }
 
-/// Which requests a turn answers.
+/// The requests that a turn answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TurnUse {
@@ -56,8 +56,8 @@ pub enum TurnUse {
 pub struct ScriptCall {
     /// Name of the tool, as the model writes it.
     pub tool: String,
-    /// Its arguments: an object, or a text that is sent as it is (for arguments that are not JSON).
-    /// The default is an empty text.
+    /// Its arguments: an object, or a text that is sent unchanged (for arguments that are not
+    /// JSON). The default is an empty text.
     #[serde(default)]
     pub args: Value,
     /// Its id; the default is `call_1`, `call_2`, … through the whole script.
@@ -103,26 +103,26 @@ pub struct ScriptUsage {
 }
 
 impl ScriptTurn {
-    /// A turn with a text.
+    /// Creates a turn with a text.
     #[must_use]
     pub fn say(text: impl Into<String>) -> Self {
         Self { say: Some(text.into()), ..Self::default() }
     }
 
-    /// A turn with a call; see [`Self::and_call`] for more calls.
+    /// Creates a turn with a call; see [`Self::and_call`] for more calls.
     #[must_use]
     pub fn call(tool: impl Into<String>, args: Value) -> Self {
         Self::default().and_call(tool, args)
     }
 
-    /// A turn whose request fails.
+    /// Creates a turn whose request fails.
     #[must_use]
     pub fn fail(kind: FailureKind, message: impl Into<String>) -> Self {
         let fail = ScriptFailure { kind, message: message.into() };
         Self { fail: Some(fail), ..Self::default() }
     }
 
-    /// Adds a call. Arguments that are a text are sent as they are.
+    /// Adds a call. Arguments that are a text are sent unchanged.
     #[must_use]
     pub fn and_call(mut self, tool: impl Into<String>, args: Value) -> Self {
         self.calls.push(ScriptCall { tool: tool.into(), args, id: None });
@@ -205,8 +205,8 @@ impl ScriptTurn {
         Duration::from_millis(self.delay_ms)
     }
 
-    /// The answer: a response body of Chat Completions, parsed like a live one. `ids` counts the
-    /// calls of the whole script.
+    /// Creates the answer: a response body of Chat Completions, parsed like a live one. `ids`
+    /// counts the calls of the whole script.
     pub(super) fn answer(&self, ids: &mut usize) -> Result<Turn, String> {
         let mut message = Map::new();
         message.insert("role".to_owned(), "assistant".into());
@@ -237,7 +237,7 @@ impl ScriptTurn {
 }
 
 impl ScriptCall {
-    /// The call in the wire format.
+    /// Returns the call in the wire format.
     fn wire(&self, ids: &mut usize) -> Value {
         *ids += 1;
         let id = self.id.clone().unwrap_or_else(|| format!("call_{ids}"));
@@ -245,7 +245,7 @@ impl ScriptCall {
         json!({"id": id, "type": "function", "function": function})
     }
 
-    /// The text of the arguments.
+    /// Returns the text of the arguments.
     pub(super) fn arguments(&self) -> String {
         match &self.args {
             Value::Null => String::new(),

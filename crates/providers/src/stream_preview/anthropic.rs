@@ -52,7 +52,7 @@ impl Reader {
     }
 }
 
-/// A body that is not streamed.
+/// Shows a body that is not streamed.
 fn whole(body: &Value, out: &mut PreviewSink<'_, '_>) -> bool {
     match body.get("content") {
         Some(Value::String(text)) => out.text(text),

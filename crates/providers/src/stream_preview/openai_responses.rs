@@ -79,7 +79,7 @@ impl Reader {
         false
     }
 
-    /// Shows output that came without item events.
+    /// Shows output that arrived without item events.
     fn whole(&mut self, response: Option<&Value>, out: &mut PreviewSink<'_, '_>) {
         let output = response.and_then(|r| r.get("output")).and_then(Value::as_array);
         if self.items.is_empty() {

@@ -16,7 +16,7 @@ impl PreviewSink<'_, '_> {
         self.show(shown);
     }
 
-    /// The text is complete: decides about the text that was held back.
+    /// Ends the text and decides about the part that was held back.
     pub(super) fn flush(&mut self) {
         let rest = self.filter.flush();
         self.show(rest.text);
@@ -38,7 +38,7 @@ impl PreviewSink<'_, '_> {
         }
     }
 
-    /// A call begins; returns its index.
+    /// Starts a call and returns its index.
     pub(super) fn call(&mut self, name: &str) -> usize {
         let index = *self.calls;
         *self.calls += 1;

@@ -1,5 +1,5 @@
 //! Splits a body into JSON values as they become complete: events, lines, array elements, or one
-//! whole body.
+//! complete body.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
@@ -12,7 +12,7 @@ pub(super) struct SplitValues {
     pub(super) values: Vec<Value>,
     /// Whether they are events of a stream.
     pub(super) streamed: bool,
-    /// Whether `[DONE]` came.
+    /// Whether `[DONE]` was received.
     pub(super) done: bool,
 }
 
@@ -57,8 +57,8 @@ impl StreamSplitter {
     }
 }
 
-/// Position of the first byte after white space and the byte order mark; `None` if it has not
-/// arrived.
+/// Returns the position of the first byte after white space and the byte order mark; `None` if it
+/// has not arrived.
 fn first_byte(bytes: &[u8]) -> Option<usize> {
     const MARK: &[u8] = b"\xef\xbb\xbf";
     if bytes.len() < MARK.len() && MARK.starts_with(bytes) {
@@ -86,7 +86,7 @@ fn events_to_chunks(events: &[sse::Event]) -> SplitValues {
 pub(super) struct ObjectScanner {
     /// Position of the next byte.
     at: usize,
-    /// Depth at which objects count: 1 inside an array.
+    /// Depth of the objects to return: 1 inside an array.
     base: Option<usize>,
     depth: usize,
     start: usize,
@@ -111,7 +111,7 @@ impl ObjectScanner {
         found
     }
 
-    /// Processes a byte; `true` if it closes an object that counts.
+    /// Processes a byte; `true` if it closes an object at that depth.
     fn step(&mut self, byte: u8) -> bool {
         if self.in_string {
             match byte {

@@ -1,8 +1,8 @@
 //! Text filter of the preview: decides which text can be shown at once and which may be part of a
 //! call.
 //!
-//! Calls in text begin at the start of a line ([`crate::text_tools`] has the rules). Text before
-//! the first possible call is shown as it arrives; the rest is held back until the text is
+//! Calls in text begin at the start of a line ([`crate::text_tools`] defines the rules). Text
+//! before the first possible call is shown as it arrives; the rest is held back until the text is
 //! complete. The shown text is always a prefix of the turn's text, except for white space at its
 //! ends.
 #![deny(clippy::indexing_slicing)]
@@ -11,13 +11,13 @@ use crate::text_tools::{self, TextCall};
 
 const OPEN: &str = "<tool_call>";
 const FENCE: &str = "```";
-/// Number of full parses: each starts at the beginning of the text, and a server may announce the
-/// end repeatedly.
+/// Maximum number of full parses: each starts at the beginning of the text, and a server may
+/// announce the end repeatedly.
 const MAX_PARSES: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FilterMode {
-    /// Everything is shown as it comes.
+    /// Everything is shown as it arrives.
     Plain,
     /// `<tool_call>` in the text may be a call, because some servers leave it there.
     Tagged,
@@ -46,7 +46,7 @@ pub(super) struct TextFilter {
     shown: String,
     /// End of the last word in `all` that certainly belongs to no call; 0 if there is none yet.
     words: usize,
-    /// Bytes of `all` that are shown or never will be.
+    /// Bytes of `all` that are shown, or that will never be shown.
     sent: usize,
     line: Line,
     /// Number of marks of the surrounding fence, 0 outside fences.
@@ -86,12 +86,12 @@ impl TextFilter {
         &self.shown
     }
 
-    /// The answer has native calls, so calls in its text are plain text.
+    /// Records that the answer has native calls, so that calls in its text are plain text.
     pub(super) fn native_calls(&mut self) {
         self.has_native_calls = true;
     }
 
-    /// Takes a piece; returns the text that can be shown.
+    /// Accepts a piece and returns the text that can be shown.
     pub(super) fn push(&mut self, piece: &str) -> String {
         if self.mode == FilterMode::Plain {
             self.shown.push_str(piece);
@@ -127,7 +127,7 @@ impl TextFilter {
         FilteredRest { text: rest, calls: new }
     }
 
-    /// The text without its calls, and the calls, as the parser will find them.
+    /// Returns the text without its calls, and the calls, as the parser will find them.
     fn find_calls(&self) -> (String, Vec<TextCall>) {
         let calls = match self.mode {
             FilterMode::Plain => Vec::new(),
@@ -143,8 +143,8 @@ impl TextFilter {
         (text, calls)
     }
 
-    /// Text that is decided and not shown yet. White space waits for the next word: before a call,
-    /// and at an end of the text, it does not count.
+    /// Returns text that is decided and not shown yet. White space waits for the next word: before
+    /// a call, and at an end of the text, it does not count.
     fn take_safe(&mut self) -> String {
         let end = self.words;
         let ready = self.all.get(self.sent..end).unwrap_or_default();
@@ -176,7 +176,7 @@ impl TextFilter {
                 self.line = Line::Fence(marks + 1, language);
             }
             Line::Fence(marks, mut language) => {
-                // No language that matters is longer.
+                // No relevant language is longer.
                 if language.len() < 40 {
                     language.push(c);
                 }
@@ -185,7 +185,7 @@ impl TextFilter {
         }
     }
 
-    /// Everything up to this character belongs to no call.
+    /// Decides that everything up to this character belongs to no call.
     fn decide(&mut self, c: char) {
         if !c.is_whitespace() {
             self.words = self.all.len();
@@ -209,12 +209,12 @@ impl TextFilter {
         }
     }
 
-    /// Whether JSON here would begin the whole text, and so may be a call.
+    /// Returns whether JSON here would begin the whole text, and so may be a call.
     fn is_first(&self) -> bool {
         self.mode == FilterMode::TextTools && self.words == 0
     }
 
-    /// The line that opens a fence is complete.
+    /// Handles a complete line that opens a fence.
     fn open(&mut self, marks: usize, language: &str) {
         let is_call = match language.trim().to_ascii_lowercase().as_str() {
             "tool_call" | "tool_calls" => self.mode == FilterMode::TextTools,

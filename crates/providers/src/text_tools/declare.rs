@@ -18,7 +18,7 @@ Rules:
 Tools, one per line, with their parameters as JSON Schema:
 ";
 
-/// The prompt text for these tools: (name, description, schema).
+/// Creates the prompt text for these tools: (name, description, schema).
 pub(crate) fn prompt(tools: &[Value]) -> String {
     let mut text = INSTRUCTIONS.to_owned();
     for tool in tools {

@@ -23,7 +23,7 @@ const NAMES: [&str; 4] = ["tool", "name", "tool_name", "function"];
 /// Other members that a call may have.
 const OTHERS: [&str; 4] = ["action", "id", "type", "call_id"];
 
-/// All calls in the text format.
+/// Returns all calls in the text format.
 pub(crate) fn find_calls(text: &str) -> Vec<TextCall> {
     let blocks = blocks(text);
     let marked: Vec<TextCall> = blocks
@@ -46,8 +46,8 @@ pub(crate) fn find_calls(text: &str) -> Vec<TextCall> {
     all.unwrap_or_default().concat()
 }
 
-/// Only the calls in `<tool_call>` tags: servers of function-calling models leave these in the
-/// content.
+/// Returns only the calls in `<tool_call>` tags: servers of function-calling models leave these in
+/// the content.
 pub(crate) fn tagged_calls(text: &str) -> Vec<TextCall> {
     if !text.contains(OPEN) {
         return Vec::new();
@@ -55,7 +55,7 @@ pub(crate) fn tagged_calls(text: &str) -> Vec<TextCall> {
     blocks(text).iter().filter(|b| b.mark == Mark::Tag).flat_map(marked_calls).collect()
 }
 
-/// The text without the calls.
+/// Returns the text without the calls.
 pub(crate) fn without_calls(text: &str) -> String {
     let blocks: Vec<Block<'_>> = blocks(text)
         .into_iter()
@@ -64,7 +64,7 @@ pub(crate) fn without_calls(text: &str) -> String {
     if blocks.is_empty() { String::new() } else { outside(text, &blocks).trim().to_owned() }
 }
 
-/// Whether something in the text looks like a call.
+/// Returns whether a part of the text looks like a call.
 pub(super) fn mentions_call(text: &str) -> bool {
     text.contains(OPEN)
         || blocks(text).iter().any(|block| bare_calls(block.body).is_some_and(|c| !c.is_empty()))
@@ -81,7 +81,7 @@ fn outside(text: &str, blocks: &[Block<'_>]) -> String {
     left
 }
 
-/// The calls of a marked block; an unreadable block is one cut call if it names a tool.
+/// Returns the calls of a marked block; an unreadable block is one cut call if it names a tool.
 fn marked_calls(block: &Block<'_>) -> Vec<TextCall> {
     let mut found = Vec::new();
     let mut rest = block.body.trim();
@@ -98,13 +98,13 @@ fn marked_calls(block: &Block<'_>) -> Vec<TextCall> {
             break;
         };
         found.extend(calls);
-        // Without the closing mark only complete JSON counts, followed by nothing but white space.
+        // Without the closing mark only complete JSON followed by white space is a call.
         rest = if block.closed { after.trim_start_matches(',').trim_start() } else { after };
     }
     found
 }
 
-/// The calls of a text that consists of calls only; `None` for any other text.
+/// Returns the calls of a text that consists of calls only; `None` for any other text.
 fn bare_calls(text: &str) -> Option<Vec<TextCall>> {
     let mut rest = text.trim();
     if !rest.starts_with(['{', '[']) {
@@ -123,7 +123,7 @@ fn bare_calls(text: &str) -> Option<Vec<TextCall>> {
     Some(found)
 }
 
-/// The calls of one JSON value: an object, a list of them, or `{"actions":[…]}`.
+/// Returns the calls of one JSON value: an object, a list of them, or `{"actions":[…]}`.
 fn value_calls(text: &str, strictly: bool) -> Option<Vec<TextCall>> {
     let value: Value = serde_json::from_str(text).ok()?;
     if value.is_array() {
@@ -166,8 +166,8 @@ fn call_of(text: &str, strictly: bool) -> Option<TextCall> {
     Some(with_action(name, args, object.get("action")))
 }
 
-/// `{"tool","action","params"}`: the action becomes an argument, unless the arguments already have
-/// one.
+/// Converts `{"tool","action","params"}`: the action becomes an argument, unless the arguments
+/// already have one.
 fn with_action(name: String, args: String, action: Option<&Value>) -> TextCall {
     let Some(action @ Value::String(_)) = action else {
         return TextCall { name, args, cut: false };
@@ -184,7 +184,7 @@ fn with_action(name: String, args: String, action: Option<&Value>) -> TextCall {
     }
 }
 
-/// The tool's name in a call that cannot be parsed as a whole.
+/// Returns the tool's name in a call that cannot be parsed as a whole.
 fn name_in_pieces(text: &str) -> Option<String> {
     ["\"name\"", "\"tool\"", "\"tool_name\""].iter().find_map(|key| {
         let after = text.get(text.find(key)? + key.len()..)?;

@@ -32,7 +32,7 @@ pub(super) struct Block<'t> {
     pub(super) closed: bool,
 }
 
-/// All blocks, in order.
+/// Returns all blocks, in order.
 pub(super) fn blocks(text: &str) -> Vec<Block<'_>> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -40,7 +40,7 @@ pub(super) fn blocks(text: &str) -> Vec<Block<'_>> {
     while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
         let words = rest.trim_start_matches(|c: char| c.is_whitespace() && c != '\n');
         if words.starts_with(OPEN) {
-            // Another tag may follow on the same line, so scanning continues right behind the
+            // Another tag may follow on the same line, so scanning continues directly after the
             // block.
             let block = tag(text, at + rest.len() - words.len(), &mut json_ends);
             at = block.end;
@@ -82,9 +82,10 @@ fn fence<'t>(text: &'t str, start: usize, first: &str) -> Block<'t> {
     Block { mark, start, end: text.len(), body, closed: false }
 }
 
-/// The JSON text decides where a tag's body ends, so a closing tag inside a string does not count.
-/// Once the JSON of one tag turned out to have no end in the whole text (`json_ends`), later tags
-/// are not scanned for theirs: each scan would run to the end again. At worst their calls are cut.
+/// Returns the block of a tag. The JSON text determines where the body ends, so a closing tag
+/// inside a string is ignored. Once the JSON of one tag has no end in the whole text (`json_ends`),
+/// later tags are not scanned for theirs: each scan would run to the end again. At worst their
+/// calls are cut.
 fn tag<'t>(text: &'t str, start: usize, json_ends: &mut bool) -> Block<'t> {
     let rest = text.get(start + OPEN.len()..).unwrap_or_default();
     let from = rest.len() - rest.trim_start().len();

@@ -6,20 +6,20 @@ use url::Url;
 /// Longest address of a link, in bytes.
 const MAX_LINK: usize = 2048;
 
-/// What becomes of an element.
+/// The treatment of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Element {
-    /// It is written.
+    /// Written.
     Kept,
-    /// It is written and has no content and no end tag.
+    /// Written, without content and end tag.
     Void,
-    /// Its tags are left out and its content stays.
+    /// Its tags are omitted and its content stays.
     Unwrapped,
-    /// It is left out with its content, which the tokenizer reads as its kind says.
+    /// Omitted with its content, which the tokenizer reads according to this kind.
     Dropped(Content),
 }
 
-/// How the content of an element that is left out is read.
+/// How the tokenizer reads the content of an omitted element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Content {
     /// As elements, up to the matching end tag.
@@ -28,11 +28,11 @@ pub(super) enum Content {
     Text(RawKind),
     /// As text up to the end of the card.
     Rest,
-    /// There is none.
+    /// No content.
     Nothing,
 }
 
-/// What becomes of the element of this name, which is in lower case.
+/// Returns the treatment of the element with this name, which is in lower case.
 pub(super) fn element(name: &str) -> Element {
     match name {
         "a" | "abbr" | "address" | "article" | "aside" | "b" | "bdi" | "bdo" | "blockquote"
@@ -60,7 +60,7 @@ pub(super) fn element(name: &str) -> Element {
     }
 }
 
-/// What an element that is left out is called in the report.
+/// Returns the name of an omitted element in the report.
 pub(super) fn kind(name: &str) -> &'static str {
     match name {
         "script" | "noscript" => "script",
@@ -73,7 +73,7 @@ pub(super) fn kind(name: &str) -> &'static str {
     }
 }
 
-/// A kept attribute: its value as it is written; `None` leaves it out.
+/// Returns the written value of an allowed attribute; `None` omits the attribute.
 pub(super) fn attribute(element: &str, name: &str, value: &str) -> Option<String> {
     let plain = || Some(value.to_owned());
     match (element, name) {
@@ -97,17 +97,17 @@ pub(super) fn attribute(element: &str, name: &str, value: &str) -> Option<String
     }
 }
 
-/// An address that a click may lead to.
+/// Returns an address to which a click may lead.
 fn link(value: &str) -> Option<String> {
     let url = Url::parse(value.trim()).ok()?;
     let is_web = matches!(url.scheme(), "http" | "https" | "mailto");
-    // A name before the host is how `https://bank.example@evil.example` deceives.
+    // A user name before the host is the deception in `https://bank.example@evil.example`.
     let is_plain = url.username().is_empty() && url.password().is_none();
     (is_web && is_plain && url.as_str().len() <= MAX_LINK).then(|| url.to_string())
 }
 
-/// A picture that is part of the card. Every other address would tell its host that the card was
-/// looked at.
+/// Returns an image that is part of the card. Every other address would tell its host that a person
+/// viewed the card.
 fn picture(value: &str) -> Option<String> {
     let value = value.trim();
     let (kind, data) = value.split_once(";base64,")?;
@@ -126,7 +126,7 @@ fn one_of(value: &str, words: &[&str]) -> Option<String> {
     words.contains(&value.as_str()).then_some(value)
 }
 
-/// A whole number that no layout grows beyond bounds with.
+/// Returns a whole number that cannot enlarge a layout beyond its limits.
 fn count(value: &str) -> Option<String> {
     let count: u16 = value.trim().parse().ok()?;
     (count <= 2000).then(|| count.to_string())
@@ -137,7 +137,7 @@ fn number(value: &str) -> Option<String> {
     number.is_finite().then(|| value.trim().to_owned())
 }
 
-/// Whether a start tag of this kind ends where it began, as `<svg/>` does.
+/// Returns whether a start tag of this kind ends where it begins, as `<svg/>` does.
 pub(super) fn may_close_itself(name: &str) -> bool {
     matches!(name, "svg" | "math")
 }

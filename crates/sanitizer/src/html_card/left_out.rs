@@ -1,8 +1,9 @@
-//! What a card was left without. Only words of ours: names that the tool made up are not repeated.
+//! The parts that were omitted from a card. The report contains only fixed words: names that the
+//! tool invented are not repeated.
 
 use std::collections::BTreeMap;
 
-/// Kinds of parts that were left out, with their counts.
+/// Kinds of omitted parts, with their counts.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut(BTreeMap<&'static str, usize>);
 

@@ -1,6 +1,6 @@
 //! Declarations of `style` attributes: properties of a list, values without addresses.
 
-/// Functions of CSS that load nothing and read nothing.
+/// Functions of CSS that load and read no resources.
 const FUNCTIONS: [&str; 14] = [
     "rgb",
     "rgba",
@@ -18,7 +18,7 @@ const FUNCTIONS: [&str; 14] = [
     "fit-content",
 ];
 
-/// The declarations that are kept; `None` if none is.
+/// Returns the declarations that are allowed; `None` if there are none.
 pub(super) fn kept(style: &str) -> Option<String> {
     let mut out = String::new();
     for declaration in style.split(';') {
@@ -37,7 +37,7 @@ pub(super) fn kept(style: &str) -> Option<String> {
 }
 
 /// Properties of text, boxes and layout inside of the card. `position`, `z-index`, `transform` and
-/// the like could draw over what is around it.
+/// similar properties could draw over its surroundings.
 fn is_allowed(name: &str) -> bool {
     const EXACT: [&str; 46] = [
         "align-content",
@@ -92,14 +92,14 @@ fn is_allowed(name: &str) -> bool {
         || FAMILIES.iter().any(|family| name.starts_with(family)) && !name.ends_with("-image")
 }
 
-/// Whether a value has only words, numbers and functions of the list: no quotes, no escapes, no
-/// addresses.
+/// Returns whether a value contains only words, numbers and functions of the list: no quotes, no
+/// escapes, no addresses.
 fn is_harmless(name: &str, value: &str) -> bool {
     let fits = |c: char| c.is_ascii_alphanumeric() || " #%.,+-*/()!".contains(c);
     if value.is_empty() || value.len() > 400 || !value.chars().all(fits) {
         return false;
     }
-    // A negative margin draws over neighbours.
+    // A negative margin draws over adjacent elements.
     if (name.starts_with("margin") || name == "text-indent") && value.contains('-') {
         return false;
     }

@@ -1,4 +1,4 @@
-//! Writes the tokens of a card that are allowed.
+//! Writes the allowed tokens of a card.
 
 use html5ever::tokenizer::{Tag, TagKind, Token, TokenSinkResult};
 
@@ -8,7 +8,8 @@ use super::left_out::LeftOut;
 /// Deepest nesting that is written; the text of deeper elements stays.
 const DEEPEST: usize = 64;
 
-/// What is added to every link: it opens beside the page and tells its target nothing.
+/// The attributes added to every link: it opens beside the page and sends its target no
+/// information.
 const LINK: &str = " target=\"_blank\" rel=\"noopener noreferrer nofollow\"";
 
 #[derive(Debug, Default)]
@@ -19,11 +20,11 @@ pub(super) struct Writer {
     left_out: LeftOut,
 }
 
-/// An element that is being left out with its content.
+/// An element that is omitted with its content.
 #[derive(Debug)]
 struct Dropped {
     name: String,
-    /// Open elements of this name.
+    /// Number of open elements with this name.
     depth: usize,
 }
 
@@ -63,7 +64,7 @@ impl Writer {
                 self.open.push(name.to_owned());
             }
             Element::Kept => self.left_out.add("element"),
-            // Every document has these.
+            // Every document contains these elements.
             Element::Unwrapped if matches!(name, "html" | "head" | "body" | "main" | "nav") => {}
             Element::Unwrapped => self.left_out.add(allowed::kind(name)),
             Element::Dropped(content) => {
@@ -107,7 +108,7 @@ impl Writer {
         self.out.push_str(name);
         for attribute in &tag.attrs {
             let key: &str = &attribute.name.local;
-            // Those that every rewritten link gets.
+            // Attributes that every rewritten link receives.
             if name == "a" && matches!(key, "target" | "rel") {
                 continue;
             }
@@ -137,8 +138,8 @@ impl Writer {
         self.escaped(text);
     }
 
-    /// Text as text: without markup, without control characters, and without overrides of the
-    /// writing direction, which show other words than those that are there.
+    /// Writes text without markup, without control characters, and without overrides of the writing
+    /// direction, which make other words appear than those in the text.
     fn escaped(&mut self, text: &str) {
         for c in text.chars() {
             match c {

@@ -86,7 +86,7 @@ pub(super) fn routes(api: &mut Api) {
     let add = Operation::post(
         "/agents",
         Role::Operator,
-        "Makes an agent, from a template or as a copy of another.",
+        "Creates an agent, from a template or as a copy of another.",
     );
     api.add(add.body::<NewAgent>().returns::<AgentDetails>(201, "It is there."), add_agent);
     let put = Operation::put("/agents/{name}", Role::Operator, "Writes the file of an agent.")
@@ -111,7 +111,7 @@ pub(super) fn routes(api: &mut Api) {
     let remove =
         Operation::delete("/agents/{name}", Role::Operator, "Removes the file of an agent.")
             .header("if-match", "The `ETag` of the version that is removed.");
-    api.add(remove.returns_empty(204, "It is removed."), remove_agent);
+    api.add(remove.returns_empty(204, "Removed."), remove_agent);
 }
 
 /// The context of operations on agents: what is written is the owner's own.

@@ -77,18 +77,18 @@ pub(super) fn routes(api: &mut Api) {
     let hasty = Operation::get(
         "/approvals/hasty",
         Role::Viewer,
-        "Lists operations that are approved faster than the question can be read.",
+        "Lists operations that people approve faster than they can read the question.",
     );
     api.add(
         hasty
             .description("Operations with at least three approvals within 3 seconds of the question in the last 30 days: a remembered approval or a rule would ask less often.")
-            .returns_ok::<HastyDocument>("The operations, the most frequent first."),
+            .returns_ok::<HastyDocument>("The operations, most frequent first."),
         hasty_approvals,
     );
     let show = Operation::get(
         "/approvals/{approval}",
         Role::Viewer,
-        "Shows a question with what helps to decide.",
+        "Shows a question with everything that is needed to decide it.",
     );
     api.add(show.returns_ok::<ApprovalDetails>("The question."), show_approval);
     let preview = Operation::post(

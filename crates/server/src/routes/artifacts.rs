@@ -81,11 +81,10 @@ struct RangeQuery {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list =
-        Operation::get("/artifacts", Role::Viewer, "Lists stored results, the newest first.");
+    let list = Operation::get("/artifacts", Role::Viewer, "Lists artifacts, newest first.");
     api.add(
         list.query::<ListQuery>()
-            .returns_ok::<Page<ArtifactDocument>>("At most as many as were asked for."),
+            .returns_ok::<Page<ArtifactDocument>>("At most the requested number."),
         list_artifacts,
     );
     let show =
@@ -102,19 +101,23 @@ pub(super) fn routes(api: &mut Api) {
         )
         .query::<RangeQuery>();
     api.add(document_status_codes(part), read_page);
-    let content = Operation::get("/artifacts/{ref}/content", Role::Caller, "Downloads the bytes of a stored result.")
-        .description("As the tool made them, with known secrets masked and nothing else changed: do not show them as a page.")
-        .header("range", "One range, such as `bytes=0-1023`.")
-        .returns_media("application/octet-stream", "The bytes.");
+    let content = Operation::get(
+        "/artifacts/{ref}/content",
+        Role::Caller,
+        "Downloads the bytes of a stored result.",
+    )
+    .description("Unchanged except that known secrets are masked: do not render them as a page.")
+    .header("range", "One range, such as `bytes=0-1023`.")
+    .returns_media("application/octet-stream", "The bytes.");
     api.add(
         content
             .returns_empty(206, "The requested range.")
             .returns_empty(416, "The range is beyond the end."),
         send_content,
     );
-    let remove = Operation::delete("/artifacts/{ref}", Role::Operator, "Removes a stored result.");
+    let remove = Operation::delete("/artifacts/{ref}", Role::Operator, "Removes an artifact.");
     api.add(
-        remove.returns_empty(204, "It is removed, even if results still refer to it."),
+        remove.returns_empty(204, "Removed, even if results still refer to it."),
         remove_artifact,
     );
 }

@@ -27,8 +27,8 @@ pub(super) fn routes(api: &mut Api) {
         "Verifies that no record was changed, removed, added or moved.",
     );
     let verify =
-        verify.description("With the key and the anchors of this machine. Every record is read.");
-    api.add(verify.body::<VerifyBody>().returns_ok::<Verified>("What was found."), verify_audit);
+        verify.description("Uses the key and the anchors of this machine, and reads every record.");
+    api.add(verify.body::<VerifyBody>().returns_ok::<Verified>("The findings."), verify_audit);
     let checkpoint =
         Operation::post("/audit/checkpoint", Role::Operator, "Signs the newest record.");
     api.add(checkpoint.returns_ok::<CheckpointReply>("It is signed."), checkpoint_now);
@@ -51,6 +51,6 @@ pub(super) fn routes(api: &mut Api) {
         Role::Owner,
         "Streams a bundle: the audit with keys, rules, tool definitions and a verifier.",
     );
-    let bundle = bundle.description("A tar archive that `python3 verify.py audit.tar --key KEY` (the verifier in it) and `toolcrib audit verify --bundle` verify. A stream that breaks off has no SHA256SUMS.");
+    let bundle = bundle.description("A tar archive that `python3 verify.py audit.tar --key KEY` (the verifier in it) and `toolcrib audit verify --bundle` verify. A truncated stream has no SHA256SUMS.");
     api.add(bundle.returns_media(bundle::MEDIA_TYPE, "The archive."), export_bundle);
 }

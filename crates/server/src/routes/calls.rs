@@ -37,7 +37,7 @@ pub(super) fn routes(api: &mut Api) {
         .returns_ok::<CallsDocument>("All calls have ended.")
         .returns::<CallsDocument>(202, "Some calls wait for a person or are still running.");
     api.add(several, start::start_batch);
-    let list = Operation::get("/calls", Role::Viewer, "Lists calls, the newest first.");
+    let list = Operation::get("/calls", Role::Viewer, "Lists calls, newest first.");
     api.add(
         list.query::<CallQuery>().returns_ok::<Page<CallSummary>>("Matching records."),
         list::list,

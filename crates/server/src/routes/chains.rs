@@ -45,7 +45,7 @@ pub(super) fn routes(api: &mut Api) {
     let remove = Operation::delete("/chains/{name}", Role::Operator, "Removes a script.")
         .description("It needs `If-Match`.")
         .header("if-match", "The `ETag` of the version that is removed.");
-    api.add(remove.returns_empty(204, "It is removed."), remove_chain);
+    api.add(remove.returns_empty(204, "Removed."), remove_chain);
 }
 
 async fn list_chains(

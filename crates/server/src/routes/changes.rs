@@ -101,7 +101,7 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get(
         "/changes",
         Role::Caller,
-        "Lists what tools changed in the workspace, the newest first.",
+        "Lists changes that tools made in the workspace, newest first.",
     );
     api.add(
         list.query::<ChangesQuery>().returns_ok::<Page<Change>>("The changes in the undo journal."),
@@ -113,7 +113,9 @@ pub(super) fn routes(api: &mut Api) {
         "Shows what an undo or a redo would do to each file, with a diff.",
     );
     api.add(
-        preview.body::<PreviewBody>().returns_ok::<PreviewDocument>("The files; nothing was done."),
+        preview
+            .body::<PreviewBody>()
+            .returns_ok::<PreviewDocument>("The files; nothing was changed."),
         preview_changes,
     );
     let undo =
@@ -124,7 +126,7 @@ pub(super) fn routes(api: &mut Api) {
     let redo = Operation::post(
         "/changes/redo",
         Role::Operator,
-        "Redoes undone changes, the last undone first.",
+        "Redoes undone changes, last undone first.",
     )
     .description("The redo stops at a change whose files were changed since; `conflict` names it, and `about` has the changes that were redone before it.")
     .body::<RedoBody>();

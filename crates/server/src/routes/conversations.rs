@@ -109,7 +109,7 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get(
         "/conversations",
         Role::Viewer,
-        "Lists conversations, those with the newest messages first.",
+        "Lists conversations, the one with the newest message first.",
     );
     api.add(
         list.query::<PageQuery>()
@@ -138,7 +138,7 @@ pub(super) fn routes(api: &mut Api) {
     let messages = Operation::get(
         "/conversations/{conversation}/messages",
         Role::Caller,
-        "Lists the messages of a conversation, the oldest first.",
+        "Lists the messages of a conversation, oldest first.",
     );
     let messages = messages.description(
         "All messages, including those that compaction leaves out of requests to models. Secrets are masked.",
@@ -176,7 +176,7 @@ pub(super) fn routes(api: &mut Api) {
     let remove = remove.description(
         "Its messages and runs are deleted, and its background programs end. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.",
     );
-    api.add(remove.returns_empty(204, "It is removed."), remove_one);
+    api.add(remove.returns_empty(204, "Removed."), remove_one);
 }
 
 fn row(conversation: Conversation) -> ConversationRow {

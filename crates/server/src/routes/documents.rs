@@ -69,7 +69,7 @@ pub(super) fn routes(api: &mut Api) {
         list_documents,
     );
     let add = Operation::post("/documents", Role::Operator, "Adds a document.").bytes();
-    let add = add.description("The body is the file: PDF, Word, Excel, CSV, HTML or text. The first pages can be found when this answers; the rest of a long file is read in the background.");
+    let add = add.description("The body is the file: PDF, Word, Excel, CSV, HTML or text. The first pages are indexed before the reply; the rest of a long file is indexed in the background.");
     api.add(add.query::<FileName>().returns_ok::<DocumentReply>("The document."), add_document);
     let search = Operation::get("/documents/search", Role::Caller, "Searches documents.");
     api.add(

@@ -35,7 +35,7 @@ struct ExecQuery {
 pub(super) fn routes(api: &mut Api) {
     let exec = Operation::post("/exec", Role::Caller, "Runs the calls of a model's response, and returns the messages to append.")
         .queues_calls()
-        .description("The body is the provider's answer as it came: the whole JSON body, or a recorded stream with `Content-Type: text/event-stream`. Calls that fail are results for the model to read. Calls that wait for a person say so in their message.")
+        .description("The body is the unchanged response of the provider: the whole JSON body, or a recorded stream with `Content-Type: text/event-stream`. Failed calls are results for the model. The message of a call that waits for a person says so.")
         .header(IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_DESCRIPTION)
         .query::<ExecQuery>()
         .body::<Value>()

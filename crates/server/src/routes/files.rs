@@ -82,8 +82,8 @@ pub(super) fn routes(api: &mut Api) {
     api.add(document_status_codes(list), list_folder);
     let write = Operation::put("/files", Role::Caller, "Writes a text file of the workspace.")
         .queues_calls()
-        .description("A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for any version; `If-None-Match: *` only makes a new one. It is looked at first and written then: what somebody else writes between the two is replaced. `POST /changes/undo` takes it back. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.")
-        .header("if-match", "The `ETag` that was read, or `*`.")
+        .description("A call of `write_file`; the body is the text, UTF-8. Replacing a file requires `If-Match` with its `ETag`, or `*` for any version; `If-None-Match: *` only creates a new file. The check and the write are two steps: a change by another program between them is overwritten. `POST /changes/undo` undoes the write. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.")
+        .header("if-match", "The `ETag` of the file, or `*`.")
         .header("if-none-match", "`*`: only if there is no such file.")
         .query::<PathQuery>()
         .bytes();
@@ -92,9 +92,9 @@ pub(super) fn routes(api: &mut Api) {
         Operation::delete("/files", Role::Caller, "Deletes a file or folder of the workspace.")
             .queues_calls()
             .description(
-                "A call of `delete_file`, which people are asked about unless a rule allows it.",
+                "A call of `delete_file`, which requires approval unless a rule allows it.",
             )
-            .header("if-match", "The `ETag` that was read; none = any version.")
+            .header("if-match", "The `ETag` of the file; without it, any version.")
             .query::<DeleteQuery>();
     api.add(document_status_codes(delete), delete_file);
 }

@@ -46,11 +46,11 @@ pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/goals/{goal}", Role::Viewer, "Shows a goal with its result.");
     api.add(show.returns_ok::<GoalReply>("The goal."), show_goal);
     let close = Operation::delete("/goals/{goal}", Role::Operator, "Cancels a goal.");
-    api.add(close.returns_ok::<GoalReply>("Its run is stopped within a second."), close_goal);
-    let resume = Operation::post("/goals/{goal}/resume", Role::Operator, "Lets a goal begin.");
+    api.add(close.returns_ok::<GoalReply>("Its run stops within a second."), close_goal);
+    let resume = Operation::post("/goals/{goal}/resume", Role::Operator, "Starts a waiting goal.");
     let resume = resume
         .description("Letting a goal begin whose text came from outside vouches for that text.");
-    api.add(resume.returns_ok::<GoalReply>("It begins within a second."), resume_goal);
+    api.add(resume.returns_ok::<GoalReply>("It starts within a second."), resume_goal);
 }
 
 async fn list_goals(

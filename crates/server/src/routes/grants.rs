@@ -17,7 +17,8 @@ use crate::state::DaemonState;
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/grants", Role::Viewer, "Lists remembered approvals, oldest first.");
     api.add(
-        list.returns_ok::<Page<GrantReply>>("All of them, expired ones too.").etagged(),
+        list.returns_ok::<Page<GrantReply>>("All remembered approvals, including expired ones.")
+            .etagged(),
         list_grants,
     );
     let show = Operation::get("/grants/{id}", Role::Viewer, "Shows a remembered approval.");

@@ -10,7 +10,7 @@ use crate::state::DaemonState;
 
 pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/heartbeat", Role::Viewer, "Shows the heartbeat and its last runs.");
-    let show = show.description("The section `heartbeat` of the configuration says whether, how often and in which hours it runs.");
+    let show = show.description("The section `heartbeat` of the configuration sets whether, how often and in which hours it runs.");
     api.add(show.returns_ok::<HeartbeatReply>("The heartbeat."), show_heartbeat);
     let run = Operation::post("/heartbeat/run", Role::Operator, "Runs the heartbeat now.");
     let run = run.description("It also runs outside of its hours.");

@@ -15,12 +15,16 @@ use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
 pub(super) fn routes(api: &mut Api) {
-    let show = Operation::get("/kill-switch", Role::Viewer, "Shows whether tools are stopped.");
+    let show = Operation::get("/kill-switch", Role::Viewer, "Shows the state of the kill switch.");
     api.add(show.returns_ok::<KillSwitchStatus>("The state of the kill switch."), show_switch);
-    let pull = Operation::put("/kill-switch", Role::Operator, "Stops every tool, on every daemon.");
+    let pull = Operation::put(
+        "/kill-switch",
+        Role::Operator,
+        "Engages the kill switch: stops all tools, on every daemon.",
+    );
     let pull = pull.description("After the answer no call starts. The kill switch stays on until a person releases it, also across restarts; no model can reach this route.");
     api.add(pull.body::<StopBody>().returns_ok::<EngageReply>("No tool runs."), engage);
-    let operation = Operation::delete("/kill-switch", Role::Operator, "Lets tools run again.");
+    let operation = Operation::delete("/kill-switch", Role::Operator, "Releases the kill switch.");
     api.add(
         operation.returns_ok::<KillSwitchStatus>(
             "The tools run again, as far as their own switches allow.",

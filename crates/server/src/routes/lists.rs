@@ -46,12 +46,12 @@ struct UndoListBody {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/lists", Role::Viewer, "Lists the lists, last changed first.");
+    let list = Operation::get("/lists", Role::Viewer, "Returns all lists, last changed first.");
     api.add(list.returns_ok::<Page<ListReply>>("Your lists.").etagged(), list_lists);
     let show = Operation::get("/lists/{name}", Role::Viewer, "Shows a list.");
     api.add(show.returns_ok::<ListReply>("The list."), show_list);
-    let change = Operation::post("/lists/{name}", Role::Operator, "Makes a list or changes it.");
-    let change = change.description("Adding to a name that no list has makes the list. Items are named without regard to case; what is not on the list is in `missing`.");
+    let change = Operation::post("/lists/{name}", Role::Operator, "Creates or changes a list.");
+    let change = change.description("Adding to a new name creates the list. Items are matched case-insensitively; items that are not on the list are in `missing`.");
     api.add(change.body::<ListChangeBody>().returns_ok::<ChangedList>("The change."), change_list);
     let delete = Operation::delete("/lists/{name}", Role::Operator, "Deletes a list.");
     api.add(

@@ -188,5 +188,5 @@ impl McpBackend for DaemonBackend {
 
 /// The daemon takes no call now.
 fn refused(words: &str) -> ToolError {
-    ToolError::new(ErrorType::RateLimited, format!("The call was not taken: {words}."))
+    ToolError::new(ErrorType::RateLimited, format!("The call was not accepted: {words}."))
 }

@@ -65,7 +65,7 @@ pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/memories/{key}", Role::Viewer, "Shows a memory.");
     api.add(show.returns_ok::<MemoryReply>("The memory."), show_memory);
     let edit = Operation::put("/memories/{key}", Role::Operator, "Writes a memory.");
-    let edit = edit.description("The text is yours from then on: a memory that came from outside text loses that label. A text with a secret is refused.");
+    let edit = edit.description("The caller becomes its author: a memory from untrusted text loses that label. A text with a secret is refused.");
     api.add(edit.body::<MemoryText>().returns_ok::<MemoryReply>("The memory."), edit_memory);
     let forget = Operation::delete("/memories/{key}", Role::Operator, "Forgets a memory.");
     api.add(

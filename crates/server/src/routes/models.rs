@@ -69,7 +69,7 @@ pub(super) fn routes(api: &mut Api) {
         "Searches for models that could be configured.",
     );
     let found = found.description(
-        "Those of providers whose key the daemon's environment holds, and those of Ollama on its machine.",
+        "Models of providers whose key is in the daemon's environment, and of Ollama on its machine.",
     );
     api.add(found.returns_ok::<Page<FoundModel>>("The models found, the best first."), find_models);
     let test = Operation::post("/models/test", Role::Operator, "Asks a model for one word.");

@@ -40,14 +40,16 @@ struct NewNotification {
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/notifications", Role::Viewer, "Lists notifications, newest first.");
-    let list = list.description("The event `notification` of `GET /events` says that there is a new one, or that one was dismissed.");
+    let list = list.description(
+        "The event `notification` of `GET /events` reports new and dismissed notifications.",
+    );
     let list = list.query::<NotificationQuery>();
     api.add(
         list.returns_ok::<Page<NotificationReply>>("Your notifications.").etagged(),
         list_notifications,
     );
     let send = Operation::post("/notifications", Role::Operator, "Sends a notification.");
-    let send = send.description("It is stored, and pushed over the configured channels unless it is quiet. A channel that fails is in `failed`.");
+    let send = send.description("Stores it, and pushes it over the configured channels outside the quiet hours. Failed channels are in `failed`.");
     api.add(
         send.body::<NewNotification>().returns_ok::<SentNotification>("The notification."),
         send_notification,

@@ -26,13 +26,15 @@ pub(super) fn routes(api: &mut Api) {
         Operation::get(path, Role::Viewer, about).public().at_root().tag("page").etagged()
     };
     let html = "text/html; charset=utf-8";
-    let root = file("/", "Shows the page.").returns_media(html, "The document; it loads the rest.");
+    let root = file("/", "Shows the page.")
+        .returns_media(html, "The HTML document, which loads the other files.");
     api.add(root, |headers: HeaderMap| async move { answer("index.html", &headers, ASK) });
     let icon = file("/favicon.svg", "Gets the icon of the page.");
     api.add(icon.returns_media("image/svg+xml", "The icon."), |headers: HeaderMap| async move {
         answer("favicon.svg", &headers, ASK)
     });
-    let manifest = file("/manifest.webmanifest", "Lets browsers install the page.");
+    let manifest =
+        file("/manifest.webmanifest", "Returns the manifest with which browsers install the page.");
     api.add(
         manifest.returns_media("application/manifest+json", "The manifest."),
         |headers: HeaderMap| async move { answer("manifest.webmanifest", &headers, ASK) },

@@ -36,32 +36,36 @@ pub(super) fn routes(api: &mut Api) {
     let own = Operation::get(
         "/rules/own",
         Role::Viewer,
-        "Lists the rules of the person's own file, which is the one that is changed here.",
+        "Lists the rules of the user's own file, which these routes change.",
     );
     api.add(
         own.returns_ok::<Page<RuleRow>>("In their order, with the `ETag` of the file.").etagged(),
         list_user_rules,
     );
-    let add = Operation::post("/rules/own", Role::Operator, "Adds rules to the person's own file.")
+    let add = Operation::post("/rules/own", Role::Operator, "Adds rules to the user's own file.")
         .description("The daemon checks the rules with their examples first, and keeps comments and order of the file. After the response every new call is judged by them.")
-        .header("If-Match", "The `ETag` of the file as it was read; without one the rules are added to the current file.")
+        .header("If-Match", "The `ETag` of the file; without it, the rules are added to the current version.")
         .body::<Vec<RuleBody>>();
     api.add(add.returns_ok::<UserRulesChanged>("They are in force."), add_rules);
     let remove = Operation::delete(
         "/rules/own/{number}",
         Role::Operator,
-        "Removes a rule from the person's own file, by its number in that file.",
+        "Removes a rule from the user's own file, by its number in that file.",
     );
-    let remove =
-        remove.header("If-Match", "The `ETag` of the file as it was read. Required: numbers move.");
-    api.add(remove.returns_ok::<UserRulesChanged>("It holds no longer."), remove_rule);
+    let remove = remove.header(
+        "If-Match",
+        "The `ETag` of the file. Required, because the numbers of rules change.",
+    );
+    api.add(remove.returns_ok::<UserRulesChanged>("It no longer applies."), remove_rule);
     let enforce = Operation::post(
         "/rules/own/{number}/enforce",
         Role::Operator,
         "Puts an observed rule of the person's own file in force, by its number in that file.",
     );
-    let enforce = enforce
-        .header("If-Match", "The `ETag` of the file as it was read. Required: numbers move.");
+    let enforce = enforce.header(
+        "If-Match",
+        "The `ETag` of the file. Required, because the numbers of rules change.",
+    );
     api.add(enforce.returns_ok::<UserRulesChanged>("It is in force."), enforce_rule);
     let explain = Operation::post(
         "/rules/explain",
@@ -69,7 +73,7 @@ pub(super) fn routes(api: &mut Api) {
         "Predicts the decision about a call, and names the rule that decides. Nothing runs and no approver is asked.",
     );
     api.add(
-        explain.body::<ExplainBody>().returns_ok::<ExplainReply>("What policy says."),
+        explain.body::<ExplainBody>().returns_ok::<ExplainReply>("The decision of policy."),
         explain_call,
     );
     let import = Operation::post(
@@ -84,7 +88,7 @@ pub(super) fn routes(api: &mut Api) {
             .returns_ok::<ImportRulesReply>("The rules, and what is left out."),
         import_rules,
     );
-    let lint = Operation::post("/rules/lint", Role::Viewer, "Says what is wrong with rules.");
+    let lint = Operation::post("/rules/lint", Role::Viewer, "Finds problems in rules.");
     api.add(lint.body::<LintBody>().returns_ok::<LintReply>("Errors and warnings."), lint_rules);
     let test = Operation::post("/rules/test", Role::Viewer, "Runs the examples of rules.");
     api.add(
@@ -94,11 +98,11 @@ pub(super) fn routes(api: &mut Api) {
     let replay = Operation::post(
         "/rules/replay",
         Role::Operator,
-        "Shows what changed rules would have decided about the calls of the history.",
+        "Shows which past calls changed rules would have decided differently.",
     );
     api.add(
         replay
-            .description("The newest 1,000 calls of the caller are judged by the rules in force and by the changed ones. Nothing runs and nothing is changed.")
+            .description("Evaluates the newest 1,000 calls of the caller with the rules in force and with the changed rules. Nothing runs or changes.")
             .body::<ReplayBody>()
             .returns_ok::<ReplayReply>("The calls that the two sets of rules decide differently."),
         replay_rules,
@@ -106,12 +110,12 @@ pub(super) fn routes(api: &mut Api) {
     let suggest = Operation::get(
         "/rules/suggestions",
         Role::Operator,
-        "Suggests rules for what a person approved at least three times in the last 30 days.",
+        "Suggests rules for calls that a person approved at least three times in the last 30 days.",
     );
     api.add(
         suggest
             .description("Each rule allows exactly what was approved; `POST /rules/own` adds one.")
-            .returns_ok::<Page<RuleSuggestion>>("The rules, the most frequent first."),
+            .returns_ok::<Page<RuleSuggestion>>("The rules, most frequent first."),
         suggest_rules,
     );
 }

@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{ConversationId, RunId, RunStatus, StoredRun};
 use toolcrib_ops::runs::{RunSnapshot, RunState};
+use toolcrib_ops::{OpError, Resource};
 use toolcrib_providers::conversation::UserMessage;
 
 use crate::active_requests::{
@@ -21,9 +22,9 @@ use crate::active_requests::{
 };
 use crate::api::{
     Api, Json, Operation, Page, PageQuery, Path, Query, cursor, etag_response, parse_cursor,
-    parse_run_id,
+    parse_id, parse_run_id,
 };
-use crate::problem::{Code, Problem};
+use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::routes::surroundings::accept_language;
 use crate::run_supervisor::{self, Requester, ResumeOptions, StartOptions};
@@ -105,30 +106,30 @@ struct SteerBody {
 
 pub(super) fn routes(api: &mut Api) {
     let begin = Operation::post("/runs", Role::Caller, "Starts a run of an agent.")
-        .description("The run is stored before the answer, and continues when the client disconnects. `wait` holds the answer back until the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.")
+        .description("The daemon stores the run before it answers, and continues it when the client disconnects. With `wait`, the reply comes when the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.")
         .header(IDEMPOTENCY_KEY_HEADER, IDEMPOTENCY_KEY_DESCRIPTION)
         .body::<NewRun>()
-        .returns_ok::<RunSnapshot>("It has ended: the answer with everything that was said and done.")
+        .returns_ok::<RunSnapshot>("The run has ended: the answer with all messages and calls.")
         .returns_media("text/event-stream", "With `stream`: its events, as `GET /runs/{run}/events` has them.")
         .returns::<RunSnapshot>(202, "The run is active, or waits for a person.");
     api.add(begin, start_run);
-    let list = Operation::get("/runs", Role::Viewer, "Lists runs, the newest first.");
+    let list = Operation::get("/runs", Role::Viewer, "Lists runs, newest first.");
     api.add(
         list.query::<ListRunsQuery>().returns_ok::<Page<RunRow>>("Your runs.").etagged(),
         list_runs,
     );
-    let show = Operation::get("/runs/{run}", Role::Viewer, "Shows a run as it is now.");
+    let show = Operation::get("/runs/{run}", Role::Viewer, "Shows the current state of a run.");
     api.add(show.returns_ok::<RunSnapshot>("Its exact state."), show_run);
     let events = Operation::get("/runs/{run}/events", Role::Caller, "Streams a run.")
         .description("The first event is `snapshot`: the run as `GET /runs/{run}` has it. Then come the events of docs/events.md under their names. The stream ends when the run has ended, when another daemon has taken it, or when this one stops.")
         .header("last-event-id", ABOUT_LAST)
         .returns_media("text/event-stream", "Its events.");
     api.add(events, stream_run);
-    let stop = Operation::post("/runs/{run}/stop", Role::Caller, "Stops a run for good.")
+    let stop = Operation::post("/runs/{run}/stop", Role::Caller, "Stops a run permanently.")
         .description("Its request to the model is dropped, its tools are stopped, and its questions are withdrawn; its messages stay.");
     api.add(
         stop.returns_ok::<RunSnapshot>("It has ended.")
-            .returns::<RunSnapshot>(202, "It is being stopped."),
+            .returns::<RunSnapshot>(202, "The run is stopping."),
         stop_run,
     );
     let steer = Operation::post("/runs/{run}/steer", Role::Caller, "Sends a message to an active run.")
@@ -156,7 +157,7 @@ pub(crate) async fn find_run(
     let id = parse_run_id(id)?;
     let found = daemon.stores().runs.run(id).await?;
     let mine = found.filter(|run| run.context.owner == principal.owner);
-    mine.ok_or_else(|| Problem::not_found(format!("there is no run {id}")))
+    mine.ok_or_else(|| OpError::not_found(Resource::Run, id).into())
 }
 
 async fn start_run(
@@ -401,6 +402,5 @@ async fn resume_run(
 
 /// The id of a conversation out of a body or a path.
 pub(crate) fn conversation_id(text: &str) -> Result<ConversationId, Problem> {
-    let wrong = |_| Problem::new(Code::NotFound, format!("there is no conversation {text}"));
-    text.parse().map_err(wrong)
+    parse_id(Resource::Conversation, text)
 }

@@ -31,12 +31,12 @@ pub(super) fn routes(api: &mut Api) {
         list.returns_ok::<Page<SecretReply>>("By name, without values.").etagged(),
         list_secrets,
     );
-    let set = Operation::put("/secrets/{name}", Role::Owner, "Keeps a secret, encrypted.");
-    let set = set.description("From the answer on it is masked in results, logs and records, and the tools that declare it get it.");
-    api.add(set.body::<SecretBody>().returns_ok::<SecretStored>("It is kept."), set_secret);
+    let set = Operation::put("/secrets/{name}", Role::Owner, "Stores a secret, encrypted.");
+    let set = set.description("After the reply, the secret is masked in results, logs and records, and tools that declare it get it.");
+    api.add(set.body::<SecretBody>().returns_ok::<SecretStored>("Stored."), set_secret);
     let remove = Operation::delete("/secrets/{name}", Role::Owner, "Removes a secret.");
     let remove = remove.description("The value stays masked until the daemon ends.");
-    api.add(remove.returns_empty(204, "It is removed."), remove_secret);
+    api.add(remove.returns_empty(204, "Removed."), remove_secret);
 }
 
 /// The context of operations on secrets.

@@ -67,7 +67,7 @@ pub(super) fn routes(api: &mut Api) {
         "The cookie is `HttpOnly` and `SameSite=Strict`, and counts for the page of the origin that it was made for. What changes something \
          needs the header `X-Toolcrib-Session` with the word of this answer as well, which no other answer has: the page keeps it. The session ends with its token or with its time; a restart of the daemon keeps it.",
     );
-    api.add(begin.returns::<Session>(201, "The session began."), self::begin);
+    api.add(begin.returns::<Session>(201, "The session has started."), self::begin);
     let code = Operation::post(
         "/session/code",
         Role::Viewer,
@@ -78,9 +78,9 @@ pub(super) fn routes(api: &mut Api) {
     let sign_in =
         Operation::post("/session/sign-in", Role::Viewer, "Exchanges a code for the cookie.");
     let sign_in = sign_in.public().body::<SignIn>().description(
-        "The answer is that of `POST /session`. A code is valid for a minute, and once.",
+        "The answer is that of `POST /session`. A code is valid for one minute and one use.",
     );
-    api.add(sign_in.returns::<Session>(201, "The session began."), self::sign_in);
+    api.add(sign_in.returns::<Session>(201, "The session has started."), self::sign_in);
     let end = Operation::delete("/session", Role::Viewer, "Logs the page out.");
     api.add(end.returns_empty(204, "The cookie is no longer valid."), self::end);
 }

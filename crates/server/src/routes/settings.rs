@@ -27,8 +27,7 @@ pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/settings", Role::Operator, "Lists the keys of the configuration.");
     let list = list.description("Every key with its value in force, the layer it comes from, and whether a change needs a restart. Secrets are `***`.");
     api.add(list.returns_ok::<Page<SettingRow>>("All of them.").etagged(), list_settings);
-    let set =
-        Operation::put("/settings/{key}", Role::Owner, "Sets a key in the person's own file.");
+    let set = Operation::put("/settings/{key}", Role::Owner, "Sets a key in the user's own file.");
     let set = set.description(
         "If the configuration would be invalid with the value, the file stays unchanged.",
     );

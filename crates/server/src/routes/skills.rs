@@ -23,7 +23,10 @@ pub(super) fn routes(api: &mut Api) {
     );
     let show =
         Operation::get("/skills/{name}", Role::Viewer, "Shows a skill with its instructions.");
-    api.add(show.returns_ok::<SkillDetails>("The skill as its file is now."), show_skill);
+    api.add(
+        show.returns_ok::<SkillDetails>("The skill with the current contents of its file."),
+        show_skill,
+    );
     let check = Operation::post(
         "/skills/{name}/validate",
         Role::Viewer,

@@ -88,7 +88,7 @@ pub(super) fn routes(api: &mut Api) {
         list_tasks,
     );
     let add = Operation::post("/tasks", Role::Operator, "Makes a task.");
-    let add = add.description("The daemon runs it when it is due, in the channel `background`: a call that needs a person is denied and left in the inbox.");
+    let add = add.description("The daemon runs it when it is due, in the channel `background`: a call that needs a person is denied and put into the inbox.");
     api.add(add.body::<NewTask>().returns_ok::<TaskReply>("The task."), add_task);
     let show = Operation::get("/tasks/{task}", Role::Viewer, "Shows a task with its history.");
     api.add(show.returns_ok::<TaskReply>("The task."), show_task);
@@ -103,7 +103,7 @@ pub(super) fn routes(api: &mut Api) {
     let run = Operation::post("/tasks/{task}/run", Role::Operator, "Makes a task due now.");
     api.add(run.returns_ok::<TaskReply>("It starts within a second."), run_task);
     let dismiss = Operation::post("/tasks/{task}/dismiss", Role::Operator, "Dismisses an alarm.");
-    api.add(dismiss.returns_ok::<TaskReply>("It does not ring any more."), dismiss_task);
+    api.add(dismiss.returns_ok::<TaskReply>("The alarm stopped ringing."), dismiss_task);
 }
 
 /// A text that is no id names no task.

@@ -49,14 +49,14 @@ struct WindowSize {
 }
 
 pub(super) fn routes(api: &mut Api) {
-    let list = Operation::get("/terminals", Role::Owner, "Lists terminals, the oldest first.");
+    let list = Operation::get("/terminals", Role::Owner, "Lists terminals, oldest first.");
     api.add(list.returns_ok::<Page<TerminalRow>>("Your terminals."), list_terminals);
     let open = Operation::post(
         "/terminals",
         Role::Owner,
         "Opens a terminal: a shell in the sandbox of programs.",
     );
-    let open = open.description("It begins in the workspace, outlives its clients, and ends with the daemon. While tools are stopped none is opened, and stopping them ends all.");
+    let open = open.description("The shell starts in the workspace, outlives its clients, and ends with the daemon. The kill switch ends all terminals, and none can be opened while it is engaged.");
     api.add(open.body::<WindowSize>().returns::<TerminalRow>(201, "The terminal."), open_terminal);
     let output = Operation::get(
         "/terminals/{terminal}/output",
@@ -65,7 +65,7 @@ pub(super) fn routes(api: &mut Api) {
     );
     let output = output
         .description("Events `output` with `data` in Base64, `cut` where older output is no longer stored, and `end` with the exit code. The last megabyte is stored: a client continues after its `Last-Event-ID`, or begins with the stored output.")
-        .header(LAST_EVENT_ID, "The id of the last event that the client has.");
+        .header(LAST_EVENT_ID, "Id of the last event that the client received.");
     api.add(output.returns_media("text/event-stream", "Its output."), stream_output);
     let input =
         Operation::post("/terminals/{terminal}/input", Role::Owner, "Sends input to a terminal.");
@@ -76,7 +76,7 @@ pub(super) fn routes(api: &mut Api) {
     let close = Operation::delete(
         "/terminals/{terminal}",
         Role::Owner,
-        "Closes a terminal, with everything that runs in it.",
+        "Closes a terminal, and kills its programs.",
     );
     api.add(close.returns_empty(204, "The terminal is closed."), close_terminal);
 }

@@ -30,9 +30,9 @@ pub(super) fn routes(api: &mut Api) {
     let make =
         Operation::post("/tokens", Role::Owner, "Makes a token.").body::<CreateTokenRequest>();
     let make = make.description(
-        "A token has at most the roles, the tools and the time of the one that makes it, and a name that no valid token has. It takes a token or the socket: a browser session creates none.",
+        "A token has at most the roles, tools and lifetime of its creator, and a name that no other valid token has. Requires a token or the socket: a browser session cannot create tokens.",
     );
-    api.add(make.returns::<MadeToken>(201, "The token, shown this once."), make_token);
+    api.add(make.returns::<MadeToken>(201, "The token, which is shown only once."), make_token);
     let show = Operation::get("/tokens/{id}", Role::Owner, "Shows one token.");
     api.add(show.returns_ok::<TokenRow>("The stored facts about the token."), show_token);
     let revoke = Operation::delete("/tokens/{id}", Role::Owner, "Revokes a token.");

@@ -53,7 +53,7 @@ pub(super) fn routes(api: &mut Api) {
         .queues_calls()
         .description("Without arguments the daemon only checks whether the configuration is complete. With arguments the tool runs through the pipeline like every call; with `dry_run` nothing runs, and the response has the ruling.")
         .body::<TestBody>()
-        .returns_ok::<Tested>("What was found.");
+        .returns_ok::<Tested>("The findings.");
     api.add(test, test_tool::test);
     let set = Operation::put("/tools/{name}/config/{key}", Role::Operator, "Sets a value that a tool needs.")
         .description("A secret is stored in the vault, which needs the role owner; it is never shown again. Writing `***` keeps the stored value.")

@@ -57,7 +57,7 @@ struct PackagesBody {
 pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/userland", Role::Operator, "Shows the Linux userland.");
     let show = show.description("Includes its disk space, and the isolation of programs on this machine, which the daemon tests for this.");
-    api.add(show.returns_ok::<UserlandReply>("The state of the kill switch."), show_userland);
+    api.add(show.returns_ok::<UserlandReply>("Its state."), show_userland);
     let install = Operation::post("/userland", Role::Owner, "Installs the Linux userland.");
     let install = install.description("The installation runs in the background; `GET /userland/work` has its log. The archive must have the digest and the signature that this build knows.");
     api.add(
@@ -67,7 +67,7 @@ pub(super) fn routes(api: &mut Api) {
         install_userland,
     );
     let remove = Operation::delete("/userland", Role::Owner, "Removes the Linux userland.");
-    api.add(remove.query::<UninstallQuery>().returns_empty(204, "It is removed."), remove_userland);
+    api.add(remove.query::<UninstallQuery>().returns_empty(204, "Removed."), remove_userland);
     let work = Operation::get(
         "/userland/work",
         Role::Operator,

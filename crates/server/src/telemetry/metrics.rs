@@ -242,7 +242,7 @@ impl Metrics {
         let help = "Calls of processes that died, ended by this one";
         all.register("calls_recovered", help, self.recovered.clone());
         all.register("runs", "Runs that ended or wait for a person, by status", self.runs.clone());
-        all.register("runs_active", "Runs at work", self.runs_active.clone());
+        all.register("runs_active", "Active runs", self.runs_active.clone());
         all.register("model_requests", "Answers of models", self.models.clone());
         all.register("model_tokens", "Tokens that models reported, by kind", self.tokens.clone());
         all.register("http_requests", "Requests that were answered", self.requests.clone());
@@ -259,7 +259,7 @@ impl Metrics {
             self.requests_active.clone(),
         );
         for (name, help, value) in [
-            ("calls_running", "Calls whose tool is at work", now.running),
+            ("calls_running", "Calls whose tool is running", now.running),
             ("calls_open", "Calls that were received and have not ended", now.received),
             ("calls_queued", "Calls that wait for their turn", now.queued),
             (

@@ -51,7 +51,7 @@ proptest! {
         for outer in &wrapped[..wrapped.len() - 1] {
             let all = readings(outer);
             let lost: Vec<_> = inner.iter().filter(|reading| !all.contains(*reading)).collect();
-            // Functions of the line may be called by the surrounding text; the calls are kept.
+            // The surrounding text may call functions of the line; the calls stay.
             prop_assert!(lost.is_empty(), "{outer:?} loses {lost:?}");
         }
     }
@@ -162,7 +162,7 @@ fn the_cost_of_a_line_depends_on_its_length_only() {
     }
 }
 
-/// A group's redirection blocks each of its commands: whole copies of a long file name would take
+/// A group's redirection blocks each of its commands: full copies of a long file name would take
 /// gigabytes.
 #[test]
 fn blockers_of_a_group_are_short() {

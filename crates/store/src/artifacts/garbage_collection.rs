@@ -15,12 +15,13 @@ use super::{Artifacts, PARTIAL};
 use crate::tables::artifacts as rows;
 use crate::writer::Durability;
 
-/// Age from which a file without a row is an orphan: its writer would have added the row long ago.
+/// Age from which a file without a row is an orphan: a live writer would have added the row long
+/// before.
 const ORPHANED: Duration = Duration::from_secs(60);
 /// Rows or files that are checked under one write lock.
 const AT_ONCE: usize = 200;
 
-/// The collector thread. Dropping it stops the thread soon.
+/// The collector thread. Dropping it stops the thread shortly afterwards.
 pub(super) struct GarbageCollector {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -36,8 +37,8 @@ impl Drop for GarbageCollector {
 }
 
 impl Artifacts {
-    /// Collects once, on a thread of its own, so that the caller does not wait. Errors show when an
-    /// artifact is used.
+    /// Collects once, on a separate thread, so that the caller does not wait. Errors surface when
+    /// an artifact is used.
     #[must_use]
     pub fn collect_garbage_in_background(self) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
@@ -55,7 +56,7 @@ impl Artifacts {
     /// # Errors
     /// [`StoreError`] if the folder or the database cannot be read or written; removals made until
     /// then stay. If the folder is missing while there are rows, no row is removed: a disk may not
-    /// be mounted yet, or a backup may be half restored.
+    /// be mounted yet, or a backup may be partially restored.
     pub fn collect_garbage(&self) -> Result<(), StoreError> {
         self.sweep_until(&AtomicBool::new(false))
     }
@@ -132,8 +133,8 @@ fn is_old(entry: &DirEntry) -> bool {
     })
 }
 
-/// Removes a partial file, unless its writer is alive: a writer holds the file's lock, however long
-/// it takes.
+/// Removes a partial file, unless its writer is alive: a writer holds the file's lock for as long
+/// as it writes.
 fn remove_if_abandoned(entry: &DirEntry) {
     let path = entry.path();
     if is_old(entry) && File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {

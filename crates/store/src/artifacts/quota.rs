@@ -9,9 +9,9 @@ use toolcrib_core::{StoreError, defaults};
 pub struct ArtifactLimits {
     /// Bytes per owner.
     pub owner_bytes: u64,
-    /// Bytes made by one run.
+    /// Bytes created by one run.
     pub run_bytes: u64,
-    /// How long an artifact is kept after it was made; longer while a run that made it goes on or
+    /// Lifetime of an artifact after its creation; longer while a run that created it continues or
     /// waits.
     pub ttl: Duration,
 }
@@ -27,13 +27,13 @@ impl Default for ArtifactLimits {
 }
 
 impl ArtifactLimits {
-    /// When an artifact of this time expires, in milliseconds since 1970.
+    /// Returns when an artifact of this time expires, in milliseconds since 1970.
     pub(crate) fn expiry(&self, created_at: i64) -> i64 {
         created_at.saturating_add(i64::try_from(self.ttl.as_millis()).unwrap_or(i64::MAX))
     }
 }
 
-/// The refusal of an artifact that would exceed a quota.
+/// Returns the refusal of an artifact that would exceed a quota.
 pub(crate) fn over_quota(holder: &str, used: u64, more: u64, limit: u64) -> Option<StoreError> {
     (used.saturating_add(more) > limit).then(|| {
         StoreError::Full(format!(

@@ -25,12 +25,12 @@ pub(super) struct ChainedRecords {
 }
 
 impl AuditChain {
-    /// A chain without records.
+    /// Creates a chain without records.
     pub(super) fn new(number: i64) -> Self {
         Self { number, seq: 0, head: genesis(number.unsigned_abs()), turn: 0 }
     }
 
-    /// The chain after one more commit with these events, and their records.
+    /// Returns the chain after one more commit with these events, and their records.
     pub(super) fn extended(&self, events: &[AuditEvent]) -> (Self, ChainedRecords) {
         let mut next = Self { turn: self.turn + 1, ..self.clone() };
         let mut links = ChainedRecords::default();
@@ -50,12 +50,12 @@ impl AuditChain {
         i64::try_from(self.seq).unwrap_or(i64::MAX)
     }
 
-    /// The newest hash, as 64 hexadecimal digits.
+    /// Returns the newest hash, as 64 hexadecimal digits.
     pub(super) fn head_text(&self) -> String {
         canonical_json::hex(&self.head)
     }
 
-    /// The chain as stored in the database; `None` if the row is invalid.
+    /// Returns the chain as stored in the database; `None` if the row is invalid.
     pub(super) fn read_back(&self, row: &Row) -> Option<Self> {
         let seq: i64 = row.try_get(0).ok()?;
         let head: &str = row.try_get(1).ok()?;
@@ -70,7 +70,7 @@ impl AuditChain {
     }
 }
 
-/// The 32 bytes of 64 hexadecimal digits.
+/// Parses 64 hexadecimal digits to 32 bytes.
 fn from_hex(text: &str) -> Option<Hash> {
     let mut hash = Hash::default();
     if text.len() != 2 * hash.len() {

@@ -42,17 +42,17 @@ impl CheckpointSigner {
         Self { key, covered: 0 }
     }
 
-    /// Records of the chain without a signature; 0 without a key.
+    /// Returns the number of unsigned records of the chain; 0 without a key.
     pub(super) fn uncovered(&self, chain: &AuditChain) -> u64 {
         if self.key.is_some() { chain.seq.saturating_sub(self.covered) } else { 0 }
     }
 
-    /// Whether this store signs.
+    /// Returns whether this store signs.
     pub(super) fn has_key(&self) -> bool {
         self.key.is_some()
     }
 
-    /// A checkpoint of the newest record; `None` without a key or a new record.
+    /// Signs a checkpoint of the newest record; `None` without a key or a new record.
     pub(super) fn sign(&self, chain: &AuditChain) -> Option<AuditCheckpoint> {
         if self.uncovered(chain) == 0 {
             return None;
@@ -60,8 +60,8 @@ impl CheckpointSigner {
         self.key.as_ref().map(|key| key.sign(chain.number, chain.seq, chain.head_text()))
     }
 
-    /// A checkpoint of the end of another store's chain, from its row; `None` without a key, or if
-    /// the row is none.
+    /// Signs a checkpoint of the end of another store's chain, from its row; `None` without a key,
+    /// or if the row is invalid.
     pub(super) fn close(&self, row: &Row) -> Option<AuditCheckpoint> {
         let (number, seq): (i64, i64) = (row.try_get(0).ok()?, row.try_get(1).ok()?);
         let head: String = row.try_get(2).ok()?;

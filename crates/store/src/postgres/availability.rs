@@ -1,8 +1,8 @@
-//! Whether the server answers: asked on a connection of its own.
+//! Monitors on a separate connection whether the server answers.
 //!
-//! A server that is gone refuses connections; one that hangs, or whose network is cut, keeps
-//! statements waiting. Both count as away after the same time, and then reads and writes fail at
-//! once instead of each waiting for its own timeout.
+//! A stopped server refuses connections; one that hangs, or whose network is cut, keeps statements
+//! waiting. Both count as unavailable after the same time, and then reads and writes fail at once
+//! instead of each waiting for its own timeout.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +13,12 @@ use toolcrib_core::StoreError;
 
 use super::connection::{Connection, Connector};
 
-/// Pause between two questions.
+/// Pause between two probes.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// How long the server may take to answer one.
+/// How long the server may take to answer a probe.
 const ANSWER: Duration = Duration::from_secs(1);
-/// A server that has not answered for this long is away. Shorter pauses, such as a restart, only
-/// delay reads and writes. With one interval and one answer more, a request fails within 5 s.
+/// A server that has not answered for this long is unavailable. Shorter pauses, such as a restart,
+/// only delay reads and writes. With one interval and one answer more, a request fails within 5 s.
 const AWAY_AFTER: Duration = Duration::from_millis(2_500);
 
 /// The state of the server. Clones share it.
@@ -36,7 +36,7 @@ impl Availability {
         *self.is_away.borrow()
     }
 
-    /// Resolves when the server is away.
+    /// Resolves when the server is unavailable.
     pub(super) async fn away(&self) {
         self.changed_to(true).await;
     }
@@ -52,7 +52,7 @@ impl Availability {
         let _ = changes.wait_for(|is_away| *is_away == state).await;
     }
 
-    /// Asks the server until the task is aborted.
+    /// Probes the server until the task is aborted.
     pub(super) async fn watch(self, connector: Connector) {
         let mut link: Option<Connection> = None;
         let mut failing: Option<Instant> = None;
@@ -72,7 +72,7 @@ impl Availability {
     }
 }
 
-/// Whether the server answers a statement.
+/// Returns whether the server answers a statement.
 async fn ask(link: &mut Option<Connection>, connector: &Connector) -> bool {
     let open = match link.take().filter(|link| !link.is_closed()) {
         Some(open) => open,
@@ -86,7 +86,7 @@ async fn ask(link: &mut Option<Connection>, connector: &Connector) -> bool {
     answered
 }
 
-/// The server at this place is away.
+/// Returns the error for an unavailable server.
 pub(super) fn away(place: &str) -> StoreError {
     StoreError::Busy(format!("the database {place} does not answer; try again when it does"))
 }

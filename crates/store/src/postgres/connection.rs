@@ -35,12 +35,12 @@ impl Connector {
         Self { address, runtime, idle, figures: Arc::default() }
     }
 
-    /// Counters of the store.
+    /// Returns the counters of the store.
     pub(super) fn figures(&self) -> &Figures {
         &self.figures
     }
 
-    /// Host and database, for messages.
+    /// Returns host and database, for messages.
     pub(super) fn display_name(&self) -> &str {
         &self.address.place
     }
@@ -74,7 +74,8 @@ impl Connector {
         }
     }
 
-    /// Settings of every session. The server's own `synchronous_commit` stays, unless it is off.
+    /// Returns the settings of every session. The server's own `synchronous_commit` is unchanged,
+    /// unless it is off.
     fn settings(&self) -> String {
         format!(
             "SET client_min_messages = warning; SET standard_conforming_strings = on;
@@ -97,7 +98,7 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    /// Counters of the store.
+    /// Returns the counters of the store.
     pub(super) fn figures(&self) -> &Figures {
         &self.figures
     }
@@ -127,7 +128,7 @@ impl Connection {
         self.client.query(&statement, params).await
     }
 
-    /// The first row.
+    /// Returns the first row.
     pub(super) async fn query_optional(
         &self,
         sql: &'static str,
@@ -136,7 +137,7 @@ impl Connection {
         Ok(self.query(sql, params).await?.into_iter().next())
     }
 
-    /// The number of changed rows.
+    /// Returns the number of changed rows.
     pub(super) async fn execute(
         &self,
         sql: &'static str,

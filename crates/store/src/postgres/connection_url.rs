@@ -20,7 +20,7 @@ const ALIVE: Duration = Duration::from_secs(15);
 #[derive(Clone)]
 pub(super) struct ConnectionUrl {
     pub(super) config: Config,
-    /// `None` means unencrypted: the server is local, or the URL says so.
+    /// `None` means unencrypted: the server is local, or the URL disables TLS.
     pub(super) tls: Option<Tls>,
     /// Host and database, for messages.
     pub(super) place: String,
@@ -113,7 +113,7 @@ fn decoded(text: &str) -> Result<String, ConnectError> {
     String::from_utf8(bytes).map_err(|_| ConnectError::BadUrl("it is not UTF-8"))
 }
 
-/// Whether the connection stays on this machine.
+/// Returns whether the connection stays on this machine.
 fn is_local(config: &Config) -> bool {
     let names = config.get_hosts().iter().all(|host| match host {
         Host::Tcp(name) => {

@@ -9,7 +9,7 @@ use toolcrib_core::StoreError;
 pub enum ConnectError {
     /// The URL is invalid.
     #[error(
-        "the address of the database cannot be read: {0}; it looks like postgres://USER@HOST/DATABASE"
+        "the address of the database cannot be read: {0}; its form is postgres://USER@HOST/DATABASE"
     )]
     BadUrl(&'static str),
     /// The CA certificates cannot be read.
@@ -25,7 +25,7 @@ pub enum ConnectError {
     },
     /// The database has another encoding than UTF8.
     #[error(
-        "the database {place} keeps text as {encoding}; Toolcrib needs one with the encoding UTF8"
+        "the database {place} stores text as {encoding}; Toolcrib needs a database with the encoding UTF8"
     )]
     NotUtf8 {
         /// Host and database.
@@ -58,7 +58,7 @@ pub enum ConnectError {
     Pending {
         /// Host and database.
         place: String,
-        /// Version of the tables; 0 = there are none.
+        /// Version of the tables; 0 if there are none.
         found: i32,
         /// Version that this build needs.
         known: i32,
@@ -76,7 +76,7 @@ pub enum ConnectError {
 /// Error of one write inside a transaction.
 #[derive(Debug)]
 pub(super) enum Failure {
-    /// A refusal, returned to the caller as it is; nothing was written.
+    /// A refusal, returned to the caller unchanged; nothing was written.
     Answer(StoreError),
     /// The database failed, and with it the transaction.
     Database(Error),
@@ -133,8 +133,8 @@ pub(super) fn store_error(error: &Error) -> StoreError {
     }
 }
 
-/// The message of the server or the system, without row values (which the server's details may
-/// quote).
+/// Returns the message of the server or the system, without row values (which the server's details
+/// may quote).
 pub(super) fn message(error: &Error) -> String {
     if let Some(said) = error.as_db_error() {
         return format!("{} ({})", said.message(), said.code().code());
@@ -151,8 +151,8 @@ pub(super) fn message(error: &Error) -> String {
     words
 }
 
-/// Whether the connection is lost: the state of its transaction must be read back on another
-/// connection.
+/// Returns whether the connection is lost: the state of its transaction must be read back on
+/// another connection.
 pub(super) fn is_connection_lost(error: &Error) -> bool {
     let Some(said) = error.as_db_error() else {
         let source = std::error::Error::source(error);
@@ -164,7 +164,7 @@ pub(super) fn is_connection_lost(error: &Error) -> bool {
     ends || said.code().code().starts_with("08") || said.code().code().starts_with("57P")
 }
 
-/// Whether a retry can succeed.
+/// Returns whether a retry can succeed.
 pub(super) fn is_transient(error: &Error) -> bool {
     let Some(code) = error.code() else { return false };
     [
@@ -177,7 +177,7 @@ pub(super) fn is_transient(error: &Error) -> bool {
     .contains(code)
 }
 
-/// The store is being closed.
+/// Returns the error of a store that is being closed.
 pub(super) fn stopped() -> StoreError {
     StoreError::Failed("the store has been closed".into())
 }

@@ -1,11 +1,11 @@
-//! Counters of one store: they only count, and never delay what they count.
+//! Counters of one store. Counting never delays the counted operations.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use toolcrib_core::store::{LATENCY_SECONDS, Latency};
 
-/// What is counted. The pool adds its own state when figures are asked for.
+/// The counters. The pool adds its own state when the figures are read.
 #[derive(Default)]
 pub(super) struct Figures {
     pub(super) pool_waits: Count,

@@ -22,8 +22,8 @@ impl<'a> Tx<'a> {
         Self { link, chain, is_free: AtomicBool::new(is_free) }
     }
 
-    /// The chain number, for the first claim after it was drawn: epoch and chain then have the same
-    /// number.
+    /// Returns the chain number, for the first claim after it was drawn: epoch and chain then have
+    /// the same number.
     pub(super) fn fresh_number(&self) -> Option<i64> {
         self.is_free.swap(false, Ordering::Relaxed).then_some(self.chain)
     }
@@ -50,24 +50,25 @@ pub(super) trait Job: Send + Sync + 'static {
     /// The result sent to the caller.
     type Answer: Send + 'static;
 
-    /// What its commit survives.
+    /// Returns the durability of its commit.
     fn durability(&self) -> Durability {
         Durability::PowerLoss
     }
 
-    /// Whether the job waits for a server that is away, because it records what has already
-    /// happened. Other jobs are refused.
+    /// Returns whether the job waits for an unavailable server, because it records past events.
+    /// Other jobs are refused.
     fn outlives_outage(&self) -> bool {
         false
     }
 
-    /// The claim that the job needs; if the claim has ended, the job is refused.
+    /// Returns the claim that the job needs; if the claim has ended, the job is refused.
     fn epoch(&self) -> Option<u64> {
         None
     }
 
-    /// The first statement, if the job writes with that statement alone and writes nothing when it
-    /// is refused: such jobs are pipelined. `None` means that the job runs in its own savepoint.
+    /// Returns the first statement, if the job writes with that statement alone and writes nothing
+    /// when it is refused: such jobs are pipelined. `None` means that the job runs in its own
+    /// savepoint.
     fn pipelined_statement(&self) -> Option<&'static str>;
 
     /// Runs the job. Its first statement must be sent at the first poll.
@@ -92,14 +93,14 @@ pub(super) trait QueuedJob: Send {
     fn epoch(&self) -> Option<u64>;
     fn pipelined_statement(&self) -> Option<&'static str>;
 
-    /// Runs the job and keeps its answer; `true` if it succeeded, `false` if it was refused. An
-    /// error is the transaction's.
+    /// Runs the job and stores its answer; `true` if it succeeded, `false` if it was refused. An
+    /// error belongs to the transaction.
     fn run<'a>(
         &'a mut self,
         tx: &'a Tx<'_>,
     ) -> BoxFuture<'a, Result<Option<Vec<AuditEvent>>, tokio_postgres::Error>>;
 
-    /// Keeps a refusal as the answer.
+    /// Stores a refusal as the answer.
     fn refuse(&mut self, error: StoreError);
 
     /// Sends the answer, once the end of the transaction is known.

@@ -8,17 +8,17 @@ use tokio_postgres::Error;
 
 use super::connection::{Connection, Connector};
 
-/// How long a claim holds without renewal. With the 5 s that a holder has after its lease was found
-/// expired, and two recoveries of a daemon 5 s apart, the calls of a dead process are recovered
-/// within 30 s.
+/// How long a claim is valid without renewal. With the 5 s that a holder has after its lease was
+/// found expired, and two recoveries of a daemon 5 s apart, the calls of a dead process are
+/// recovered within 30 s.
 pub(super) const LEASE: Duration = Duration::from_secs(15);
 /// Renewals per lease.
 const RENEWALS: u32 = 3;
-/// How long releasing the claims of a store that is closed may take.
+/// Time limit for releasing the claims of a store that is being closed.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longest pause between attempts while the server is unreachable.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long one attempt may take. With the pause after it, the next one ends within the 5 s that a
+/// Time limit of one attempt. With the pause after it, the next one ends within the 5 s that a
 /// holder has after its lease was found expired.
 const RENEWAL_TIMEOUT: Duration = Duration::from_secs(3);
 
@@ -33,12 +33,13 @@ const RELEASE: &str =
 #[derive(Clone)]
 pub(super) struct Leases {
     held: Arc<Mutex<Vec<i64>>>,
-    /// Claims that were not released, those that were lost included.
+    /// Claims that were not released, including lost ones.
     claimed: Arc<Mutex<Vec<i64>>>,
     lease: Duration,
 }
 
-/// Renewals use an asynchronous commit: a lease lost on power loss expires, as it should.
+/// Opens a connection for renewals, which use an asynchronous commit: a lease lost on power loss
+/// expires, as intended.
 async fn connect(connector: &Connector) -> Result<Connection, Error> {
     let link = connector.open().await?;
     link.batch_execute("SET synchronous_commit = off").await?;
@@ -50,17 +51,17 @@ impl Leases {
         Self { held: Arc::default(), claimed: Arc::default(), lease }
     }
 
-    /// Seconds that a claim holds.
+    /// Returns the validity of a claim in seconds.
     pub(super) fn seconds(&self) -> f64 {
         self.lease.as_secs_f64()
     }
 
-    /// The claims of this store.
+    /// Returns the claims of this store.
     pub(super) fn held(&self) -> Vec<i64> {
         self.lock().clone()
     }
 
-    /// The claims that this store has had and not released.
+    /// Returns the claims that this store has had and not released.
     pub(super) fn claimed(&self) -> Vec<i64> {
         self.claimed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -91,7 +92,7 @@ impl Leases {
             if held.is_empty() {
                 continue;
             }
-            // A server that hangs must not keep the renewal from the one that comes back.
+            // A hanging server must not delay renewal after the server is back.
             let former = link.take().filter(|link| !link.is_closed());
             let renewed = timeout(every.min(RENEWAL_TIMEOUT), async {
                 let open = match former {
@@ -100,7 +101,7 @@ impl Leases {
                 };
                 self.renew(&open, &held).await.map(|()| open)
             });
-            // A connection that failed is not used again.
+            // A failed connection is not used again.
             link = renewed.await.ok().and_then(Result::ok);
             if link.is_none() {
                 connector.figures().failed_renewals.add(1);

@@ -12,7 +12,7 @@ use super::availability::{self, Availability};
 use super::connection::{Connection, Connector, Params};
 use super::error::{is_connection_lost, stopped, store_error};
 
-/// Largest number of connections.
+/// Maximum number of connections.
 const CONNECTIONS: usize = 4;
 /// Attempts of a read whose connection was lost: every idle connection may be dead, plus one new
 /// connection.
@@ -39,7 +39,7 @@ impl ReadPool {
         Self { connector, availability, permits, idle: Mutex::default() }
     }
 
-    /// The rows of a prepared statement.
+    /// Returns the rows of a prepared statement.
     pub(super) async fn rows(
         &self,
         sql: &'static str,
@@ -48,7 +48,7 @@ impl ReadPool {
         self.read(Query::Prepared(sql), params).await
     }
 
-    /// The rows of a dynamic statement.
+    /// Returns the rows of a dynamic statement.
     pub(super) async fn rows_once(
         &self,
         sql: &str,
@@ -88,7 +88,7 @@ impl ReadPool {
         self.permits.acquire().await.map_err(|_| stopped())
     }
 
-    /// The counters of the store with the present state of the pool.
+    /// Returns the counters of the store with the current state of the pool.
     pub(super) fn figures(&self) -> DatabaseFigures {
         let counted = self.connector.figures();
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).len();
@@ -115,7 +115,7 @@ impl ReadPool {
             Query::Once(sql) => link.query_once(sql, params).await,
         };
         // A failed connection may be in an undefined state; if the reader's future is dropped, its
-        // connection goes with it.
+        // connection is dropped too.
         if rows.is_ok() {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(link);
         }

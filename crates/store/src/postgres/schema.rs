@@ -37,9 +37,9 @@ const OCCUPIED: &str = "SELECT EXISTS (SELECT FROM pg_catalog.pg_class
     WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f'))";
 const ENCODING: &str = "SELECT current_setting('server_encoding')";
 
-/// Result of looking at a database, or of a migration attempt.
+/// Result of inspecting a database, or of a migration attempt.
 enum MigrationResult {
-    /// The version before migrations were applied; `None` = there were no tables.
+    /// The version before migrations were applied; `None` if there were no tables.
     Ready(Option<i32>),
     NotUtf8(String),
     OtherApplication,
@@ -58,7 +58,7 @@ impl MigrationResult {
     }
 }
 
-/// Number of migrations that this build knows.
+/// Returns the number of migrations that this build knows.
 fn known() -> i32 {
     i32::try_from(MIGRATIONS.len()).unwrap_or(i32::MAX)
 }
@@ -67,14 +67,14 @@ fn failed(place: &str, error: &Error) -> ConnectError {
     ConnectError::Failed { place: place.to_owned(), reason: message(error) }
 }
 
-/// Creates or migrates the tables of an empty or Toolcrib database; leaves any other unchanged. The
-/// version is the one before.
+/// Creates or migrates the tables of an empty or Toolcrib database; leaves any other unchanged.
+/// Returns the previous version.
 pub(super) async fn migrate(link: &Connection, place: &str) -> Result<SchemaVersion, ConnectError> {
     let ended = step(link, known()).await.map_err(|error| failed(place, &error))?;
     ended.into_version(known(), place)
 }
 
-/// The version of an empty or Toolcrib database; changes nothing.
+/// Returns the version of an empty or Toolcrib database; changes nothing.
 pub(super) async fn look_up(link: &Connection, place: &str) -> Result<SchemaVersion, ConnectError> {
     let found = look(link, known()).await.map_err(|error| failed(place, &error))?;
     found.into_version(known(), place)
@@ -102,7 +102,7 @@ async fn look(link: &Connection, known: i32) -> Result<MigrationResult, Error> {
     })
 }
 
-/// The encoding of the database, if it is not UTF8.
+/// Returns the encoding of the database, if it is not UTF8.
 async fn other_encoding(link: &Connection) -> Result<Option<String>, Error> {
     let rows = link.query_once(ENCODING, &[]).await?;
     let encoding: Option<String> = rows.first().map(|row| row.try_get(0)).transpose()?;
@@ -150,7 +150,7 @@ async fn forward(link: &Connection, known: i32) -> Result<MigrationResult, Error
     Ok(MigrationResult::Ready(before))
 }
 
-/// `None` if the marker table does not exist.
+/// Returns the version; `None` if the marker table does not exist.
 async fn version(link: &Connection) -> Result<Option<i32>, Error> {
     if !is_true(link, MARKED).await? {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Artifacts in a shared database: every process on it reads the artifacts of every other.
+//! Artifacts in a shared database: each process can read the artifacts of all others.
 
 use std::fs::File;
 use std::io::{Read as _, Seek as _};
@@ -18,16 +18,16 @@ use crate::artifacts::ArtifactLimits;
 
 /// Attempts to store an artifact while other processes remove artifacts of the same content.
 const ATTEMPTS: usize = 3;
-/// Parts that one read fetches, which bounds what a connection keeps.
+/// Parts that one read fetches, which bounds the memory of a connection.
 const PARTS_AT_ONCE: i32 = 4;
 
 /// An [`ArtifactStore`] in a Postgres database: metadata in rows, content in parts of 1 MiB. Clones
 /// are the same store.
 ///
-/// An artifact that is being written is in an unnamed temporary file of this machine, which the
-/// system removes with the process. Methods block for some round trips to the server; when called
-/// on a worker thread of a multi-threaded Tokio runtime, they hand its other tasks to another
-/// thread meanwhile.
+/// An artifact that is being written is in an unnamed temporary file on this machine, which the
+/// system removes with the process. Methods block for several round trips to the server; on a
+/// worker thread of a multi-threaded Tokio runtime, they hand its other tasks to another thread
+/// meanwhile.
 #[derive(Clone)]
 pub struct SharedArtifacts {
     store: PostgresStore,
@@ -37,17 +37,18 @@ pub struct SharedArtifacts {
 }
 
 impl SharedArtifacts {
-    /// Artifacts in the database of this store. `folder` is for those that are being written.
-    /// Expired ones, and what dead processes left, are removed in the background.
+    /// Creates an artifact store in the database of this store. `folder` is for artifacts that are
+    /// being written. Expired artifacts and remains of dead processes are removed in the
+    /// background.
     #[must_use]
     pub fn new(store: PostgresStore, folder: PathBuf, limits: ArtifactLimits) -> Self {
         let this = Self { store, folder: folder.into(), limits, clock: Arc::new(SystemClock) };
-        // Queued when it is made; an error shows when an artifact is used.
+        // The job is queued when the future is created; errors surface when an artifact is used.
         drop(this.store.collect_artifacts(this.clock.now_ms()));
         this
     }
 
-    /// With another clock.
+    /// Replaces the clock.
     #[must_use]
     pub fn with_clock(self, clock: Arc<dyn Clock>) -> Self {
         Self { clock, ..self }
@@ -76,7 +77,7 @@ impl SharedArtifacts {
         Ok(())
     }
 
-    /// The bytes of a range that ends within the artifact.
+    /// Returns the bytes of a range that ends within the artifact.
     async fn bytes(
         &self,
         meta: &ArtifactMeta,
@@ -182,12 +183,12 @@ impl ArtifactWriter for SharedWriter {
     }
 }
 
-/// Number of parts of an artifact.
+/// Returns the number of parts of an artifact.
 fn parts(bytes: u64) -> i32 {
     part_at(bytes + PART_BYTES as u64 - 1)
 }
 
-/// The part of a byte. An artifact has at most 256.
+/// Returns the part that contains a byte. An artifact has at most 256 parts.
 fn part_at(offset: u64) -> i32 {
     i32::try_from(offset / PART_BYTES as u64).unwrap_or(i32::MAX)
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// The escape character.
 const ESCAPE: char = '\u{1}';
 
-/// Text for a column. Different texts stay different.
+/// Escapes text for a column. Different texts remain different.
 pub(super) fn escape(text: &str) -> Cow<'_, str> {
     if !text.contains(['\0', ESCAPE]) {
         return Cow::Borrowed(text);
@@ -21,7 +21,7 @@ pub(super) fn escape(text: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// The original text.
+/// Restores the original text.
 pub(super) fn unescape(column: &str) -> String {
     let mut text = String::with_capacity(column.len());
     let mut characters = column.chars();

@@ -103,7 +103,7 @@ where
 pub(super) struct Encrypted<S>(client::TlsStream<S>);
 
 impl<S: AsyncRead + AsyncWrite + Unpin> TlsStream for Encrypted<S> {
-    /// No channel binding: the verified certificate name identifies the server.
+    /// Returns no channel binding: the verified certificate name identifies the server.
     fn channel_binding(&self) -> ChannelBinding {
         ChannelBinding::none()
     }

@@ -1,5 +1,5 @@
-//! One transaction: the queued jobs, their audit records, and the commit counter by which its
-//! result can be read back.
+//! One transaction: the queued jobs, their audit records, and the commit counter for reading back
+//! its result.
 
 use std::collections::HashMap;
 use std::task::Poll;
@@ -20,7 +20,7 @@ const BEGIN: &str = "BEGIN";
 /// Asynchronous commit: a power loss may lose the newest commits, never their order.
 const BEGIN_QUICK: &str = "BEGIN; SET LOCAL synchronous_commit = off";
 /// Locks the claims until the transaction ends, so that no worker can take over calls of a claim
-/// that is being written under.
+/// while a transaction writes under it.
 const GUARD: &str =
     "SELECT epoch, state FROM workers WHERE epoch = ANY($1) ORDER BY epoch FOR KEY SHARE";
 const NEWEST: &str = "SELECT coalesce(max(epoch), 0) FROM workers";
@@ -70,7 +70,7 @@ pub(super) async fn transact(
     }
 }
 
-/// Everything before COMMIT; `None` if the commit counter differs from this store's.
+/// Executes everything before COMMIT; `None` if the commit counter differs from this store's.
 async fn prepare(
     link: &Connection,
     chain: &AuditChain,
@@ -116,13 +116,13 @@ fn is_full(jobs: &[Box<dyn QueuedJob>]) -> bool {
     jobs.iter().any(|job| job.durability() == Durability::PowerLoss)
 }
 
-/// The claim of a job.
+/// Returns the claim of a job.
 fn epoch(job: &dyn QueuedJob) -> Option<i64> {
     // Epoch 0 belongs to an engine without a claim.
     job.epoch().filter(|epoch| *epoch != 0).map(|epoch| i64::try_from(epoch).unwrap_or(i64::MAX))
 }
 
-/// Claims that have ended, with the newest epoch.
+/// Returns the claims that have ended, with the newest epoch.
 async fn fenced(link: &Connection, claims: Vec<i64>) -> Result<HashMap<i64, StoreError>, Error> {
     let rows = link.query(GUARD, &[&claims]).await?;
     let mut held = Vec::with_capacity(rows.len());
@@ -146,7 +146,7 @@ fn refusal(job: &dyn QueuedJob, fenced: &HashMap<i64, StoreError>) -> Option<Sto
     epoch(job).and_then(|epoch| fenced.get(&epoch)).cloned()
 }
 
-/// Pipelined jobs: their statements are sent without waiting for answers in between.
+/// Runs pipelined jobs: their statements are sent without waiting for answers in between.
 async fn run_pipelined(
     tx: &Tx<'_>,
     jobs: &mut [Box<dyn QueuedJob>],
@@ -179,7 +179,7 @@ async fn run_pipelined(
     Ok(())
 }
 
-/// A job of several statements: rolled back to its savepoint when it is refused.
+/// Runs a job of several statements, and rolls it back to its savepoint if it is refused.
 async fn run_in_savepoint(
     tx: &Tx<'_>,
     job: &mut Box<dyn QueuedJob>,

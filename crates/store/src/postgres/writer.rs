@@ -1,5 +1,5 @@
 //! The writer task: takes queued jobs, commits them together, then answers. It reconnects, and
-//! finds out whether a commit with a lost connection succeeded before it retries anything.
+//! determines whether a commit with a lost connection succeeded before it retries any job.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,7 +25,7 @@ use crate::StoreOptions;
 const BATCH: usize = 256;
 /// How long a write waits for an unreachable server, such as one that restarts.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// The same while the store is being closed.
+/// Like [`PATIENCE`], while the store is being closed.
 const LAST_PATIENCE: Duration = Duration::from_secs(3);
 /// Time limit of a transaction, after which its connection counts as lost.
 const TRANSACTION: Duration = Duration::from_secs(90);
@@ -34,12 +34,12 @@ const LONGEST_WAIT: Duration = Duration::from_millis(2);
 /// First and longest pause between connection attempts.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(20), Duration::from_secs(1));
 
-/// When a store signs for the first time: after the lease of a process that died just before it
-/// started, whose chain it closes then.
+/// When a store signs for the first time: after the lease of a process that died just before the
+/// store started, so that the store also closes that chain.
 const FIRST_CHECKPOINT: Duration = Duration::from_secs(20);
 
 /// Chains whose newest record no checkpoint covers and whose process is dead. The newest record
-/// must have the hash that the chain has: otherwise the rows were changed, and are not signed.
+/// must have the hash that the chain has: otherwise the rows were changed and are not signed.
 const DEAD_CHAINS: &str = "SELECT chain, seq, head FROM chains
     WHERE seq > 0 AND chain <> $1 AND NOT works(chain)
     AND NOT EXISTS (SELECT FROM checkpoints WHERE checkpoints.chain = chains.chain AND checkpoints.seq = chains.seq)
@@ -55,7 +55,7 @@ pub(super) enum Command {
     Checkpoint(Reply<Option<AuditCheckpoint>>),
 }
 
-/// What the writer shares with its store.
+/// State that the writer shares with its store.
 pub(super) struct WriterContext {
     pub(super) connector: Connector,
     pub(super) availability: Availability,
@@ -75,17 +75,17 @@ pub(super) struct Writer {
     full_delay: Duration,
     /// How long a write waits for an unreachable server.
     patience: Duration,
-    /// Set once writes are refused for good.
+    /// Set once writes are refused permanently.
     broken: Option<StoreError>,
-    /// Jobs that wait until the server is back, in order, and since when.
+    /// Jobs that wait until the server is back, in order, and the start of the wait.
     waiting: Vec<Box<dyn QueuedJob>>,
-    /// Those of them that the commit in doubt may have done.
+    /// Waiting jobs that the commit in doubt may have written.
     doubtful: Vec<Box<dyn QueuedJob>>,
     waiting_since: Option<Instant>,
 }
 
-/// Statistics of the newest commit. Callers that it answered often write again at once, so after a
-/// slow commit a short wait lets them share the next one instead of waiting for two.
+/// Statistics of the newest commit. Callers that were answered often write again at once, so after
+/// a slow commit a short wait lets them share the next one instead of waiting for two.
 #[derive(Default)]
 struct BatchDelay {
     jobs: usize,
@@ -93,19 +93,20 @@ struct BatchDelay {
 }
 
 impl BatchDelay {
-    /// At most a quarter of the duration of the last commit. No wait if it had a single job.
+    /// Returns the wait for more jobs: at most a quarter of the duration of the last commit, and
+    /// none if that had a single job.
     fn wait(&self) -> Duration {
         if self.jobs > 1 { (self.took / 4).min(LONGEST_WAIT) } else { Duration::ZERO }
     }
 }
 
-/// Why jobs were not done.
+/// Why jobs were not committed.
 enum CommitFailure {
     /// One job failed; the others may succeed.
     One(StoreError),
-    /// No job can be done now.
+    /// No job can be committed now.
     All(StoreError),
-    /// No job can be done now, and whether the commit did them is not known yet.
+    /// No job can be committed now, and it is not yet known whether the commit in doubt wrote them.
     InDoubt(StoreError),
 }
 
@@ -177,7 +178,7 @@ impl Writer {
                 Command::Checkpoint(tell) => {
                     self.batch(std::mem::take(&mut jobs)).await;
                     let made = self.checkpoint().await;
-                    // Its failure is no failure of the checkpoint that was asked for.
+                    // Its failure is not a failure of the requested checkpoint.
                     let _ = self.close_dead_chains().await;
                     tell(made);
                 }
@@ -194,7 +195,7 @@ impl Writer {
         self.batch(jobs).await;
     }
 
-    /// Runs the jobs in one transaction; if one of them makes it fail, each in its own.
+    /// Runs the jobs in one transaction; if one of them makes it fail, runs each in a separate one.
     async fn batch(&mut self, new: Vec<Box<dyn QueuedJob>>) {
         let (mut jobs, failure) = match self.resolve_doubt().await {
             Ok(jobs) => (jobs, None),
@@ -216,7 +217,7 @@ impl Writer {
         !self.waiting.is_empty() || !self.doubtful.is_empty()
     }
 
-    /// Answers the jobs that the commit in doubt did; returns those that it did not do.
+    /// Answers the jobs that the commit in doubt wrote; returns the others.
     async fn resolve_doubt(&mut self) -> Result<Vec<Box<dyn QueuedJob>>, CommitFailure> {
         if self.doubtful.is_empty() {
             return Ok(Vec::new());
@@ -251,7 +252,7 @@ impl Writer {
         }
     }
 
-    /// Runs each job in its own transaction, until one has to wait for the server.
+    /// Runs each job in its own transaction, until one must wait for the server.
     async fn commit_each(&mut self, jobs: Vec<Box<dyn QueuedJob>>) {
         let mut jobs = jobs.into_iter();
         while let Some(job) = jobs.next() {
@@ -361,15 +362,15 @@ impl Writer {
             Some(ended) => Ok(ended),
             None if is_committing => Ok(TransactionResult::Unknown),
             None => {
-                // The server rolls back what it was not told to commit.
+                // The server rolls back the uncommitted transaction.
                 self.link = None;
                 Err(self.away())
             }
         }
     }
 
-    /// Rolls back; drops a connection that cannot even do that, or whose server is away. The server
-    /// then rolls back what it was not told to commit.
+    /// Rolls back. Drops a connection that cannot do that, or whose server is unavailable; the
+    /// server then rolls back the uncommitted transaction.
     async fn rollback(&mut self) {
         let Some(link) = &self.link else { return };
         let is_done = tokio::select! {
@@ -387,8 +388,8 @@ impl Writer {
         if self.chain.is_some() {
             return Ok(false);
         }
-        // If the answer is lost, the drawn number belongs to a chain without records, which does no
-        // harm.
+        // If the answer is lost, the drawn number belongs to a chain without records, which is
+        // harmless.
         let row = self.first(DRAW, &[], since).await?;
         let number = row
             .and_then(|row| row.try_get(0).ok())
@@ -397,7 +398,7 @@ impl Writer {
         Ok(true)
     }
 
-    /// Whether a commit without an answer succeeded. Updates the chain to its state in the
+    /// Returns whether a commit without an answer succeeded. Updates the chain to its state in the
     /// database.
     async fn was_committed(&mut self, since: Instant) -> Result<bool, CommitFailure> {
         let Some(before) = self.chain.clone() else {
@@ -414,8 +415,8 @@ impl Writer {
         Ok(committed)
     }
 
-    /// Whether a server crash lost the newest asynchronous commits. The chain continues from the
-    /// remaining ones.
+    /// Returns whether a server crash lost the newest asynchronous commits. The chain continues
+    /// from the remaining ones.
     async fn lost_newest_commits(&mut self, since: Instant) -> Result<bool, CommitFailure> {
         let before = self.chain.as_ref().map(|chain| chain.turn);
         self.was_committed(since).await?;
@@ -498,7 +499,7 @@ impl Writer {
         Err(CommitFailure::All(StoreError::Busy(words)))
     }
 
-    /// Records without a checkpoint; 0 without a key.
+    /// Returns the number of records without a checkpoint; 0 without a key.
     fn unsigned(&self) -> u64 {
         self.chain.as_ref().map_or(0, |chain| self.signing.uncovered(chain))
     }
@@ -520,7 +521,7 @@ impl Writer {
         told.try_recv().unwrap_or_else(|_| Err(stopped()))
     }
 
-    /// Signs the ends of chains whose processes died before they could: until then, the newest
+    /// Signs the ends of chains whose processes died before signing them: until then, the newest
     /// records could be cut off unnoticed.
     async fn close_dead_chains(&mut self) -> Result<(), StoreError> {
         if !self.signing.has_key() || self.broken.is_some() {
@@ -548,22 +549,22 @@ impl Writer {
 }
 
 impl CommitFailure {
-    /// The server has not said whether it committed.
+    /// Marks the failure as in doubt: the server has not reported whether it committed.
     fn in_doubt(self) -> Self {
         match self {
             Self::One(error) | Self::All(error) | Self::InDoubt(error) => Self::InDoubt(error),
         }
     }
 
-    /// What the database said.
+    /// Returns the error of the database.
     fn cause(&self) -> &StoreError {
         match self {
             Self::One(error) | Self::All(error) | Self::InDoubt(error) => error,
         }
     }
 
-    /// The answer of a job that does not wait. Unlike after a busy store, the writes of a commit in
-    /// doubt may be there.
+    /// Returns the answer of a job that does not wait. Unlike after a busy store, the writes of a
+    /// commit in doubt may have taken effect.
     fn error(self) -> StoreError {
         let cause = match self {
             Self::One(error) | Self::All(error) => return error,

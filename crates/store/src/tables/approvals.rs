@@ -90,7 +90,7 @@ impl ApprovalStore for SqliteStore {
         id: ApprovalId,
         decision: DecisionRecord,
     ) -> BoxFuture<'_, Result<Result<(), DecisionRecord>, StoreError>> {
-        // The log is one file: whatever is synced later takes the decision with it.
+        // The log is one file: any later sync includes the decision.
         self.write(Durability::ProcessCrash, move |conn| decide(conn, id, &decision))
     }
 
@@ -144,8 +144,8 @@ fn decide(
     Ok(if is_first { Ok(()) } else { Err(json::read(&first)?) })
 }
 
-/// Syncs the write-ahead log, where everything is that was committed and is not in the database
-/// file yet. A commit without changes would sync nothing.
+/// Syncs the write-ahead log, which contains all commits that are not in the database file yet. A
+/// commit without changes would sync nothing.
 fn sync_log(conn: &Connection) -> Result<(), Failure> {
     let Some(database) = conn.path().filter(|path| !path.is_empty()) else { return Ok(()) };
     let log = std::fs::File::open(format!("{database}-wal")).and_then(|log| log.sync_data());

@@ -1,4 +1,5 @@
-//! SQLite: artifact metadata, the runs that made each artifact, and quotas. The bytes are in files.
+//! SQLite: artifact metadata, the runs that created each artifact, and quotas. The bytes are in
+//! files.
 
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use toolcrib_core::{ArtifactMeta, ArtifactRef, RunId, Trust};
@@ -13,8 +14,8 @@ macro_rules! columns {
         "ref, owner, media_type, trust, source, bytes, total_bytes, sha256, call, run, conversation, created_at, expires_at"
     };
 }
-/// Condition for expired artifacts. A run that goes on or waits for a person keeps the artifacts it
-/// made.
+/// Condition for expired artifacts. A run that continues or waits for a person retains the
+/// artifacts that it created.
 macro_rules! expired {
     () => {
         "expires_at <= ?1 AND NOT EXISTS (
@@ -49,7 +50,7 @@ const OF_OWNER: &str =
 const OF_RUN: &str =
     "SELECT coalesce(sum(bytes), 0) FROM artifact_runs WHERE run = ?1 AND artifact <> ?2";
 
-/// An artifact of this owner.
+/// Returns an artifact of this owner.
 pub(crate) fn get(
     conn: &Connection,
     artifact: &ArtifactRef,
@@ -58,7 +59,7 @@ pub(crate) fn get(
     Ok(list(conn, GET, (&artifact.0, owner))?.pop())
 }
 
-/// The artifacts of an owner, newest first.
+/// Returns the artifacts of an owner, newest first.
 pub(crate) fn list_of_owner(
     conn: &Connection,
     owner: &str,
@@ -96,14 +97,14 @@ pub(crate) fn put(conn: &Connection, meta: &ArtifactMeta) -> Result<(), Failure>
     Ok(())
 }
 
-/// The trust level of the artifact with this reference; `None` if there is none.
+/// Returns the trust level of the artifact with this reference; `None` if there is none.
 pub(crate) fn trust(conn: &Connection, artifact: &ArtifactRef) -> Result<Option<Trust>, Failure> {
     let mut statement = conn.prepare_cached(TRUST)?;
     let found: Option<String> = statement.query_row([&artifact.0], |row| row.get(0)).optional()?;
     found.as_deref().map(word).transpose()
 }
 
-/// Bytes stored for an owner, without this artifact.
+/// Returns the bytes stored for an owner, without this artifact.
 pub(crate) fn bytes_of_owner(
     conn: &Connection,
     owner: &str,
@@ -112,7 +113,7 @@ pub(crate) fn bytes_of_owner(
     bytes(conn, OF_OWNER, (owner, &but.0))
 }
 
-/// Bytes made by a run, without this artifact.
+/// Returns the bytes created by a run, without this artifact.
 pub(crate) fn bytes_of_run(
     conn: &Connection,
     run: RunId,
@@ -126,7 +127,7 @@ fn bytes(conn: &Connection, sql: &str, key: impl Params) -> Result<u64, Failure>
     Ok(u64::try_from(sum)?)
 }
 
-/// Whether any artifact has expired.
+/// Returns whether any artifact has expired.
 pub(crate) fn any_expired(conn: &Connection, now_ms: i64) -> Result<bool, Failure> {
     Ok(conn.prepare_cached(ANY_EXPIRED)?.query_row([now_ms], |row| row.get(0))?)
 }
@@ -136,7 +137,7 @@ pub(crate) fn expire(conn: &Connection, now_ms: i64) -> Result<Vec<ArtifactRef>,
     names(conn, EXPIRE, [now_ms])
 }
 
-/// References of all artifacts.
+/// Returns the references of all artifacts.
 pub(crate) fn all(conn: &Connection) -> Result<Vec<ArtifactRef>, Failure> {
     names(conn, "SELECT ref FROM artifacts", [])
 }

@@ -1,4 +1,4 @@
-//! SQLite: rows of the assistant and the changes that can be taken back.
+//! SQLite: rows of the assistant and the changes that can be undone.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use toolcrib_core::store::{ROW_CHANGES_AGE, ROW_CHANGES_KEPT};

@@ -20,7 +20,7 @@ const APPEND: &str = "INSERT INTO audit (seq, chain, call, hash, text) VALUES (?
 /// it, with number 0, so that verification reports them.
 const RECORDS: &str = "SELECT chain, seq, text, hash FROM audit
     WHERE seq > iif(?1 = 0, -9223372036854775808, ?1) ORDER BY seq LIMIT ?2";
-/// Rows with a number below 1 are forged and no evidence.
+/// Rows with a number below 1 are forged and are not evidence.
 const RECORDS_OF: &str =
     "SELECT chain, seq, text, hash FROM audit WHERE call = ?1 AND seq >= 1 ORDER BY seq";
 const PUT_CHECKPOINT: &str = "INSERT INTO audit_checkpoints (seq, chain, head, at, key, signature)
@@ -42,7 +42,7 @@ pub(crate) fn append(conn: &Connection, event: &AuditEvent) -> Result<(), Failur
     Ok(())
 }
 
-/// Number and hash of the newest record; `None` if there is none.
+/// Returns the number and hash of the newest record; `None` if there is none.
 pub(crate) fn head(conn: &Connection) -> Result<Option<(u64, Hash)>, Failure> {
     let mut statement = conn.prepare_cached(HEAD)?;
     let found: Option<(i64, Hash)> =
@@ -50,7 +50,7 @@ pub(crate) fn head(conn: &Connection) -> Result<Option<(u64, Hash)>, Failure> {
     found.map(|(seq, hash)| Ok((u64::try_from(seq)?, hash))).transpose()
 }
 
-/// Number of the newest record that a checkpoint covers; 0 if there is none.
+/// Returns the number of the newest record that a checkpoint covers; 0 if there is none.
 pub(crate) fn covered(conn: &Connection) -> Result<u64, Failure> {
     let seq: i64 = conn.prepare_cached(NEWEST_CHECKPOINT)?.query_row([], |row| row.get(0))?;
     Ok(u64::try_from(seq)?)
@@ -110,7 +110,7 @@ fn rows(conn: &Connection, sql: &str, key: impl Params) -> Result<Vec<AuditRow>,
     conn.prepare_cached(sql)?.query_and_then(key, record)?.collect()
 }
 
-/// Reads a row without checking it: the verifier reports what is wrong with it.
+/// Reads a row without checking it: the verifier reports any problem.
 fn record(row: &Row<'_>) -> Result<AuditRow, Failure> {
     Ok(AuditRow {
         chain: or_zero(row.get(0)?),
@@ -121,7 +121,7 @@ fn record(row: &Row<'_>) -> Result<AuditRow, Failure> {
     })
 }
 
-/// A stored number. A negative one becomes 0, which no chain and no record has.
+/// Converts a stored number. A negative one becomes 0, which no chain and no record has.
 fn or_zero(number: i64) -> u64 {
     u64::try_from(number).unwrap_or(0)
 }

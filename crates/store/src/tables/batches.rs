@@ -91,7 +91,7 @@ pub(super) fn shorten(conn: &Connection, batch: &AcceptedBatch) -> Result<(), Fa
     Ok(())
 }
 
-/// The open batch of a call.
+/// Returns the open batch of a call.
 pub(super) fn of_call(conn: &Connection, call: CallId) -> Result<Option<AcceptedBatch>, Failure> {
     let mut statement = conn.prepare_cached(NAMING)?;
     for batch in statement.query_and_then([call.to_string()], accepted)? {
@@ -103,7 +103,7 @@ pub(super) fn of_call(conn: &Connection, call: CallId) -> Result<Option<Accepted
     Ok(None)
 }
 
-/// The open batches of dead workers, oldest first.
+/// Returns the open batches of dead workers, oldest first.
 pub(super) fn abandoned(
     conn: &Connection,
     at_work: &WorkerLocks,
@@ -119,7 +119,7 @@ pub(super) fn abandoned(
     Ok(dead)
 }
 
-/// The calls of all open batches of any worker.
+/// Returns the calls of all open batches of any worker.
 pub(super) fn open_calls(conn: &Connection) -> Result<HashSet<CallId>, Failure> {
     let mut calls = HashSet::new();
     let mut statement = conn.prepare_cached(OPEN)?;

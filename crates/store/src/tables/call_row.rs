@@ -20,7 +20,7 @@ macro_rules! columns {
 }
 pub(super) use columns;
 
-/// A call, with its end if it has ended.
+/// Reads a call, with its end if it has ended.
 pub(super) fn call_row(row: &Row<'_>) -> Result<CallRow, Failure> {
     Ok(CallRow {
         facts: facts(row)?,
@@ -46,7 +46,7 @@ fn facts(row: &Row<'_>) -> Result<CallDetails, Failure> {
             channel: row.get(7)?,
             device: row.get(8)?,
             topic: row.get(9)?,
-            // What a call was about is looked back at, not where the person was.
+            // The history needs the content of a call, not the surroundings of the person.
             surroundings: Surroundings::default(),
             depth: 0,
         }),

@@ -36,7 +36,7 @@ macro_rules! put {
 
 const BEGIN: &str = put!("NOTHING RETURNING place");
 /// The facts at the end replace those at the start. A call that has ended or that another worker
-/// began stays unchanged.
+/// started stays unchanged.
 const SETTLE: &str = put!(
     "UPDATE SET run = excluded.run, origin = excluded.origin, owner = excluded.owner, agent = excluded.agent,
     conversation = excluded.conversation, workspace = excluded.workspace, channel = excluded.channel, device = excluded.device,
@@ -53,7 +53,7 @@ const SETTLE: &str = put!(
 const RETRY: &str = "DELETE FROM calls WHERE id = ?1 RETURNING started_at, epoch, earlier";
 const EARLIER: &str = "UPDATE calls SET earlier = ?2 WHERE id = ?1";
 const STANDS: &str = "SELECT outcome IS NULL, epoch, effect FROM calls WHERE id = ?1";
-/// A suspended call has not begun. Only repeatable calls are suspended.
+/// A suspended call counts as not started. Only repeatable calls are suspended.
 const PUT_ASIDE: &str = "DELETE FROM calls WHERE id = ?1 AND epoch = ?2 AND outcome IS NULL
     AND effect IN ('pure', 'read', 'idempotent')";
 const PUT_OUTCOME: &str = "INSERT INTO outcomes (call, text) VALUES (?1, ?2)";
@@ -71,11 +71,11 @@ impl CallStore for SqliteStore {
     fn claim(&self) -> BoxFuture<'_, Result<u64, StoreError>> {
         let (at_work, given_back) =
             (Arc::clone(self.worker_locks()), Arc::clone(self.worker_locks()));
-        // 0 is no claim.
+        // 0 is not a claim.
         let number = Arc::<AtomicU64>::default();
         let told = Arc::clone(&number);
-        // May be lost on power loss: the log is one sequence, so everything written under this
-        // claim is lost with it. Any later synced commit syncs the claim too.
+        // The claim may be lost on power loss: the log is one sequence, so everything written under
+        // the claim is lost with it. Any later synced commit syncs the claim too.
         self.write_or(
             Durability::ProcessCrash,
             move |conn| {
@@ -143,8 +143,8 @@ impl CallStore for SqliteStore {
         if !intent.is_repeatable() {
             return self.write(Durability::PowerLoss, move |conn| begin(conn, &at_work, &intent));
         }
-        // A repeatable call can run again, so its intent is not awaited, except where the write is
-        // likely to be refused.
+        // A repeatable call can run again, so its intent is not awaited, unless the write is likely
+        // to be refused.
         let waits = !self.worker_locks().is_held(intent.epoch) || !self.health().accepts_writes();
         if waits || !self.pending_intents().insert(&intent) {
             return self
@@ -242,7 +242,7 @@ fn begin(conn: &Connection, at_work: &WorkerLocks, intent: &Intent) -> Result<()
     audit::append(conn, &AuditEvent::started(intent))
 }
 
-/// Whether an existing call is open, repeatable, and owned by a dead worker.
+/// Returns whether an existing call is open, repeatable, and owned by a dead worker.
 fn is_left_behind(conn: &Connection, at_work: &WorkerLocks, call: &str) -> Result<bool, Failure> {
     let mut statement = conn.prepare_cached(STANDS)?;
     let mut rows = statement.query([call])?;
@@ -287,7 +287,7 @@ fn settle(
     let call = settlement.record.facts.call.to_string();
     let never_began = settlement.record.started_at.is_none();
     if place.is_none() && never_began && is_left_behind(conn, at_work, &call)? {
-        // Refused before it began again.
+        // The call was refused before it started again.
         let earlier = earlier(conn, &call)?;
         place = put_end(conn, settlement)?;
         conn.prepare_cached(EARLIER)?.execute((&call, earlier))?;
@@ -295,7 +295,7 @@ fn settle(
     ended(conn, place, settlement)
 }
 
-/// Writes the outcome of a call that was begun.
+/// Writes the outcome of a started call.
 fn end(conn: &Connection, settlement: &Settlement) -> Result<(), Failure> {
     let place = put_end(conn, settlement)?;
     ended(conn, place, settlement)
@@ -307,7 +307,7 @@ fn put_end(conn: &Connection, settlement: &Settlement) -> Result<Option<i64>, Fa
     put(conn, SETTLE, &call, &record.facts, record.started_at, record.epoch, end)
 }
 
-/// Stores the outcome beside the row and appends an audit record.
+/// Stores the outcome next to the row and appends an audit record.
 fn ended(conn: &Connection, place: Option<i64>, settlement: &Settlement) -> Result<(), Failure> {
     let Settlement { record, outcome } = settlement;
     let Some(place) = place else {
@@ -319,7 +319,7 @@ fn ended(conn: &Connection, place: Option<i64>, settlement: &Settlement) -> Resu
     audit::append(conn, &AuditEvent::settled(record))
 }
 
-/// The error for an outcome that was not written.
+/// Returns the error for an outcome that was not written.
 fn not_ended(conn: &Connection, call: String, claimed: u64) -> Result<StoreError, Failure> {
     let (is_open, epoch): (bool, i64) =
         conn.prepare_cached(STANDS)?.query_row([&call], |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -380,7 +380,7 @@ fn put(
     Ok(conn.prepare_cached(sql)?.query_row(row, |row| row.get(0)).optional()?)
 }
 
-/// The wire name of a value.
+/// Returns the wire name of a value.
 fn word<T: Serialize>(value: &T) -> Result<String, Failure> {
     match serde_json::to_value(value)? {
         serde_json::Value::String(name) => Ok(name),
@@ -401,16 +401,16 @@ fn open(conn: &Connection) -> Result<Vec<CallRow>, Failure> {
     conn.prepare_cached(OPEN)?.query_and_then([], call_row)?.collect()
 }
 
-/// Whether another worker can resume the run of a call. A run that is not stored, or that has
-/// ended, cannot be resumed.
+/// Returns whether another worker can resume the run of a call. A run that is not stored, or that
+/// has ended, cannot be resumed.
 fn has_stored_run(conn: &Connection, run: Option<RunId>) -> Result<bool, Failure> {
     let Some(run) = run else { return Ok(false) };
     Ok(conn.prepare_cached(RESUMABLE)?.exists([run.to_string()])?)
 }
 
-/// Crash rule: an open call of a dead worker becomes interrupted if it is repeatable, else unknown;
-/// a repeatable call stays open if its batch or run can go on. The caller has the write lock, so
-/// two recoveries never overlap.
+/// Applies the crash rule: an open call of a dead worker becomes interrupted if it is repeatable,
+/// else unknown; a repeatable call stays open if its batch or run can continue. The caller has the
+/// write lock, so two recoveries never overlap.
 fn recover(
     conn: &Connection,
     at_work: &WorkerLocks,

@@ -37,7 +37,7 @@ pub(super) fn check(conn: &Connection, claimed: u64) -> Result<(), Failure> {
     Err(StoreError::Fenced { current: u64::try_from(newest)?, claimed }.into())
 }
 
-/// Whether the holder of a claim is alive.
+/// Returns whether the holder of a claim is alive.
 pub(super) fn is_alive(
     conn: &Connection,
     workers: &WorkerLocks,
@@ -46,7 +46,7 @@ pub(super) fn is_alive(
     Ok(epoch == 0 || (has_ended(conn, epoch)? == Some(false) && workers.is_alive(epoch)))
 }
 
-/// Whether the holder is alive, with its name.
+/// Returns whether the holder is alive, with its name.
 pub(super) fn state(
     conn: &Connection,
     workers: &WorkerLocks,
@@ -74,7 +74,7 @@ pub(super) fn end_dead_claims(conn: &Connection, workers: &WorkerLocks) -> Resul
     Ok(())
 }
 
-/// Lock files of claims that have ended.
+/// Returns the lock files of claims that have ended.
 pub(super) fn stale_lock_files(
     conn: &Connection,
     workers: &WorkerLocks,
@@ -88,13 +88,13 @@ pub(super) fn stale_lock_files(
     Ok(left)
 }
 
-/// `None` if the epoch was never claimed.
+/// Returns whether a claim has ended; `None` if the epoch was never claimed.
 fn has_ended(conn: &Connection, epoch: u64) -> Result<Option<bool>, Failure> {
     let mut statement = conn.prepare_cached(ENDED)?;
     Ok(statement.query_row([number(epoch)], |row| row.get(0)).optional()?)
 }
 
-/// An epoch as an SQLite integer. No claim has a number too large for it.
+/// Converts an epoch to an SQLite integer. No claim has a number too large for it.
 fn number(epoch: u64) -> i64 {
     i64::try_from(epoch).unwrap_or(i64::MAX)
 }

@@ -126,7 +126,7 @@ impl ConversationStore for SqliteStore {
         id: ConversationId,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let (owner, id) = (owner.to_owned(), id.to_string());
-        // A deleted conversation must not come back after a power loss.
+        // A deleted conversation must not reappear after a power loss.
         self.write(Durability::PowerLoss, move |conn| delete(conn, &owner, &id))
     }
 }

@@ -1,4 +1,4 @@
-//! SQLite: the text of documents, found by the words of FTS5.
+//! SQLite: the text of documents, searched with FTS5.
 
 use rusqlite::{Connection, Row};
 use toolcrib_core::store::DocumentChunkStore;
@@ -9,11 +9,11 @@ use crate::error::Failure;
 use crate::sqlite::SqliteStore;
 use crate::writer::Durability;
 
-/// Chunks with a word that few have.
+/// Maximum number of chunks with a word that counts as rare.
 const MOST_MATCHES: i64 = 200;
-/// Matches of a search that are ranked, each at about 2 µs.
+/// Maximum number of ranked matches of a search, at about 2 µs each.
 const MOST_RANKED: i64 = 400;
-/// Words that many chunks have and that are looked for together.
+/// Maximum number of common words that are searched together.
 const MOST_COMMON: usize = 4;
 const PUT: &str = "INSERT INTO document_chunks (owner, document, number, page, start, text, vector)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING";
@@ -22,9 +22,9 @@ const FROM_PAGE: &str = "SELECT id, document, number, page, start, text, 0.0 FRO
     WHERE owner = ?1 AND document = ?2 AND page >= ?3 ORDER BY number LIMIT ?4";
 const BY_ID: &str = "SELECT id, document, number, page, start, text, 0.0 FROM document_chunks
     WHERE owner = ?1 AND id = ?2";
-/// `bm25` is the smaller the better. Unsorted: sorting would rank every match.
+/// A smaller `bm25` is better. Unsorted, because sorting would rank every match.
 const FIND: &str = "SELECT rowid, -rank FROM document_words WHERE document_words MATCH ?1 LIMIT ?2";
-/// Whether few chunks match: it stops counting soon.
+/// Counts matching chunks up to a limit, to determine whether few match.
 const COUNT: &str = "SELECT count(*) FROM
     (SELECT 1 FROM document_words WHERE document_words MATCH ?1 LIMIT ?2)";
 const LAST: &str = "SELECT coalesce(max(id), 0) FROM document_chunks WHERE owner = ?1";
@@ -137,17 +137,18 @@ impl DocumentChunkStore for SqliteStore {
     }
 }
 
-/// A query of FTS5 that few chunks match, because each match is ranked (a third of a second where
-/// half of 100,000 chunks match): those with any of the words that few chunks have; without such a
-/// word, those with all words together, or as many of them as occur together. `None` = no chunk has
-/// a word.
+/// Returns an FTS5 query that few chunks match, because each match is ranked (a third of a second
+/// if half of 100,000 chunks match): chunks with any of the rare words; without such a word, chunks
+/// with all words, or with as many of them as occur together. `None` if no chunk contains any of
+/// the words.
 fn bounded_query(conn: &Connection, words: &[String]) -> Result<Option<String>, Failure> {
     let count = |query: &str, most: i64| -> Result<i64, Failure> {
         Ok(conn.prepare_cached(COUNT)?.query_row((query, most), |row| row.get(0))?)
     };
     let (mut rare, mut common) = (Vec::new(), Vec::new());
     for word in words {
-        // The word alone first: what a prefix matches is collected before the first match.
+        // The word alone first: FTS5 collects all matches of a prefix before it returns the first
+        // one.
         let (exact, prefix) = (quoted(word), prefix_of(word));
         match count(&exact, MOST_MATCHES + 1)? {
             exactly if exactly > MOST_MATCHES => common.push(exact),
@@ -174,12 +175,12 @@ fn bounded_query(conn: &Connection, words: &[String]) -> Result<Option<String>, 
     Ok((!together.is_empty()).then_some(together))
 }
 
-/// A word as a string of FTS5, so that nothing in it is an operator.
+/// Quotes a word as a string of FTS5, so that no character in it is an operator.
 fn quoted(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\""))
 }
 
-/// Words that begin with it, unless it is short.
+/// Returns a query for words that begin with the word, unless it is short.
 fn prefix_of(word: &str) -> String {
     let star = if word.chars().count() >= 4 { "*" } else { "" };
     quoted(word) + star

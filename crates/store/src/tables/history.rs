@@ -118,7 +118,7 @@ impl Terms {
     }
 }
 
-/// The smallest id text of this time; `None` if an id cannot hold the time.
+/// Returns the smallest id text of this time; `None` if an id cannot represent the time.
 fn id_at(at: i64) -> Option<String> {
     let millis = u64::try_from(at).ok().filter(|at| *at < 1 << 48)?;
     Some(format!("call_{millis:012x}"))

@@ -1,4 +1,4 @@
-//! SQLite: key-value facts.
+//! SQLite: key-value pairs.
 
 use rusqlite::OptionalExtension;
 use toolcrib_core::{BoxFuture, KeyValueStore, StoreError};

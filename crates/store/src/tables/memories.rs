@@ -1,4 +1,4 @@
-//! SQLite: memories and the changes that can be taken back.
+//! SQLite: memories and the changes that can be undone.
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use toolcrib_core::store::{MEMORY_CHANGES_AGE, MEMORY_CHANGES_KEPT};

@@ -1,5 +1,5 @@
-//! Intents that are queued and not written yet. The outcome of a call takes its queued intent
-//! along, so a quick call costs one row write instead of two.
+//! Intents that are queued and not written yet. The outcome of a call is written together with its
+//! queued intent, so a quick call costs one row write instead of two.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -32,7 +32,7 @@ impl PendingIntents {
         self.lock().remove(&call)
     }
 
-    /// Drops the intent of a call that began under this claim, so that the call can begin again.
+    /// Drops the intent of a call that started under this claim, so that the call can start again.
     pub(super) fn remove_for_claim(&self, call: CallId, epoch: u64) {
         let mut intents = self.lock();
         if intents.get(&call).is_some_and(|intent| intent.epoch == epoch) {

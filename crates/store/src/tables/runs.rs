@@ -121,7 +121,7 @@ fn list(conn: &Connection, sql: &str, key: impl Params) -> Result<Vec<StoredRun>
     conn.prepare_cached(sql)?.query_and_then(key, run)?.collect()
 }
 
-/// A paused run waits for a person and must survive a power loss.
+/// Returns the durability of a run: a paused run waits for a person and must survive a power loss.
 pub(super) fn durability(run: &StoredRun) -> Durability {
     match run.status {
         RunStatus::Paused => Durability::PowerLoss,
@@ -152,7 +152,7 @@ pub(super) fn put(conn: &Connection, run: &StoredRun) -> Result<(), Failure> {
     }
 }
 
-/// The error for a run that was not replaced.
+/// Returns the error for a run that was not replaced.
 fn refused(conn: &Connection, id: String, run: &StoredRun) -> Result<StoreError, Failure> {
     let (owner, epoch): (String, i64) =
         conn.prepare_cached(STANDS)?.query_row([&id], |row| Ok((row.get(0)?, row.get(1)?)))?;

@@ -1,4 +1,4 @@
-//! SQLite: API tokens. `body` is fixed at creation; later changes have columns of their own.
+//! SQLite: API tokens. `body` is fixed at creation; later changes are in separate columns.
 
 use rusqlite::{OptionalExtension as _, Row};
 use toolcrib_core::{ApiToken, BoxFuture, Revocation, StoreError, TokenHash, TokenId, TokenStore};

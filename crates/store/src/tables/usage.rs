@@ -107,12 +107,12 @@ fn add(conn: &Connection, row: &UsageRow) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A count as a column value, saturated.
+/// Converts a count to a column value, saturating.
 fn kept(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-/// Adds up in Rust: in SQL, a single absurd count reported by a provider would make the sum
+/// Adds up in Rust: in SQL, a single implausible count reported by a provider would make the sum
 /// overflow into an error.
 fn sums(
     conn: &Connection,

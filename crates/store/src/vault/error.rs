@@ -1,4 +1,4 @@
-//! Errors of the vault. Messages say what to do and never contain a value.
+//! Errors of the vault. Messages name the remedy and never contain a value.
 
 use std::io;
 use std::path::PathBuf;
@@ -54,14 +54,14 @@ pub enum VaultError {
     },
     /// The key file is damaged.
     #[error(
-        "{} is damaged: put a copy of it back; if there is none, move it and secrets.json away and set each secret again", path.display()
+        "{} is damaged: restore a copy of it; if there is none, move it and secrets.json away and set each secret again", path.display()
     )]
     KeyDamaged {
         /// The file.
         path: PathBuf,
     },
     /// The file of secrets cannot be read.
-    #[error("{} is damaged ({why}): put a copy of it back, or move it away and set each secret again", path.display())]
+    #[error("{} is damaged ({why}): restore a copy of it, or move it away and set each secret again", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
@@ -91,13 +91,13 @@ pub enum VaultError {
     },
     /// The name of an existing secret differs only in case.
     #[error(
-        "there is a secret {existing} already, which differs in upper and lower case alone; remove it first, or use its name"
+        "there is a secret {existing} already, which differs only in upper and lower case; remove it first, or use its name"
     )]
     NearlyThere {
         /// Its name.
         existing: String,
     },
     /// The system's random number generator failed.
-    #[error("cannot seal anything: the system gives no random numbers")]
+    #[error("cannot encrypt: the system's random number generator failed")]
     Random,
 }

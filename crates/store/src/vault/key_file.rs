@@ -90,7 +90,7 @@ impl Key {
 }
 
 impl Keys {
-    /// Reads the file; `None` if there is none.
+    /// Reads the file; `None` if it does not exist.
     pub(super) fn read(path: &Path) -> Result<Option<Self>, VaultError> {
         let io = |source| VaultError::Io { path: path.to_owned(), source };
         let file = match File::open(path) {
@@ -121,7 +121,7 @@ impl Keys {
         lines.next().is_none().then_some(Self { current, previous })
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     pub(super) fn text(&self) -> Zeroizing<String> {
         let mut text = Zeroizing::new(format!("{HEADER}\n"));
         for key in std::iter::once(&self.current).chain(&self.previous) {
@@ -142,7 +142,7 @@ fn key(line: &str) -> Option<Key> {
     Some(Key { bytes: Zeroizing::new(bytes) })
 }
 
-/// Path of the key file.
+/// Returns the path of the key file.
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join("secrets.key")
 }

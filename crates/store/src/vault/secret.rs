@@ -6,11 +6,11 @@ use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
-/// Fewest characters of a secret: masking shorter values would also hide ordinary text.
+/// Minimum characters of a secret: masking shorter values would also hide ordinary text.
 pub const MIN_SECRET_BYTES: usize = 8;
-/// Most bytes of a secret.
+/// Maximum bytes of a secret.
 pub const MAX_SECRET_BYTES: usize = 64 * 1024;
-/// Most characters of a name.
+/// Maximum characters of a name.
 const NAME_CHARS: usize = 100;
 
 /// A secret's value: wiped from memory on drop, without a `Debug` implementation.
@@ -18,7 +18,7 @@ const NAME_CHARS: usize = 100;
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// A value that can be stored and masked.
+    /// Creates a value that can be stored and masked.
     ///
     /// # Errors
     /// [`ValueError`].
@@ -36,7 +36,7 @@ impl Secret {
         Ok(Self(value))
     }
 
-    /// A value from bytes, such as standard input, without the line break at their end.
+    /// Creates a value from bytes, such as standard input, without a final line break.
     ///
     /// # Errors
     /// [`ValueError`].
@@ -51,7 +51,7 @@ impl Secret {
         Self::new(text)
     }
 
-    /// The value in plain text. Use it at once and do not keep copies.
+    /// Returns the value in plain text. Use it at once and do not keep copies.
     #[must_use]
     pub fn expose(&self) -> &str {
         &self.0
@@ -72,8 +72,8 @@ pub enum ValueError {
         /// Its size.
         bytes: usize,
     },
-    /// Contains a NUL, which environment variables cannot hold.
-    #[error("the value contains a NUL character, which environment variables cannot hold")]
+    /// Contains a NUL, which environment variables cannot contain.
+    #[error("the value contains a NUL character, which environment variables cannot contain")]
     Nul,
     /// Not UTF-8.
     #[error("the value is not UTF-8 text; encode it first, for example with base64")]
@@ -87,13 +87,13 @@ pub enum ValueError {
 pub struct SecretName(String);
 
 impl SecretName {
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The tool and its configuration key that this secret is for, if the name has the form
+    /// Returns the tool and its configuration key that this secret is for, if the name has the form
     /// `TOOL.KEY`.
     #[must_use]
     pub fn tool_and_key(&self) -> Option<(&str, &str)> {
@@ -124,7 +124,7 @@ impl fmt::Display for SecretName {
 /// The name is invalid. The message does not repeat the input, which may be the secret itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "that is not a valid name of a secret: 1 to {NAME_CHARS} of a-z, A-Z, 0-9, `.`, `_` and `-`, beginning and ending with a letter, a digit or `_`, such as `openai` or `weather.API_KEY`"
+    "the name of the secret is invalid; a name has 1 to {NAME_CHARS} of a-z, A-Z, 0-9, `.`, `_` and `-`, beginning and ending with a letter, a digit or `_`, such as `openai` or `weather.API_KEY`"
 )]
 pub struct NameError;
 

@@ -48,7 +48,7 @@ struct FileFormatRow {
     set_at: i64,
 }
 
-/// Associated data of a row: it does not decrypt under another name or time.
+/// Returns the associated data of a row, which does not decrypt under another name or time.
 fn about(name: &SecretName, set_at: i64) -> Vec<u8> {
     format!("toolcrib secret {VERSION}\0{name}\0{set_at}").into_bytes()
 }
@@ -116,7 +116,7 @@ impl SecretsFile {
         serde_json::to_string_pretty(&written).unwrap_or_default() + "\n"
     }
 
-    /// All values, decrypted; the error is the first that does not decrypt.
+    /// Returns all values decrypted; the error is the first that does not decrypt.
     pub(super) fn open(
         &self,
         keys: &Keys,
@@ -129,7 +129,7 @@ impl SecretsFile {
         self.rows.iter().map(open).collect()
     }
 
-    /// The same values encrypted with this key.
+    /// Returns the same values encrypted with this key.
     pub(super) fn sealed_with(
         &self,
         key: &Key,
@@ -151,7 +151,7 @@ impl FileFormatRow {
     }
 }
 
-/// Path of the file.
+/// Returns the path of the file.
 pub(super) fn path(folder: &Path) -> PathBuf {
     folder.join("secrets.json")
 }

@@ -21,19 +21,19 @@ use crate::health::Health;
 const BATCH: usize = 256;
 /// How often the idle thread checks its files: a missing file must be noticed within 5 s.
 const TICK: Duration = Duration::from_secs(2);
-/// How long a check of the files counts.
+/// How long the result of a file check is valid.
 const BELIEVED: Duration = Duration::from_secs(1);
-/// How often the thread tries again after a full disk: writes must work again within 5 s of free
-/// space.
+/// How often the thread retries after a full disk: writes must work again within 5 s after space is
+/// available.
 const ASK_FOR_ROOM: Duration = Duration::from_millis(250);
 /// Waiting for further jobs takes at most this fraction of the last synced commit: callers that
 /// shared that commit were answered together and will soon write again.
 const GATHER_PART: u32 = 8;
 const GATHER_MOST: Duration = Duration::from_millis(1);
-/// How long an unawaited write waits for company. The process may be killed in that time either
-/// way, and a read in this process does not wait for it.
+/// How long an unawaited write waits for further jobs. The process may be killed in that time
+/// either way, and a read in this process does not wait for it.
 const PATIENCE: Duration = Duration::from_micros(500);
-/// Outcomes that are kept for a retry. Further ones are lost when the process ends.
+/// Maximum number of outcomes stored for a retry. Further ones are lost when the process ends.
 const MAX_RETRIED_JOBS: usize = 10_000;
 /// Error of the other jobs when one made SQLite roll back the whole transaction.
 const TAKEN_BACK: &str = "a write of the same commit failed and rolled back all of it";
@@ -47,8 +47,8 @@ pub(super) struct CommitLoop {
     disk: Option<Disk>,
     notary: Option<CheckpointSigner>,
     full_commit_delay: Duration,
-    /// Outcomes that found the database locked or full. Their callers were answered; only this
-    /// process can still write them.
+    /// Outcomes that failed because the database was locked or full. Their callers were answered;
+    /// only this process can still write them.
     kept: Vec<Job>,
     /// Number of jobs and duration of the last synced commit.
     last_full: (usize, Duration),
@@ -96,8 +96,8 @@ impl CommitLoop {
         let _ = self.sign_checkpoint(true);
     }
 
-    /// Before the first write: without space for the reserve, a call that may change something
-    /// could run and find none for its outcome.
+    /// Reserves space before the first write: without the reserve, a call that may change something
+    /// could run and then have no space for its outcome.
     fn reserve_space(&mut self) {
         let Some(disk) = &self.disk else { return };
         if disk.reserve.create().is_err_and(|error| is_full_error(&error)) {
@@ -105,8 +105,8 @@ impl CommitLoop {
         }
     }
 
-    /// Retries kept outcomes, in a transaction of their own: if there still is no space, no other
-    /// job fails with them.
+    /// Retries stored outcomes in a separate transaction: if there is still no space, no other job
+    /// fails with them.
     fn retry_kept_jobs(&mut self) -> Result<(), StoreError> {
         if self.kept.is_empty() || self.health.fatal_error().is_some() {
             return Ok(());
@@ -115,7 +115,7 @@ impl CommitLoop {
         self.write(kept, None)
     }
 
-    /// One commit. Returns a message that was received but belongs to a later one.
+    /// Performs one commit. Returns a message that was received but belongs to a later one.
     fn batch(&mut self, first: Job, messages: &Receiver<Message>) -> Option<Message> {
         let mut queue = Queue { messages, carried: None };
         let mut jobs = vec![first];
@@ -128,7 +128,7 @@ impl CommitLoop {
         if jobs.is_empty() {
             return queue.carried;
         }
-        // Older outcomes first: the end of a claim must not come before the outcomes under it.
+        // Write older outcomes first: the end of a claim must not precede the outcomes under it.
         match self.retry_kept_jobs() {
             // Do not wait for the lock a second time.
             Err(busy @ StoreError::Busy(_)) => {
@@ -158,7 +158,7 @@ impl CommitLoop {
         committed
     }
 
-    /// Answers a job, and keeps an outcome for a retry. A broken store retries nothing.
+    /// Answers a job, and stores an outcome for a retry. A broken store retries nothing.
     fn close(&mut self, mut job: Job, committed: Result<(), StoreError>) {
         let closed = job.answer(committed);
         let keeps = closed == Completion::Retry
@@ -203,7 +203,7 @@ impl CommitLoop {
         admitted
     }
 
-    /// The error if the disk still is full.
+    /// Returns the error if the disk is still full.
     fn full(&mut self) -> Option<StoreError> {
         let full = self.health.disk_full_error()?;
         if let Some(disk) = &mut self.disk
@@ -221,8 +221,8 @@ impl CommitLoop {
         (!has_room).then_some(full)
     }
 
-    /// Checks that the files are in place, unless that was done a moment ago; checks a full disk
-    /// for space.
+    /// Checks that the files exist at their paths, unless that was done a moment ago; checks a full
+    /// disk for space.
     fn check_files(&mut self, believed: Duration) {
         let Some(disk) = &mut self.disk else { return };
         if self.health.fatal_error().is_none() && disk.looked.elapsed() >= believed {
@@ -259,8 +259,8 @@ impl CommitLoop {
         disk.reserve.release()
     }
 
-    /// Runs jobs, and those that arrive meanwhile, in one transaction. All of them go to `ran`,
-    /// each with whether it found the disk full.
+    /// Runs jobs, and those that arrive meanwhile, in one transaction. All of them are added to
+    /// `ran`, each with a flag whether it found the disk full.
     fn transaction(
         &mut self,
         jobs: &mut Vec<Job>,
@@ -323,7 +323,7 @@ impl CommitLoop {
         }
         self.health.committed(is_full);
         // WAL checkpoints run on other threads and inside this call too: a disk failure there does
-        // not tell whether this commit succeeded.
+        // not show whether this commit succeeded.
         match self.health.fatal_error() {
             Some(error) => Err(error.clone()),
             None => Ok(()),
@@ -435,8 +435,8 @@ impl Queue<'_> {
         }
     }
 
-    /// Gives unawaited jobs a moment for company: the outcome of a quick call follows its intent at
-    /// once.
+    /// Waits a moment for further jobs if all are unawaited: the outcome of a quick call follows
+    /// its intent at once.
     fn wait_with_the_patient(&mut self, jobs: &mut Vec<Job>) {
         let until = Instant::now() + PATIENCE;
         while jobs.iter().all(|job| job.is_patient) && jobs.len() < BATCH && self.carried.is_none()

@@ -6,7 +6,7 @@ use toolcrib_core::StoreError;
 
 use crate::error::{Failure, stopped};
 
-/// What a commit survives.
+/// Durability of a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Durability {
     /// The death of the process.
@@ -17,7 +17,7 @@ pub(crate) enum Durability {
 
 /// Result of a job before the commit.
 pub(super) enum WorkResult {
-    /// Its changes are kept.
+    /// Its changes remain.
     Written,
     /// Its changes are rolled back.
     RolledBack,
@@ -30,7 +30,7 @@ pub(super) enum WorkResult {
 /// Whether a job is finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completion {
-    /// Written, or refused for good.
+    /// Written, or refused permanently.
     Done,
     /// A retry may succeed.
     Retry,
@@ -87,13 +87,13 @@ where
     }
 }
 
-/// What becomes of a write while the disk is full.
+/// Handling of a write while the disk is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OnFullDisk {
     /// It is refused.
     Refuse,
-    /// It is written into the reserved space. Small writes without which nothing can be read or
-    /// ended: claims and recovery.
+    /// It is written into the reserved space. For small writes that reading and ending calls depend
+    /// on: claims and recovery.
     UseReserve,
     /// It is written into the reserved space, and retried if that is used up: it ends running work.
     Keep,
@@ -103,13 +103,14 @@ pub(crate) enum OnFullDisk {
 pub(crate) struct Job {
     pub(super) survives: Durability,
     pub(super) on_full_disk: OnFullDisk,
-    /// Whether it is unawaited: it then waits briefly to share its commit.
+    /// Whether the job is unawaited: it then waits briefly to share a commit.
     pub(super) is_patient: bool,
     task: Box<dyn Task>,
 }
 
 impl Job {
-    /// Work inside a transaction, with a callback for its result after the commit.
+    /// Creates a job from work inside a transaction, with a callback for its result after the
+    /// commit.
     pub(crate) fn new<T: Send + 'static>(
         survives: Durability,
         work: impl FnOnce(&Connection) -> Result<T, Failure> + Send + 'static,
@@ -128,7 +129,7 @@ impl Job {
         }
     }
 
-    /// Work that is written on a full disk too, so that it may run more than once.
+    /// Creates a job that is also written on a full disk, so that its work may run more than once.
     pub(crate) fn reserved<T: Send + 'static>(
         on_full_disk: OnFullDisk,
         survives: Durability,
@@ -152,7 +153,7 @@ impl Job {
         self.task.run(conn)
     }
 
-    /// Answers after the commit. Only the first answer is sent.
+    /// Sends the answer after the commit. Only the first answer is sent.
     pub(super) fn answer(&mut self, committed: Result<(), StoreError>) -> Completion {
         self.task.answer(committed)
     }

@@ -6,7 +6,7 @@ use std::sync::mpsc::Receiver;
 use super::*;
 use crate::error::Failure;
 
-/// A writer whose thread waits for a signal, so that everything sent before is one batch.
+/// Returns a writer whose thread waits for a signal, so that everything sent before is one batch.
 fn held() -> (Writer, Sender<()>) {
     let conn = Connection::open_in_memory().unwrap();
     conn.execute_batch("CREATE TABLE t (x INTEGER PRIMARY KEY, y TEXT) STRICT").unwrap();
@@ -208,7 +208,7 @@ fn on_a_full_disk_outcomes_are_written_out_of_the_reserve() {
     assert_eq!(kept(&writer), [1, 2, 4, 5]);
 }
 
-/// A writer on a file, so that another connection can lock the database.
+/// Returns a writer on a file, so that another connection can lock the database.
 fn on_disk(path: &Path) -> Writer {
     let conn = Connection::open(path).unwrap();
     conn.execute_batch(

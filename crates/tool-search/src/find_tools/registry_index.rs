@@ -28,7 +28,7 @@ pub struct ToolSearchResult {
     pub not_ready: Vec<(ToolName, Status)>,
     /// The nearest names, if both other lists are empty.
     pub nearest: Vec<String>,
-    /// How many of the first results are named in the query.
+    /// Number of the first results that the query names.
     pub(super) named: usize,
     /// The reason why the order may be worse than usual, for people.
     pub note: Option<String>,

@@ -127,7 +127,7 @@ impl Vocabulary {
         }
     }
 
-    /// Returns the pieces of one word; `false` if a part of it is not a piece.
+    /// Appends the pieces of one word to `tokens`; returns `false` if a part of it is not a piece.
     fn pieces(&self, word: &str, tokens: &mut Vec<u32>) -> bool {
         // By far the most common case: the whole word is in the vocabulary.
         if let Some(token) = self.starts.get(word) {

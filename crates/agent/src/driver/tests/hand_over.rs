@@ -98,7 +98,7 @@ async fn a_call_that_is_let_go_of_ends_by_the_crash_rule() {
     assert_eq!(ran.answers(0)[0]["status"], "error");
 }
 
-/// A message for a run that is handed over is delivered when it continues.
+/// A queued message for a run that is handed over is delivered when it continues.
 #[tokio::test]
 async fn what_was_said_meanwhile_is_kept() {
     let (tool, begun, open) = gate();

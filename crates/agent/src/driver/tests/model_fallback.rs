@@ -234,7 +234,7 @@ async fn a_model_without_tools_gets_them_in_words_once() {
         .iter()
         .filter(|event| matches!(event, Event::Notice { text } if text.contains("takes no tools")));
     assert_eq!(notices.count(), 1);
-    // A model that rejects the text protocol too is given up.
+    // A model that also rejects the text protocol is skipped for the rest of the run.
     let twice = [fails(FailureKind::NoTools), fails(FailureKind::NoTools)];
     let ran = scene(vec![TestModel::named("plain", twice)], &[&look]).await.run().await;
     assert_eq!(failure(&ran).0, FailureKind::NoTools);

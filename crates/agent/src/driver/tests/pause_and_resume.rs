@@ -108,7 +108,7 @@ async fn the_batch_has_its_results_and_the_rest_waits() {
     assert_eq!(run.state["used"]["calls"], 2, "a call that waits is not paid for yet");
 }
 
-/// Result that a decision about the risky call gives to the model.
+/// Checks the result that the model receives for a decision about the risky call.
 async fn check_decision(decision: Decision, runs: usize, part: &str) {
     let delete = Arc::new(risky("delete"));
     let halves = first(&delete).await;

@@ -25,7 +25,7 @@ fn by_ann(decision: Decision) -> DecisionRecord {
     DecisionRecord { decision, decided_by: "ann".to_owned(), decided_at: 0 }
 }
 
-/// Nobody is available, and the run waits this long.
+/// No person is available, and the run waits for this time.
 struct Nowhere(Option<Duration>);
 
 impl HumanInput for Nowhere {

@@ -57,7 +57,7 @@ async fn in_the_middle_of_an_answer() {
     assert_eq!((look.runs(), ran.slots(0).len()), (0, 0), "no call of half an answer exists");
 }
 
-/// Set when the future that holds it is dropped.
+/// Set when the future that contains it is dropped.
 struct Gone(Arc<AtomicBool>);
 
 impl Drop for Gone {

@@ -1,5 +1,5 @@
 //! Runs a script step by step: each tool call is deferred until the script awaits it, and then all
-//! awaited calls are sent at once.
+//! awaited calls are sent together.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::HashSet;

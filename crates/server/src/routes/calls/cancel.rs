@@ -64,7 +64,7 @@ async fn take_back(
         return Err(Problem::conflict(words));
     }
     let record = DecisionRecord {
-        decision: Decision::Deny { note: Some("The caller took the call back.".to_owned()) },
+        decision: Decision::Deny { note: Some("The caller cancelled the call.".to_owned()) },
         decided_by: principal.name.clone(),
         decided_at: SystemClock.now_ms(),
     };

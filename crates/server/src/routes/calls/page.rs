@@ -60,14 +60,14 @@ pub(super) fn routes(api: &mut Api) {
     let call = Operation::post(
         "/calls/{id}/page/calls",
         Role::Caller,
-        "Runs a tool that the page of a call asks for.",
+        "Runs a tool on request of the page of a call.",
     );
     let call = call.queues_calls().description("Only tools of the same server that are for pages. The call goes through the same checks as every other; its topic names the page that asked.").body::<PageCall>();
     api.add(document_status_codes(call), call_tool);
     let read = Operation::get(
         "/calls/{id}/page/resource",
         Role::Caller,
-        "Reads a resource that the page of a call asks for.",
+        "Reads a resource on request of the page of a call.",
     );
     let read = read.description("Only resources of the server of the page, while its tool is enabled; of at most 4 MB, with secrets masked. It is for the page: nothing in it is sanitized.");
     let read = read.query::<PageResourceQuery>().returns_ok::<PageResource>("The resource.");

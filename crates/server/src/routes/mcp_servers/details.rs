@@ -15,7 +15,7 @@ use crate::state::DaemonState;
 pub(super) fn routes(api: &mut Api) {
     let show = Operation::get("/mcp/servers/{name}", Role::Operator, "Shows an MCP server.");
     let show = show.description("The daemon does not connect to it for this.").tag("mcp");
-    api.add(show.returns_ok::<McpServerDetails>("The state of the kill switch."), show_server);
+    api.add(show.returns_ok::<McpServerDetails>("Its state."), show_server);
     let connect = Operation::post(
         "/mcp/servers/{name}/connect",
         Role::Operator,
@@ -27,7 +27,7 @@ pub(super) fn routes(api: &mut Api) {
         )
         .tag("mcp");
     api.add(
-        connect.returns_ok::<McpServerDetails>("The state of the kill switch."),
+        connect.returns_ok::<McpServerDetails>("Its state."),
         connect_server,
     );
     let accept = Operation::post(
@@ -36,7 +36,7 @@ pub(super) fn routes(api: &mut Api) {
         "Marks the present definitions of an MCP server as reviewed.",
     );
     let accept = accept.description("Its held tools can be called from now on.").tag("mcp");
-    api.add(accept.returns_ok::<McpServerDetails>("The state of the kill switch."), accept_reviews);
+    api.add(accept.returns_ok::<McpServerDetails>("Its state."), accept_reviews);
 }
 
 /// The servers of the file; those that this process uses, if its program keeps no file.

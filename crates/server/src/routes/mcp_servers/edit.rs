@@ -31,7 +31,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(
         change
             .body::<McpServerChange>()
-            .returns_ok::<McpServerDetails>("The state of the kill switch."),
+            .returns_ok::<McpServerDetails>("Its state."),
         change_server,
     );
     let remove = Operation::delete("/mcp/servers/{name}", Role::Owner, "Removes an MCP server.");
@@ -40,7 +40,7 @@ pub(super) fn routes(api: &mut Api) {
             "Its authorization, its secrets, its skills and what was reviewed are removed with it.",
         )
         .tag("mcp");
-    api.add(remove.returns_empty(204, "It is removed."), remove_server);
+    api.add(remove.returns_empty(204, "Removed."), remove_server);
 }
 
 /// Writes the file and puts it into force.

@@ -26,7 +26,7 @@ pub(super) fn routes(api: &mut Api) {
         Role::Owner,
         "Shows the last login to an MCP server.",
     );
-    api.add(show.tag("mcp").returns_ok::<McpLogin>("The state of the kill switch."), show_login);
+    api.add(show.tag("mcp").returns_ok::<McpLogin>("Its state."), show_login);
     // The browser comes from another site, without a session: the state in the address, a random
     // text that only this login has, is what lets it in.
     let callback = Operation::get(CALLBACK_PATH, Role::Viewer, "Ends a login to an MCP server.");

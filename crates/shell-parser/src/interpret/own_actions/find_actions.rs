@@ -11,7 +11,7 @@ use crate::interpret::wrapper_table::{self, CommandPosition};
 /// The shortest abbreviation of a long option, with its dashes: `--o` of `--output`.
 pub(super) const MIN_ABBREVIATION: usize = 3;
 
-/// Words of a command that are searched for its subcommand.
+/// Maximum number of words of a command that are searched for its subcommand.
 const MAX_VERB: usize = 64;
 
 /// The value of an option.

@@ -1,7 +1,7 @@
-//! Postgres: artifacts, the runs that made them, and their content in parts.
+//! Postgres: artifacts, the runs that created them, and their content in parts.
 //!
-//! Parts are written first, each in a job of its own, so that a large artifact does not hold up the
-//! other writes of the process. The row follows when all parts are there.
+//! Parts are written first, each in a separate job, so that a large artifact does not delay the
+//! other writes of the process. The row is added after all parts are stored.
 
 use tokio_postgres::Row;
 use toolcrib_core::{ArtifactMeta, ArtifactRef, BoxFuture, StoreError};
@@ -14,11 +14,12 @@ use super::{at_most, column, number, read, write};
 use crate::artifacts::{ArtifactLimits, over_quota};
 use crate::writer::Durability;
 
-/// Bytes of a part: small beside the 1 GB limit of a field, large beside a round trip.
+/// Bytes of a part: small compared with the 1 GB limit of a field, large compared with the cost of
+/// a round trip.
 pub(in crate::postgres) const PART_BYTES: usize = 1024 * 1024;
 
-/// Condition for expired artifacts. A run that goes on or waits for a person keeps the artifacts it
-/// made.
+/// Condition for expired artifacts. A run that continues or waits for a person retains the
+/// artifacts that it created.
 macro_rules! expired {
     () => {
         "expires_at <= $1 AND NOT EXISTS (
@@ -33,13 +34,13 @@ const LIST: &str =
     "SELECT body FROM artifacts WHERE owner = $1 ORDER BY created_at DESC, ref DESC LIMIT $2";
 const PARTS: &str = "SELECT content FROM artifact_parts
     WHERE artifact = $1 AND part BETWEEN $2 AND $3 ORDER BY part";
-/// The time of a part that is there already is renewed, so that the collection of parts without a
-/// row, which checks it again under the row's lock, leaves it to this writer.
+/// Inserts a part, or renews the time of an existing one, so that the collection of parts without a
+/// row, which checks the time again under the row's lock, leaves the part to this writer.
 const PUT_PART: &str = "INSERT INTO artifact_parts (artifact, part, content) VALUES ($1, $2, $3)
     ON CONFLICT (artifact, part) DO UPDATE SET written_at = now()";
 /// One writer at a time per owner: the quota and the trust level are read before they are written.
 const LOCK_OWNER: &str = "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))";
-/// Locks the parts, so that they stay until the row is there.
+/// Locks the parts, so that they remain until the row is added.
 const LOCK_PARTS: &str = "SELECT octet_length(content)::bigint FROM artifact_parts
     WHERE artifact = $1 ORDER BY part FOR KEY SHARE";
 const KNOWN: &str = "SELECT body FROM artifacts WHERE ref = $1";
@@ -56,13 +57,14 @@ const PUT_RUN: &str = "INSERT INTO artifact_runs (run, artifact, bytes) VALUES (
 const EXPIRE: &str = concat!("DELETE FROM artifacts WHERE ", expired!(), " RETURNING ref");
 const REMOVE: &str = "DELETE FROM artifacts WHERE ref = $1 AND owner = $2 RETURNING ref";
 const REMOVE_PARTS: &str = "DELETE FROM artifact_parts WHERE artifact = ANY($1)";
-/// An hour: the slowest writer has renewed the time of its last part long before.
+/// Removes parts after an hour: the slowest writer has renewed the time of its last part long
+/// before.
 const REMOVE_ORPHANS: &str = "DELETE FROM artifact_parts
     WHERE written_at < now() - interval '1 hour'
     AND NOT EXISTS (SELECT FROM artifacts WHERE ref = artifact_parts.artifact)";
 
 impl PostgresStore {
-    /// Metadata of an artifact of this owner.
+    /// Returns the metadata of an artifact of this owner.
     pub(in crate::postgres) async fn artifact(
         &self,
         artifact: &ArtifactRef,
@@ -71,7 +73,7 @@ impl PostgresStore {
         self.fetch_optional(GET, &[&escape(&artifact.0), &escape(owner)], meta).await
     }
 
-    /// Metadata of the artifacts of an owner, newest first.
+    /// Returns the metadata of the artifacts of an owner, newest first.
     pub(in crate::postgres) async fn artifacts_of(
         &self,
         owner: &str,
@@ -80,7 +82,7 @@ impl PostgresStore {
         self.fetch_all(LIST, &[&escape(owner), &at_most(limit)], meta).await
     }
 
-    /// The content of these parts, in order. Missing ones are left out.
+    /// Returns the content of these parts, in order. Missing ones are skipped.
     pub(in crate::postgres) async fn artifact_parts(
         &self,
         artifact: &ArtifactRef,
@@ -162,7 +164,8 @@ struct Put {
 impl Job for Put {
     type Answer = Option<ArtifactMeta>;
 
-    /// The row survives what the outcome that refers to it survives: it is committed before.
+    /// Returns the durability of the outcome that refers to the row, because the row is committed
+    /// first.
     fn durability(&self) -> Durability {
         Durability::ProcessCrash
     }

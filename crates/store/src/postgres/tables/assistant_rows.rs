@@ -1,4 +1,4 @@
-//! Postgres: rows of the assistant and the changes that can be taken back.
+//! Postgres: rows of the assistant and the changes that can be undone.
 
 use tokio_postgres::Row;
 use toolcrib_core::store::{ROW_CHANGES_AGE, ROW_CHANGES_KEPT};
@@ -18,7 +18,7 @@ const GET: &str = "SELECT key, revision, body FROM assistant_rows
 const LIST: &str = "SELECT key, revision, body FROM assistant_rows
     WHERE owner = $1 AND kind = $2 ORDER BY key";
 const OWNERS: &str = "SELECT DISTINCT owner FROM assistant_rows WHERE kind = $1 ORDER BY owner";
-/// Locks the row, so that nothing comes between the look and the change.
+/// Locks the row, so that it cannot change between the read and the write.
 const LOCK: &str = "SELECT revision, body FROM assistant_rows
     WHERE owner = $1 AND kind = $2 AND key = $3 FOR UPDATE";
 const RECORD: &str = "INSERT INTO assistant_changes

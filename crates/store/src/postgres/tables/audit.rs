@@ -19,7 +19,7 @@ const RECORDS: &str = "SELECT chain, greatest(seq, 0), text, hash FROM audit
     WHERE chain = $1 AND seq > CASE $2::bigint WHEN 0 THEN -9223372036854775808 ELSE $2::bigint END
     ORDER BY seq LIMIT $3";
 /// Chains are numbered in the order in which their stores started; within a chain the order is
-/// certain. Rows with a number below 1 are forged and no evidence.
+/// certain. Rows with a number below 1 are forged and are not evidence.
 const RECORDS_OF: &str = "SELECT chain, seq, text, hash FROM audit
     WHERE call = $1 AND chain >= 0 AND seq >= 1 ORDER BY chain, seq";
 const PUT_CHECKPOINT: &str = "INSERT INTO checkpoints (chain, seq, head, at, key, signature)

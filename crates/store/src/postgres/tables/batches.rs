@@ -62,7 +62,7 @@ impl Job for Accept {
 }
 
 impl Accept {
-    /// The batch that was accepted earlier under this key.
+    /// Returns the batch that was accepted earlier under this key.
     fn known(&self, row: &Row) -> Result<Acceptance, Failure> {
         let first = batch(row, 0, 1)?;
         let fingerprint = |batch: &AcceptedBatch| batch.key.as_ref().map(|k| k.fingerprint.clone());
@@ -74,7 +74,7 @@ impl Accept {
     }
 }
 
-/// A batch. Its current worker has a column of its own.
+/// Reads a batch. Its current worker is in a separate column.
 pub(super) fn batch(row: &Row, body: usize, epoch: usize) -> Result<AcceptedBatch, Failure> {
     Ok(AcceptedBatch { epoch: number(row, epoch)?, ..read(row, body)? })
 }
@@ -95,7 +95,7 @@ impl Job for Take {
         None
     }
 
-    /// Fences the former worker: if it was only paused, it must not go on with work that another
+    /// Fences the former worker: if it was only paused, it must not continue work that another
     /// worker took over.
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<bool>, Failure>> {
         Box::pin(async move {

@@ -34,7 +34,7 @@ const BEGIN: &str = "INSERT INTO calls AS c
         epoch = excluded.epoch, is_repeatable = excluded.is_repeatable, facts = excluded.facts,
         parent = excluded.parent
     WHERE c.outcome IS NULL AND c.is_repeatable AND NOT works(c.epoch)";
-/// A suspended call has not begun. Only repeatable calls are suspended.
+/// A suspended call counts as not started. Only repeatable calls are suspended.
 const PUT_ASIDE: &str =
     "DELETE FROM calls WHERE id = $1 AND epoch = $2 AND outcome IS NULL AND is_repeatable";
 const CALL: &str = concat!(
@@ -230,7 +230,7 @@ impl Job for Begin {
     }
 }
 
-/// A call, with its end if it has ended.
+/// Reads a call, with its end if it has ended.
 pub(super) fn call_row(row: &Row) -> Result<CallRow, Failure> {
     Ok(CallRow {
         facts: read(row, 0)?,

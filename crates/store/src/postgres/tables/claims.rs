@@ -66,9 +66,9 @@ impl PostgresStore {
 
 struct Claim {
     lease: f64,
-    /// `None` = a command.
+    /// `None` for a command.
     identity: Option<ProcessIdentity>,
-    /// `None` = a command.
+    /// `None` for a command.
     instance: Option<String>,
     /// When this store was opened.
     opened: Instant,

@@ -274,8 +274,8 @@ pub(super) async fn put_messages(
     Ok(())
 }
 
-/// The messages to write, one per position: the content of the last, with run and time of the
-/// first.
+/// Returns the messages to write, one per position: the content of the last one, with run and time
+/// of the first.
 fn placed(
     id: &str,
     mut length: u64,

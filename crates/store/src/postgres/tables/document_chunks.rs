@@ -111,7 +111,7 @@ impl DocumentChunkStore for PostgresStore {
     }
 }
 
-/// Any of the words, each in quotes, so that nothing in it is an operator.
+/// Returns a query for any of the words, each in quotes, so that no character in it is an operator.
 fn ts_query(words: &[String]) -> String {
     let one = |word: &String| {
         let word: String = word.chars().filter(|c| c.is_alphanumeric()).collect();

@@ -19,7 +19,7 @@ const SELECT: &str = concat!("SELECT ", columns!(), " FROM calls WHERE owner = $
 /// Ids with the prefix `$2`: text is compared by bytes, and ids are ASCII.
 const LIKE: &str = "SELECT id FROM calls
     WHERE owner = $1 AND id >= $2 AND id < $2 || chr(127) ORDER BY id DESC LIMIT $3";
-/// The newest failure of each tool, beside its totals.
+/// The newest failure of each tool, with its totals.
 const METRICS: &str = "SELECT s.*, f.id, f.ending FROM (
         SELECT tool, count(outcome),
             count(*) FILTER (WHERE outcome = 'succeeded'), count(*) FILTER (WHERE outcome = 'failed'),

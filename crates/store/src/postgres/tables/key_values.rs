@@ -1,4 +1,4 @@
-//! Postgres: key-value facts.
+//! Postgres: key-value pairs.
 
 use toolcrib_core::{BoxFuture, KeyValueStore, StoreError};
 

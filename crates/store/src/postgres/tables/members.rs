@@ -7,8 +7,8 @@ use super::super::PostgresStore;
 use super::{number, text};
 
 /// Daemons of the last day. One whose lease has expired is shown as such, although its calls are
-/// only taken over after it was suspected for five seconds. `released` ones have ended as they
-/// should, and `fenced` claims were taken over.
+/// only taken over after it was suspected for five seconds. `released` daemons have ended normally,
+/// and `fenced` claims were taken over.
 const MEMBERS: &str = "SELECT epoch, host, pid, version,
         (extract(epoch FROM started_at) * 1000)::bigint, (extract(epoch FROM renewed_at) * 1000)::bigint,
         expires_at > clock_timestamp()

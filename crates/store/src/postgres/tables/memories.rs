@@ -1,4 +1,4 @@
-//! Postgres: memories and the changes that can be taken back.
+//! Postgres: memories and the changes that can be undone.
 
 use tokio_postgres::Row;
 use toolcrib_core::store::{MEMORY_CHANGES_AGE, MEMORY_CHANGES_KEPT};
@@ -14,7 +14,7 @@ const GET: &str = "SELECT body, revision FROM memories WHERE owner = $1 AND key 
 const LIST: &str = "SELECT body, revision FROM memories WHERE owner = $1 ORDER BY key";
 const UNDER: &str = "SELECT body, revision FROM memories WHERE key = $1 ORDER BY owner";
 const VERSION: &str = "SELECT coalesce(max(number), 0) FROM memory_changes WHERE owner = $1";
-/// Locks the row, so that nothing comes between the look and the change.
+/// Locks the row, so that it cannot change between the read and the write.
 const LOCK: &str = "SELECT body, revision FROM memories WHERE owner = $1 AND key = $2 FOR UPDATE";
 const RECORD: &str = "INSERT INTO memory_changes (owner, key, before, author, at, is_undo)
     VALUES ($1, $2, $3, $4, $5, $6) RETURNING number";

@@ -9,20 +9,21 @@ use super::calls::{call_row, columns};
 use super::column;
 use super::settle::Settle;
 
-/// Notes which leases are found expired. Only a holder that does not renew its lease in the seconds
-/// after that is dead, see `works` in the schema. A worker that writes right now is skipped.
+/// Marks leases that are found expired. Only a holder that does not renew its lease in the
+/// following seconds is dead, see `works` in the schema. A worker that is currently writing is
+/// skipped.
 const SUSPECT: &str = "UPDATE workers SET suspected_at = clock_timestamp() WHERE epoch IN (
         SELECT epoch FROM workers WHERE state = 'working' AND expires_at <= clock_timestamp()
             AND (suspected_at IS NULL OR suspected_at < expires_at)
         ORDER BY epoch FOR UPDATE SKIP LOCKED
     )";
-/// Dead workers with open work. A worker that writes under its claim right now is alive and
-/// skipped, as are workers that another process recovers right now.
+/// Dead workers with open work. A worker that is currently writing under its claim is alive and
+/// skipped, as are workers that another process is recovering.
 const LOCK: &str = "SELECT epoch FROM workers WHERE NOT works(epoch) AND epoch = ANY(
         SELECT epoch FROM calls WHERE outcome IS NULL UNION SELECT epoch FROM batches WHERE NOT is_done
     ) ORDER BY epoch FOR UPDATE SKIP LOCKED";
-/// Fences the dead workers, however late they resume. Checks again: a lease may have been renewed
-/// before the lock was taken.
+/// Fences the dead workers, however late they resume. The condition is checked again, because a
+/// lease may have been renewed before the lock was taken.
 pub(super) const FENCE: &str = "UPDATE workers SET state = 'fenced' WHERE epoch = ANY($1) AND NOT works(epoch) RETURNING epoch";
 /// A repeatable call stays open for the worker that continues its run or batch. A run that is not
 /// stored, or that has ended, cannot be continued.

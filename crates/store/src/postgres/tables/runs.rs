@@ -117,7 +117,7 @@ fn open_run(row: &Row) -> Result<OpenRun, Failure> {
     })
 }
 
-/// A paused run waits for a person and must survive a power loss.
+/// Returns the durability of a run: a paused run waits for a person and must survive a power loss.
 pub(super) fn durability(run: &StoredRun) -> Durability {
     match run.status {
         RunStatus::Paused => Durability::PowerLoss,
@@ -175,7 +175,7 @@ pub(super) async fn put(tx: &Tx<'_>, run: &StoredRun) -> Result<(), Failure> {
     }
 }
 
-/// The error for a run that was not written.
+/// Returns the error for a run that was not written.
 async fn refused(
     tx: &Tx<'_>,
     id: String,

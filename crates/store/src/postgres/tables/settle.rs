@@ -38,7 +38,7 @@ impl Settle {
 impl Job for Settle {
     type Answer = ();
 
-    /// A call that never started has changed nothing.
+    /// Returns the durability of the outcome: a call that never started has changed nothing.
     fn durability(&self) -> Durability {
         let changes_nothing = self.0.record.started_at.is_none() || self.is_repeatable();
         if changes_nothing { Durability::ProcessCrash } else { Durability::PowerLoss }
@@ -48,8 +48,9 @@ impl Job for Settle {
         Some(self.0.record.epoch)
     }
 
-    /// A call that was refused before it started has changed nothing: its caller gets the refusal
-    /// within seconds, and the engine offers the record again later.
+    /// Returns whether the outcome waits for the server. A call that was refused before it started
+    /// has changed nothing: its caller gets the refusal within seconds, and the engine retries the
+    /// record later.
     fn outlives_outage(&self) -> bool {
         self.0.record.started_at.is_some()
     }
@@ -107,7 +108,7 @@ impl Settle {
         Ok(settled > 0)
     }
 
-    /// The error for an outcome that was not written.
+    /// Returns the error for an outcome that was not written.
     async fn refused(&self, tx: &Tx<'_>) -> Result<StoreError, Failure> {
         let id = self.0.record.facts.call.to_string();
         let Some(row) = tx.link.query_optional(STANDS, &[&id]).await? else {

@@ -86,7 +86,7 @@ fn switch(row: &Row) -> Result<Switch, Failure> {
     })
 }
 
-/// An unknown state is an error: ignoring it could enable what the switch disables.
+/// Parses a state. An unknown state is an error: ignoring it could enable a disabled item.
 fn state(word: &str) -> Result<SwitchState, Failure> {
     word.parse().map_err(|why| StoreError::Failed(why).into())
 }

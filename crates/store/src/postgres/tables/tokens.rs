@@ -1,4 +1,4 @@
-//! Postgres: API tokens. `body` is fixed at creation; later changes have columns of their own.
+//! Postgres: API tokens. `body` is fixed at creation; later changes are in separate columns.
 
 use tokio_postgres::Row;
 use toolcrib_core::{ApiToken, BoxFuture, Revocation, StoreError, TokenHash, TokenId, TokenStore};
