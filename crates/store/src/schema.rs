@@ -17,6 +17,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/008.sql"),
     include_str!("migrations/009.sql"),
     include_str!("migrations/010.sql"),
+    include_str!("migrations/011.sql"),
 ];
 
 /// The schema version after these migrations.
@@ -144,6 +145,7 @@ mod tests {
             ("FROM batches WHERE done = 0 ORDER BY id", "batches_open"),
             ("FROM batches WHERE owner = 'a' AND key = 'k'", "sqlite_autoindex_batches_2"),
             ("FROM calls WHERE outcome IS NULL ORDER BY id", "calls_open"),
+            ("FROM calls WHERE parent = 'c' ORDER BY id DESC", "calls_of_parent"),
             ("FROM audit WHERE call = 'c' ORDER BY seq", "audit_of_call"),
             (
                 "FROM memory_changes WHERE owner = 'a' ORDER BY number DESC",

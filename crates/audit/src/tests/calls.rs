@@ -28,6 +28,7 @@ fn intent() -> Intent {
         approval: None,
         approved_by: None,
         policy: None,
+        parent: None,
         received_at: 1,
     };
     Intent { facts, started_at: 2, epoch: 0 }

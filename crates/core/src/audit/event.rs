@@ -424,6 +424,7 @@ mod tests {
             approval: None,
             approved_by: None,
             policy: None,
+            parent: None,
             received_at: 1,
         };
         let end = CallEnd {
@@ -456,6 +457,7 @@ mod tests {
         check(|call| call.facts.args = Some(r#"{"path":"b"}"#.into()));
         check(|call| call.facts.args = None);
         check(|call| call.facts.asked = Some(String::new()));
+        check(|call| call.facts.parent = Some(call.facts.call));
         check(|call| call.facts.received_at = 0);
         check(|call| call.started_at = None);
         check(|call| call.end.message = None);

@@ -34,6 +34,8 @@ pub struct CallFilter {
     pub conversation: Option<String>,
     /// Run.
     pub run: Option<RunId>,
+    /// The call that made them, such as a script.
+    pub parent: Option<CallId>,
     /// Status.
     pub status: Option<CallStatus>,
     /// Received at or after this Unix time in milliseconds.

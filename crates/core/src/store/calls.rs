@@ -68,6 +68,9 @@ pub struct CallDetails {
     /// The policy's ruling in one line; `None` if the call did not reach policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
+    /// The running call that made this one, such as a script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<CallId>,
     /// When the call was received, Unix time in milliseconds.
     pub received_at: i64,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use toolcrib_core::store::{ARGS_BYTES, MESSAGE_CHARS};
 use toolcrib_core::{
-    CallDetails, CallEnd, CallRecord, ModelResult, Outcome, OutcomeKind, Report, Ruling,
+    CallDetails, CallEnd, CallId, CallRecord, ModelResult, Outcome, OutcomeKind, Report, Ruling,
     StageRecord, ToolError, Verdict, canonical_json,
 };
 
@@ -49,8 +49,15 @@ impl CallState {
             approval: self.facts.approval,
             approved_by: self.facts.approved_by.clone(),
             policy: self.policy_line().filter(|_| evidence),
+            parent: self.parent_call(),
             received_at: self.received_at,
         }
+    }
+
+    /// The running call that made this one.
+    fn parent_call(&self) -> Option<CallId> {
+        let parent = self.scope.parent.as_ref()?;
+        parent.within.parent.calls.first().map(|call| call.id)
     }
 
     /// The ruling as it is stored: the rule, or who asked or denied. A call that just ran needs no

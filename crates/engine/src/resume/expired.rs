@@ -27,6 +27,7 @@ pub(super) async fn settle_expired(
 ) -> Answer {
     let request = &waiting.request;
     let error = expired_error(&request.operation);
+    let parent = waiting.batch.parent_call.as_deref();
     let text = canonical_json::to_string(&engine.secrets.mask_json(&request.args));
     let facts = CallDetails {
         call: request.call,
@@ -43,6 +44,7 @@ pub(super) async fn settle_expired(
         args_hash: Some(canonical_json::sha256(real)),
         approval: Some(request.id),
         approved_by: None,
+        parent: parent.and_then(|within| within.parent.calls.first()).map(|call| call.id),
         policy: request.reasons.first().map(|reason| format!("ask: {}", reason.text)),
         received_at: request.requested_at,
     };

@@ -408,6 +408,7 @@ fn fits(row: &CallRow, filter: &CallFilter) -> bool {
         && is(&filter.agent, Some(&facts.context.agent))
         && is(&filter.conversation, Some(&facts.context.conversation))
         && filter.run.is_none_or(|run| facts.run == Some(run))
+        && filter.parent.is_none_or(|parent| facts.parent == Some(parent))
         && filter.since.is_none_or(|since| facts.received_at >= since)
         && filter.until.is_none_or(|until| facts.received_at < until)
         && filter.before.is_none_or(|before| facts.call < before)

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use toolcrib_core::store::PendingApproval as WaitingCall;
 use toolcrib_core::{
-    AuditRow, CallId, CallRow, DecisionRecord, Grant, InterruptedAttempt, Labels, Outcome, Ruling,
-    StageRecord, WorkerState,
+    AuditRow, CallFilter, CallId, CallRow, DecisionRecord, Grant, InterruptedAttempt, Labels,
+    Outcome, Ruling, StageRecord, WorkerState,
 };
 
 use super::document::CallDocument;
@@ -14,6 +14,9 @@ use super::lookup::CallLookup;
 use super::undone::undone_at;
 use crate::context::StoreContext;
 use crate::error::OpError;
+
+/// Calls of one call that are listed.
+pub const CHILDREN_LIMIT: usize = 200;
 
 /// Which call.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +53,9 @@ pub struct ExplainCallReply {
     pub grants: Vec<Grant>,
     /// Audit records about it.
     pub audit: Vec<AuditRow>,
+    /// The calls that it made, such as those of a script, oldest first; at most
+    /// [`CHILDREN_LIMIT`].
+    pub children: Vec<CallRow>,
     /// When its changes were undone, milliseconds since 1970; `None` = they were not, or they were
     /// made again since.
     pub undone_at: Option<i64>,
@@ -103,6 +109,7 @@ pub async fn explain(
     let grants = if ctx.shows_payloads { matching_grants(ctx, &known).await? } else { Vec::new() };
     let audit = ctx.stores.audit.records_of(call).await?;
     let worker = worker(ctx, &known).await?;
+    let children = children(ctx, call).await?;
     let (row, outcome, earlier) = match known.stored {
         Some(stored) => (Some(stored.row), stored.outcome, stored.earlier),
         None => (None, None, Vec::new()),
@@ -121,6 +128,7 @@ pub async fn explain(
         earlier,
         question: question.map(|(waiting, decision)| AskedQuestion { waiting, decision }),
         grants,
+        children,
         undone_at: undone_at(&audit),
         audit,
     };
@@ -128,7 +136,7 @@ pub async fn explain(
 }
 
 fn without_payloads(mut reply: ExplainCallReply) -> ExplainCallReply {
-    reply.row.iter_mut().for_each(hide_payloads);
+    reply.row.iter_mut().chain(&mut reply.children).for_each(hide_payloads);
     // The note of a stage may repeat arguments.
     reply.stages.iter_mut().for_each(|stage| stage.note = "".into());
     ExplainCallReply {
@@ -140,6 +148,15 @@ fn without_payloads(mut reply: ExplainCallReply) -> ExplainCallReply {
         audit: Vec::new(),
         ..reply
     }
+}
+
+async fn children(ctx: &StoreContext<'_>, call: CallId) -> Result<Vec<CallRow>, OpError> {
+    let owner = ctx.owner.to_owned();
+    let parent = Some(call);
+    let filter = CallFilter { owner, parent, limit: CHILDREN_LIMIT, ..CallFilter::default() };
+    let mut rows = ctx.stores.history.calls(filter).await?;
+    rows.reverse();
+    Ok(rows)
 }
 
 async fn worker(ctx: &StoreContext<'_>, known: &CallLookup) -> Result<Option<CallWorker>, OpError> {

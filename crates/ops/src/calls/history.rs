@@ -23,6 +23,8 @@ pub struct HistoryRequest {
     pub conversation: Option<String>,
     /// Run.
     pub run: Option<RunId>,
+    /// The call that made them, such as a script.
+    pub parent: Option<CallId>,
     /// Open, or how the call ended.
     pub status: Option<CallStatus>,
     /// Received at or after, milliseconds since 1970.
@@ -72,6 +74,7 @@ pub async fn history(
         agent: request.agent,
         conversation: request.conversation,
         run: request.run,
+        parent: request.parent,
         status: request.status,
         since: request.since,
         until: request.until,

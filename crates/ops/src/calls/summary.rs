@@ -34,6 +34,8 @@ pub struct CallSummary {
     pub workspace: Option<String>,
     /// Run.
     pub run: Option<String>,
+    /// The call that made it, such as a script.
+    pub parent: Option<String>,
     /// Milliseconds since 1970.
     pub received_at: i64,
     /// Milliseconds since 1970; absent = it never started.
@@ -87,6 +89,7 @@ impl CallSummary {
             channel: some(&context.channel),
             workspace: some(&context.workspace),
             run: facts.run.map(|run| run.to_string()),
+            parent: facts.parent.map(|call| call.to_string()),
             received_at: facts.received_at,
             started_at: row.started_at,
             ended_at: end.map(|end| end.ended_at),

@@ -20,6 +20,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/009.sql"),
     include_str!("migrations/010.sql"),
     include_str!("migrations/011.sql"),
+    include_str!("migrations/012.sql"),
 ];
 
 /// Advisory lock for migrations. The number is "TCRB" in ASCII.

@@ -15,7 +15,7 @@ macro_rules! columns {
     () => {
         "id, run, origin, owner, agent, conversation, workspace, channel, device, topic, tool, asked, operation, definition_hash, risk, \
         effect, args, args_hash, approval, approved_by, received_at, started_at, epoch, outcome, error_type, message, attempts, run_nanos, \
-        ended_at, output_hash, policy"
+        ended_at, output_hash, policy, parent"
     };
 }
 pub(super) use columns;
@@ -33,6 +33,7 @@ pub(super) fn call_row(row: &Row<'_>) -> Result<CallRow, Failure> {
 fn facts(row: &Row<'_>) -> Result<CallDetails, Failure> {
     let run: Option<String> = row.get(1)?;
     let approval: Option<String> = row.get(18)?;
+    let parent: Option<String> = row.get(31)?;
     Ok(CallDetails {
         call: text(row, 0)?.parse()?,
         run: run.map(|run| run.parse()).transpose()?,
@@ -60,6 +61,7 @@ fn facts(row: &Row<'_>) -> Result<CallDetails, Failure> {
         approval: approval.map(|id| id.parse()).transpose()?,
         approved_by: row.get(19)?,
         policy: row.get(30)?,
+        parent: parent.map(|call| call.parse()).transpose()?,
         received_at: row.get(20)?,
     })
 }

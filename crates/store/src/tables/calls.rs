@@ -28,7 +28,7 @@ macro_rules! put {
             "INSERT INTO calls (",
             columns!(),
             ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24,
-            ?25, ?26, ?27, ?28, ?29, ?30, ?31) ON CONFLICT (id) DO ",
+            ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32) ON CONFLICT (id) DO ",
             $rest
         )
     };
@@ -45,7 +45,7 @@ const SETTLE: &str = put!(
     args_hash = excluded.args_hash, approval = excluded.approval, approved_by = excluded.approved_by,
     received_at = excluded.received_at, outcome = excluded.outcome, error_type = excluded.error_type,
     message = excluded.message, attempts = excluded.attempts, run_nanos = excluded.run_nanos, ended_at = excluded.ended_at,
-    output_hash = excluded.output_hash, policy = excluded.policy
+    output_hash = excluded.output_hash, policy = excluded.policy, parent = excluded.parent
     WHERE outcome IS NULL AND epoch = excluded.epoch AND started_at = excluded.started_at RETURNING place"
 );
 /// Replaces an attempt that a crash interrupted by the next one; `earlier` lists the interrupted
@@ -375,6 +375,7 @@ fn put(
         end.map(|end| end.ended_at),
         end.and_then(|end| end.output_hash.as_deref()),
         facts.policy,
+        facts.parent.map(|call| call.to_string()),
     ];
     Ok(conn.prepare_cached(sql)?.query_row(row, |row| row.get(0)).optional()?)
 }
@@ -388,7 +389,7 @@ fn word<T: Serialize>(value: &T) -> Result<String, Failure> {
 }
 
 fn stored(conn: &Connection, at_work: &WorkerLocks, row: &Row<'_>) -> Result<StoredCall, Failure> {
-    let (text, earlier): (Option<String>, Option<String>) = (row.get(31)?, row.get(32)?);
+    let (text, earlier): (Option<String>, Option<String>) = (row.get(32)?, row.get(33)?);
     let row = call_row(row)?;
     let is_worked_on = row.end.is_none() && claims::is_alive(conn, at_work, row.epoch)?;
     let outcome = text.as_deref().map(json::read).transpose()?;

@@ -126,6 +126,7 @@ fn id_at(at: i64) -> Option<String> {
 
 fn page(filter: &CallFilter, window: Window) -> (String, Vec<Value>) {
     let index = match (filter.status, &filter.conversation) {
+        _ if filter.parent.is_some() => " INDEXED BY calls_of_parent WHERE parent IS NOT NULL",
         (Some(CallStatus::Open), _) => " INDEXED BY calls_open WHERE outcome IS NULL",
         (_, Some(conversation)) if !conversation.is_empty() => {
             " INDEXED BY calls_of_conversation WHERE conversation <> ''"
@@ -159,6 +160,7 @@ fn page(filter: &CallFilter, window: Window) -> (String, Vec<Value>) {
     terms.and("operation = ?", filter.operation.clone());
     terms.and("agent = ?", filter.agent.clone());
     terms.and("run = ?", filter.run.map(|run| run.to_string()));
+    terms.and("parent = ?", filter.parent.map(|call| call.to_string()));
     terms.and("outcome = ?", ended);
     terms.sql.push_str(" ORDER BY id DESC LIMIT ?");
     terms.values.push(at_most(filter.limit).into());

@@ -33,6 +33,7 @@ pub fn facts(owner: &str) -> CallDetails {
         approval: None,
         approved_by: None,
         policy: None,
+        parent: None,
         received_at: 1_000,
     }
 }
@@ -48,6 +49,7 @@ pub fn intent(effect: impl Into<Option<Effect>>, epoch: u64) -> Intent {
 pub(super) fn full_facts() -> CallDetails {
     CallDetails {
         run: Some(RunId::fresh()),
+        parent: Some(CallId::fresh()),
         origin: Origin::Device,
         context: Arc::new(Context {
             owner: "ann\u{e9}\u{0}".into(),

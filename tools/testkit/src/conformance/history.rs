@@ -101,8 +101,11 @@ async fn every_filter_fits_exactly(calls: &dyn CallStore, history: &dyn CallHist
         context: context("baker", "c1"),
         ..of("filters", "write_file", at(2_000))
     };
-    let c =
-        CallDetails { context: context("general", "c2"), ..of("filters", "read_file", at(3_000)) };
+    let c = CallDetails {
+        parent: Some(a.call),
+        context: context("general", "c2"),
+        ..of("filters", "read_file", at(3_000))
+    };
     let d = CallDetails {
         tool: None,
         operation: None,
@@ -133,6 +136,9 @@ async fn every_filter_fits_exactly(calls: &dyn CallStore, history: &dyn CallHist
     check(history, talk(""), &[id]).await;
     check(history, CallFilter { owner: "somebody".into(), ..talk("c1") }, &[]).await;
     check(history, CallFilter { run: Some(run), ..all("filters") }, &[ib]).await;
+    let inside = |parent| CallFilter { parent: Some(parent), ..all("filters") };
+    check(history, inside(ia), &[ic]).await;
+    check(history, inside(ib), &[]).await;
     let status = |status| CallFilter { status: Some(status), ..all("filters") };
     check(history, status(CallStatus::Open), &[ic]).await;
     check(history, status(CallStatus::Ended(OutcomeKind::Succeeded)), &[ia]).await;

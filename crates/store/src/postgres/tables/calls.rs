@@ -26,12 +26,13 @@ pub(super) use columns;
 
 /// Replaces an existing row only for the next attempt of a repeatable call whose worker is dead.
 const BEGIN: &str = "INSERT INTO calls AS c
-    (id, owner, tool, operation, agent, conversation, run, received_at, started_at, epoch, is_repeatable, facts)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+    (id, owner, tool, operation, agent, conversation, run, received_at, started_at, epoch, is_repeatable, facts, parent)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
     ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, tool = excluded.tool,
         operation = excluded.operation, agent = excluded.agent, conversation = excluded.conversation,
         run = excluded.run, received_at = excluded.received_at, started_at = excluded.started_at,
-        epoch = excluded.epoch, is_repeatable = excluded.is_repeatable, facts = excluded.facts
+        epoch = excluded.epoch, is_repeatable = excluded.is_repeatable, facts = excluded.facts,
+        parent = excluded.parent
     WHERE c.outcome IS NULL AND c.is_repeatable AND NOT works(c.epoch)";
 /// A suspended call has not begun. Only repeatable calls are suspended.
 const PUT_ASIDE: &str =
@@ -124,6 +125,7 @@ pub(super) struct IndexColumns {
     pub(super) agent: String,
     pub(super) conversation: String,
     pub(super) run: Option<String>,
+    pub(super) parent: Option<String>,
 }
 
 impl IndexColumns {
@@ -137,6 +139,7 @@ impl IndexColumns {
             agent: own(&facts.context.agent),
             conversation: own(&facts.context.conversation),
             run: facts.run.map(|run| run.to_string()),
+            parent: facts.parent.map(|call| call.to_string()),
         }
     }
 }
@@ -194,7 +197,7 @@ impl Job for Begin {
     fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<()>, Failure>> {
         Box::pin(async move {
             let Intent { facts, started_at, epoch } = &self.0;
-            let IndexColumns { id, owner, tool, operation, agent, conversation, run } =
+            let IndexColumns { id, owner, tool, operation, agent, conversation, run, parent } =
                 IndexColumns::from_facts(facts);
             let (is_repeatable, body) = (self.0.is_repeatable(), write(facts)?);
             let begun = tx
@@ -214,6 +217,7 @@ impl Job for Begin {
                         &column(*epoch),
                         &is_repeatable,
                         &body,
+                        &parent,
                     ],
                 )
                 .await?;

@@ -90,6 +90,7 @@ impl Filter {
         made.and("agent =", filter.agent.as_deref().map(word));
         made.and("conversation =", filter.conversation.as_deref().map(word));
         made.and("run =", filter.run.map(|run| run.to_string()));
+        made.and("parent =", filter.parent.map(|call| call.to_string()));
         made.and("received_at >=", filter.since);
         made.and("received_at <", filter.until);
         made.and("id <", filter.before.map(|id| id.to_string()));

@@ -13,14 +13,14 @@ use crate::writer::Durability;
 /// attempt begins.
 const SETTLE: &str = "INSERT INTO calls AS c
     (id, owner, tool, operation, agent, conversation, run, received_at, started_at, epoch, is_repeatable, facts,
-        outcome, is_error, attempts, run_nanos, ended_at, ending, result)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)
+        outcome, is_error, attempts, run_nanos, ended_at, ending, result, parent)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
     ON CONFLICT (id) DO UPDATE SET owner = excluded.owner, tool = excluded.tool,
         operation = excluded.operation, agent = excluded.agent, conversation = excluded.conversation,
         run = excluded.run, received_at = excluded.received_at, is_repeatable = excluded.is_repeatable, facts = excluded.facts,
         outcome = excluded.outcome, is_error = excluded.is_error, attempts = excluded.attempts, run_nanos = excluded.run_nanos,
         ended_at = excluded.ended_at, ending = excluded.ending, result = excluded.result, epoch = excluded.epoch,
-        started_at = excluded.started_at
+        started_at = excluded.started_at, parent = excluded.parent
     WHERE c.outcome IS NULL AND (
         (c.epoch = excluded.epoch AND c.started_at IS NOT DISTINCT FROM excluded.started_at)
         OR (excluded.started_at IS NULL AND c.is_repeatable AND NOT works(c.epoch))
@@ -73,7 +73,7 @@ impl Settle {
     pub(super) async fn write(&self, tx: &Tx<'_>) -> Result<bool, Failure> {
         let Settlement { record, outcome } = &self.0;
         let (facts, end) = (&record.facts, &record.end);
-        let IndexColumns { id, owner, tool, operation, agent, conversation, run } =
+        let IndexColumns { id, owner, tool, operation, agent, conversation, run, parent } =
             IndexColumns::from_facts(facts);
         let (body, ending) = (write(facts)?, write(end)?);
         let settled = tx
@@ -100,6 +100,7 @@ impl Settle {
                     &end.ended_at,
                     &ending,
                     outcome,
+                    &parent,
                 ],
             )
             .await?;
