@@ -176,17 +176,18 @@ async fn drive_with(
     }
     supervisor.registry().runs.insert(active.id, Arc::clone(&active));
     let (started, is_started) = oneshot::channel();
+    let (stored, is_stored) = oneshot::channel();
     let handles = RunHandles {
         control: control.clone(),
         events: supervisor.telemetry().instrument_run(event_sink(&active, started)),
         person: Arc::new(NoHumanInput),
     };
-    let id = active.id;
-    let task =
-        tokio::spawn(drive_task(supervisor.clone(), permit, Arc::clone(&active), from, handles));
+    let start = Announcement { is_started, stored };
+    let driven = drive_task(supervisor.clone(), permit, Arc::clone(&active), from, handles, start);
+    let task = tokio::spawn(driven);
     // The sender is dropped without a message if the run could not start.
-    if is_started.await.is_ok() {
-        supervisor.stores().runs.flush(id).await?;
+    if let Ok(flushed) = is_stored.await {
+        flushed?;
         // The daemon may have been told to stop after `pause_all` looked for runs.
         if supervisor.shutdown_token().is_cancelled() {
             control.hand_over();
@@ -218,20 +219,50 @@ fn event_sink(active: &Arc<ActiveRun>, started: oneshot::Sender<()>) -> EventSin
     })
 }
 
+/// What is said of the start of a run, and when.
+struct Announcement {
+    /// The run has begun, and its first checkpoint is queued.
+    is_started: oneshot::Receiver<()>,
+    /// Told when readers find the run in the store, or why they do not.
+    stored: oneshot::Sender<Result<(), StoreError>>,
+}
+
+impl Announcement {
+    /// Publishes that the run works once it is stored: a subscriber reads the run as soon as an
+    /// event names it.
+    async fn publish(self, supervisor: &RunSupervisor, active: &ActiveRun) {
+        if self.is_started.await.is_err() {
+            return;
+        }
+        let flushed = supervisor.stores().runs.flush(active.id).await;
+        if flushed.is_ok() {
+            publish_state(supervisor, active, "running", None);
+        }
+        // The receiver is gone if the client has disconnected.
+        let _ = self.stored.send(flushed);
+    }
+}
+
 async fn drive_task(
     supervisor: RunSupervisor,
     permit: RunPermit,
     active: Arc<ActiveRun>,
     from: StartPoint,
     handles: RunHandles,
+    start: Announcement,
 ) -> Result<(), RunnerError> {
-    publish_state(&supervisor, &active, "running", None);
     let runner = supervisor.runner();
-    let report = match from {
-        StartPoint::Start(start) => runner.start_as(active.id, *start, &handles).await,
-        StartPoint::Resume(run, start) => runner.resume(*run, *start, &handles).await,
+    let drive = async {
+        let report = match from {
+            StartPoint::Start(start) => runner.start_as(active.id, *start, &handles).await,
+            StartPoint::Resume(run, start) => runner.resume(*run, *start, &handles).await,
+        };
+        // With its sender: a run that did not start is not waited for.
+        drop(handles);
+        report
     };
-    drop(handles);
+    // Together, so that the end is never published before the start.
+    let (report, ()) = tokio::join!(drive, start.publish(&supervisor, &active));
     drop(permit);
     finish_drive(&supervisor, &active, report)
 }

@@ -132,6 +132,29 @@ async fn everything_that_is_ones_own_is_one_stream() {
     daemon.stop().await;
 }
 
+/// A subscriber reads a run as soon as an event names it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_was_announced_before_it_could_be_read() {
+    const RUNS: usize = 20;
+    let plan = Plan { durable: true, ..Plan::default() };
+    let daemon = TestDaemon::with(plan).await;
+    let client = daemon.client();
+    let mut events = Events::open(&client, "/api/v1/events", None).await;
+    events.next().await.unwrap();
+    for _ in 0..RUNS {
+        let (sender, body) = (daemon.client(), json!({"text": "go", "wait": true}));
+        let started = tokio::spawn(async move { sender.post("/api/v1/runs", &body).await });
+        let working = events.until("run").await;
+        assert_eq!(working.data["state"], "running");
+        let run = working.data["run"].as_str().unwrap();
+        client.get(&format!("/api/v1/runs/{run}")).await.expect(200);
+        let ended = events.until("run").await;
+        assert_eq!((&ended.data["run"], &ended.data["state"]), (&json!(run), &json!("ended")));
+        started.await.unwrap().expect(200);
+    }
+    daemon.stop().await;
+}
+
 /// What is silent is not dead.
 #[tokio::test]
 async fn a_silent_stream_is_pinged() {
