@@ -239,6 +239,15 @@ impl Toolcrib {
         self.catalog().infos()
     }
 
+    /// Whether a tool is a program in a folder of tools, which runs without isolation.
+    #[must_use]
+    pub fn is_unisolated(&self, tool: &str) -> bool {
+        let infos = self.infos();
+        let source =
+            infos.iter().find(|info| info.id.as_str() == tool).map(|info| info.source.as_str());
+        self.settings().tool_folders.iter().any(|folder| source == Some(folder.id.as_str()))
+    }
+
     /// The definition of a tool, enabled or not.
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {

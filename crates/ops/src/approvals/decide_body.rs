@@ -81,7 +81,9 @@ pub enum GrantScopeName {
 }
 
 impl GrantScopeName {
-    fn of_grant(self) -> GrantScope {
+    /// The scope of the grant.
+    #[must_use]
+    pub fn of_grant(self) -> GrantScope {
         match self {
             Self::Once => GrantScope::Once,
             Self::Run => GrantScope::Run,

@@ -8,6 +8,7 @@ mod entry;
 mod hasty;
 mod list;
 mod resolve;
+mod sandbox;
 mod show;
 
 pub use check::{CheckDecisionRequest, check_decision};
@@ -18,6 +19,7 @@ pub use entry::ApprovalEntry;
 pub use hasty::{DAYS, HASTY_MS, HastyApprovals, REPORTED_FROM, hasty_approvals};
 pub use list::{ListApprovalsRequest, list};
 pub use resolve::{known_ids, resolve_approval};
+pub use sandbox::sandbox_level;
 pub use show::{
     ApprovalDetails, EarlierDecision, ShowApprovalReply, ShowApprovalRequest, find, show,
 };

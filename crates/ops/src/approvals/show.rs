@@ -50,6 +50,11 @@ pub struct ApprovalDetails {
     /// `nobody` (its run is over).
     #[schemars(with = "String")]
     pub goes_on: ContinuedBy,
+    /// The sandbox level of the programs that the call starts: `none`, `reduced`, `namespace`,
+    /// `external`, or `unavailable` if this machine gives none that is strong enough. Absent = it
+    /// starts none here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// What was decided about calls of this operation before, the newest first.
     pub earlier: Vec<EarlierDecision>,
 }
@@ -66,9 +71,10 @@ pub struct EarlierDecision {
 }
 
 impl ShowApprovalReply {
-    /// The document of the reply, with what continues after the decision.
+    /// The document of the reply, with what continues after the decision and the sandbox level of
+    /// the call.
     #[must_use]
-    pub fn into_details(self, goes_on: ContinuedBy) -> ApprovalDetails {
+    pub fn into_details(self, goes_on: ContinuedBy, sandbox: Option<String>) -> ApprovalDetails {
         let earlier = self.earlier.into_iter().map(|entry| EarlierDecision {
             approval: entry.document.approval,
             args: entry.document.args,
@@ -78,6 +84,7 @@ impl ShowApprovalReply {
             approval: self.entry.document,
             definition_hash: self.waiting.request.definition_hash,
             goes_on,
+            sandbox,
             earlier: earlier.collect(),
         }
     }

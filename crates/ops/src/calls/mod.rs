@@ -1,5 +1,6 @@
-//! Operations on calls: reading what is stored of them.
+//! Operations on calls: reading what is stored of them, and what a repeated call is made of.
 
+mod again;
 mod caller_context;
 mod document;
 mod exec_document;
@@ -15,10 +16,13 @@ mod state;
 mod summary;
 mod undone;
 
+pub use again::{CallToRepeat, RepeatCallRequest, call_to_repeat};
 pub use caller_context::{CallerContextRequest, MAX_TOPIC_CHARS, with_caller_context};
 pub use document::{CallDocument, CallRefusal, PendingApproval};
 pub use exec_document::{ExecDocument, ExecutedCall, HostedDocument};
-pub use explain::{AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest, explain};
+pub use explain::{
+    AskedQuestion, CHILDREN_LIMIT, CallWorker, ExplainCallReply, ExplainCallRequest, explain,
+};
 pub use history::{HistoryReply, HistoryRequest, history};
 pub use lookup::CallLookup;
 pub use page::{CallPageRequest, PageTool, PageToolRequest, page, page_tool};

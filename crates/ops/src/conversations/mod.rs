@@ -5,6 +5,7 @@ mod list;
 mod messages;
 mod remove;
 mod rename;
+mod search;
 mod show;
 
 pub use branch::{BranchConversationRequest, branch};
@@ -12,4 +13,5 @@ pub use list::{ConversationsReply, ListConversationsRequest, list};
 pub use messages::{MessagesReply, MessagesRequest, messages};
 pub use remove::{RemoveConversationRequest, RemovedConversation, remove};
 pub use rename::{RenameConversationRequest, rename};
+pub use search::{FoundMessage, SearchConversationsReply, SearchConversationsRequest, search};
 pub use show::{ShowConversationRequest, show};

@@ -45,7 +45,7 @@ async fn questions_are_listed_and_shown_with_earlier_decisions() {
     let before = ListApprovalsRequest::All { before: Some(second), limit: 10 };
     assert_eq!(approvals::list(&ctx, before).await.unwrap().len(), 1);
     let reply = approvals::show(&ctx, ShowApprovalRequest { id: second }).await.unwrap();
-    let details = reply.into_details(ContinuedBy::Call);
+    let details = reply.into_details(ContinuedBy::Call, None);
     assert_eq!(details.earlier.len(), 1);
     assert_eq!(details.earlier[0].args, json!({"name": "ann"}));
     // A command reads the same document from a daemon.

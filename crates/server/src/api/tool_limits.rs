@@ -99,6 +99,7 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::GET, "/calls", Checked),
     (Method::GET, "/calls/{id}", Checked),
     (Method::GET, "/calls/{id}/explain", Checked),
+    (Method::POST, "/calls/{id}/again", Checked),
     (Method::POST, "/calls/{id}/cancel", Checked),
     (Method::GET, "/calls/{id}/page", Checked),
     (Method::POST, "/calls/{id}/page/calls", Checked),
@@ -117,6 +118,7 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::GET, "/approvals/hasty", Refused("it counts approvals of all tools")),
     (Method::GET, "/approvals/{approval}", Checked),
     (Method::POST, "/approvals/{approval}", Checked),
+    (Method::POST, "/approvals/{approval}/preview", Checked),
     (Method::GET, "/grants", Checked),
     (Method::GET, "/grants/{id}", Checked),
     (Method::DELETE, "/grants/{id}", Checked),
@@ -195,6 +197,7 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::POST, "/changes/preview", Refused("a change may be of another tool")),
     (Method::POST, "/changes/redo", Refused("a change may be of another tool")),
     (Method::GET, "/conversations", Free("heads, without messages")),
+    (Method::GET, "/conversations/search", Refused("messages hold results of every tool")),
     (Method::GET, "/conversations/{conversation}", Free("heads, without messages")),
     (
         Method::GET,

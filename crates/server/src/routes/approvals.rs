@@ -1,6 +1,7 @@
 //! The inbox: calls that wait for a person, and questions of models. Shown, and decided once.
 
 mod decide;
+mod preview;
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -90,6 +91,20 @@ pub(super) fn routes(api: &mut Api) {
         "Shows a question with what helps to decide.",
     );
     api.add(show.returns_ok::<ApprovalDetails>("The question."), show_approval);
+    let preview = Operation::post(
+        "/approvals/{approval}/preview",
+        Role::Approver,
+        "Shows what an approval that is remembered would match.",
+    );
+    let preview = preview.description(
+        "Nothing is decided. It is compared with the newest 1,000 calls of the operation.",
+    );
+    api.add(
+        preview
+            .body::<preview::PreviewBody>()
+            .returns_ok::<preview::GrantPreviewDocument>("What it would match."),
+        preview::preview,
+    );
     let decide = Operation::post("/approvals/{approval}", Role::Approver, "Decides a question, once.")
         .description("The decision is stored before it is answered; then the daemon goes on with the run or the call itself. A second decision is a `conflict` with the first in `about`; one that comes too late is `gone`; one about something else than what is stored is a `conflict`.");
     api.add(
@@ -178,5 +193,7 @@ async fn show_approval(
     let reply = approvals::show(&daemon.store_context(&principal), request).await?;
     daemon.allowed_tools(&principal).require(reply.waiting.request.tool.as_str())?;
     let target = run_supervisor::resume_target(daemon.run_supervisor(), &reply.waiting).await?;
-    Ok(Json(reply.into_details(target.continued_by())))
+    let tool = reply.waiting.request.tool.as_str();
+    let sandbox = approvals::sandbox_level(daemon.toolcrib(), tool).await;
+    Ok(Json(reply.into_details(target.continued_by(), sandbox)))
 }

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_core::{Conversation, ConversationId, RunId, StoredMessage};
 use toolcrib_ops::conversations::{
-    self, BranchConversationRequest, ListConversationsRequest, MessagesRequest,
-    RemoveConversationRequest, RenameConversationRequest, ShowConversationRequest,
+    self, BranchConversationRequest, FoundMessage, ListConversationsRequest, MessagesRequest,
+    RemoveConversationRequest, RenameConversationRequest, SearchConversationsRequest,
+    ShowConversationRequest,
 };
 use toolcrib_ops::{OpError, Resource};
 
@@ -56,6 +57,38 @@ struct MessageRow {
     created_at: i64,
 }
 
+/// A message that was found by its words, or a conversation by its title.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+struct FoundMessageRow {
+    /// The conversation.
+    conversation: String,
+    /// What it is about.
+    title: String,
+    /// The run that wrote the message; absent = the words are in the title.
+    run: Option<String>,
+    /// Place of the message in the conversation, from 0.
+    seq: Option<u64>,
+    /// Whether a person wrote it; else a model.
+    typed: bool,
+    /// The text around the first of the words.
+    excerpt: String,
+    /// Milliseconds since 1970 of the newest message of the conversation.
+    updated_at: i64,
+}
+
+/// What is looked for in conversations.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct SearchConversationsQuery {
+    /// Words that a message must have, each anywhere in it, in any case.
+    find: String,
+    /// Most conversations with hits, about; 1 to 500, default 50.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
 /// A new title.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -83,6 +116,16 @@ pub(super) fn routes(api: &mut Api) {
             .returns_ok::<Page<ConversationRow>>("Your conversations.")
             .etagged(),
         list_all,
+    );
+    let search = Operation::get(
+        "/conversations/search",
+        Role::Caller,
+        "Searches the text of conversations, those with the newest messages first.",
+    );
+    let search = search.description("What people wrote and models answered, and titles; the three newest hits of each conversation. A request reads at most about 20,000 messages: `next` goes on behind them, even after a page without hits.");
+    api.add(
+        search.query::<SearchConversationsQuery>().returns_ok::<Page<FoundMessageRow>>("Messages."),
+        search_all,
     );
     let show =
         Operation::get("/conversations/{conversation}", Role::Viewer, "Shows a conversation.");
@@ -161,6 +204,30 @@ async fn list_all(
     let next = last.map(|last| cursor(LIST, &(last.updated_at, last.id)));
     let items = reply.conversations.into_iter().map(row).collect();
     Ok(etag_response(&headers, &Page { items, next }))
+}
+
+async fn search_all(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Query(query): Query<SearchConversationsQuery>,
+) -> Result<Json<Page<FoundMessageRow>>, Problem> {
+    let limit = PageQuery::page_size(query.limit)?;
+    // A cursor is valid for its own words only.
+    let list = format!("{LIST} with {}", query.find);
+    let before = parse_cursor::<(i64, ConversationId)>(&list, query.cursor.as_deref())?;
+    let request = SearchConversationsRequest { words: query.find, before, limit };
+    let reply = conversations::search(&daemon.op_context(&principal, None), request).await?;
+    let row = |hit: FoundMessage| FoundMessageRow {
+        conversation: hit.conversation.id.to_string(),
+        title: hit.conversation.title,
+        run: hit.run.map(|run| run.to_string()),
+        seq: hit.seq,
+        typed: hit.is_typed,
+        excerpt: hit.excerpt,
+        updated_at: hit.conversation.updated_at,
+    };
+    let next = reply.next.map(|last| cursor(&list, &last));
+    Ok(Json(Page { items: reply.found.into_iter().map(row).collect(), next }))
 }
 
 async fn show_one(

@@ -58,6 +58,36 @@ fn decide(question: &Value, decision: &str) -> Value {
     json!({"decision": decision, "nonce": question["nonce"]})
 }
 
+/// What "always" would have matched is said before it is given, and nothing is decided by that.
+#[tokio::test]
+async fn what_a_remembered_approval_would_match_is_shown_first() {
+    let tool = risky();
+    let daemon = TestDaemon::with(plan(&tool, ONE)).await;
+    let client = daemon.client();
+    let body = json!({"text": "go", "wait": true});
+    let run = client.post("/api/v1/runs", &body).await.expect(202);
+    let first = only(&client).await;
+    client.post(&path(&first), &decide(&first, "approve")).await.expect(200);
+    stands(&client, run["run"].as_str().unwrap(), "ended").await;
+    client.post("/api/v1/runs", &body).await.expect(202);
+    let question = only(&client).await;
+    let preview = format!("{}/preview", path(&question));
+    let check = async |only: Value, expected: usize| {
+        let wanted = json!({"scope": "always", "only": only});
+        let shown = client.post(&preview, &wanted).await.expect(200);
+        assert_eq!((&shown["matched"], &shown["truncated"]), (&json!(expected), &json!(false)));
+        assert_eq!(shown["calls"].as_array().unwrap().len(), expected);
+    };
+    check(json!({}), 1).await;
+    check(json!({"what": "d*"}), 1).await;
+    let other = json!({"scope": "always", "only": {"what": "window"}});
+    client.post(&preview, &other).await.expect(400);
+    client.post(&preview, &json!({"scope": "once"})).await.expect(400);
+    assert_eq!(only(&client).await["state"], "pending");
+    assert_eq!(client.get("/api/v1/grants").await.expect(200)["items"], json!([]));
+    daemon.stop().await;
+}
+
 #[tokio::test]
 async fn a_decision_lets_the_run_go_on() {
     let tool = risky();

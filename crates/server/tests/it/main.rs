@@ -11,6 +11,7 @@ mod approvals;
 mod audit;
 mod browser_session;
 mod calls;
+mod calls_again;
 mod docs_page;
 mod environments;
 mod exec;

@@ -56,6 +56,37 @@ impl Gate {
     }
 }
 
+#[tokio::test]
+async fn conversations_are_searched_by_their_text() {
+    let script = "turns:\n  - say: The lighthouse is white.\n  - say: It is Tall.\n";
+    let daemon = TestDaemon::with(Plan { script: script.into(), ..Plan::default() }).await;
+    let client = daemon.client();
+    let ask = |text: &str| {
+        let body = json!({"text": text, "wait": true});
+        let client = daemon.client();
+        async move { client.post("/api/v1/runs", &body).await.expect(200) }
+    };
+    let first = ask("What color has the harbour?").await;
+    ask("How are you?").await;
+    let found = async |find: &str| {
+        let path = format!("/api/v1/conversations/search?find={find}");
+        client.get(&path).await.expect(200)["items"].as_array().unwrap().clone()
+    };
+    let hits = found("HARBOUR%20what").await;
+    assert_eq!(hits.len(), 1, "{hits:?}");
+    assert_eq!((&hits[0]["run"], &hits[0]["typed"]), (&first["run"], &json!(true)));
+    assert_eq!(hits[0]["excerpt"], "What color has the harbour?");
+    assert_eq!(found("lighthouse").await.len(), 2);
+    assert_eq!(found("harbour%20lighthouse").await.len(), 0);
+    let page = client.get("/api/v1/conversations/search?find=lighthouse&limit=1").await.expect(200);
+    let next = page["next"].as_str().unwrap();
+    let path = format!("/api/v1/conversations/search?find=lighthouse&limit=1&cursor={next}");
+    let rest = client.get(&path).await.expect(200);
+    assert_eq!(rest["items"][0]["conversation"], first["conversation"]);
+    client.get("/api/v1/conversations/search?find=%20").await.expect(400);
+    daemon.stop().await;
+}
+
 pub(crate) const ONE_CALL: &str = "turns:
   - say: I wait.
     calls: [{tool: gate, args: {}}]

@@ -36,6 +36,8 @@ pub(crate) struct Explained {
     question: Option<Value>,
     /// Remembered approvals of its operation that were there when it came.
     grants: Vec<Value>,
+    /// The calls that it made, such as those of a script, oldest first, at most 200.
+    calls: Vec<CallSummary>,
     /// Records of the audit about it.
     audit: Vec<Value>,
 }
@@ -59,6 +61,7 @@ impl From<ExplainCallReply> for Explained {
             earlier: reply.earlier.iter().map(|attempt| json!(attempt)).collect(),
             question,
             grants: reply.grants.iter().map(|grant| json!(grant)).collect(),
+            calls: reply.children.iter().map(|row| CallSummary::new(row, None)).collect(),
             audit: reply.audit.iter().map(audit_record).collect(),
         }
     }

@@ -25,6 +25,8 @@ pub(super) struct CallQuery {
     conversation: Option<String>,
     /// Run.
     run: Option<String>,
+    /// The call that made them, such as a script: its calls.
+    parent: Option<String>,
     /// Where they stand: `running`, or how they ended, such as `failed`. Those that wait are listed
     /// by `GET /approvals`.
     status: Option<CallState>,
@@ -63,6 +65,8 @@ pub(super) async fn list(
     let limit = PageQuery::page_size(query.limit)?;
     let run = query.run.as_deref().map(str::parse::<RunId>).transpose();
     let run = run.map_err(|error| Problem::invalid(error.to_string()))?;
+    let parent = query.parent.as_deref().map(str::parse::<CallId>).transpose();
+    let parent = parent.map_err(|error| Problem::invalid(error.to_string()))?;
     let canonical = |name| HistoryRequest::canonical_tool(daemon.toolcrib(), name);
     let request = HistoryRequest {
         tool: query.tool.map(canonical),
@@ -70,6 +74,7 @@ pub(super) async fn list(
         agent: query.agent,
         conversation: query.conversation,
         run,
+        parent,
         status: query.status.map(status).transpose()?,
         since: query.since,
         until: query.until,

@@ -1,5 +1,6 @@
 //! Calls: starting them, looking at them, stopping them. Each goes through the one pipeline.
 
+mod again;
 mod cancel;
 pub(crate) mod document;
 mod explain;
@@ -56,6 +57,7 @@ pub(super) fn routes(api: &mut Api) {
         explain.returns_ok::<Explained>("Stages, policy, decisions, records."),
         explain::explain,
     );
+    again::routes(api);
     page::routes(api);
     let cancel = Operation::post("/calls/{id}/cancel", Role::Caller, "Stops a call, or takes it back while it waits for a person.")
         .description("What has not run does not run; a tool at work is told to stop. What it has done by then is done: its outcome says so.")

@@ -125,14 +125,27 @@ pub(super) async fn start_one(
     let batch = daemon.calls().build_batch(&principal, vec![call]);
     let context = context_request(agent, conversation.as_deref(), topic)?;
     let batch = in_context(&daemon, &principal, batch, context).await?;
-    let (id, response) = match daemon.calls().run(&principal, batch, wait, key.as_deref()).await? {
+    start_call(&daemon, &principal, batch, &tool, wait, key.as_deref(), limit).await
+}
+
+/// Starts the one call of a batch, and answers with what became of it within the time.
+pub(super) async fn start_call(
+    daemon: &DaemonState,
+    principal: &AdmittedCaller,
+    batch: Batch,
+    tool: &str,
+    wait: Option<Duration>,
+    key: Option<&str>,
+    limit: Option<ResultLimit>,
+) -> Result<Response, Problem> {
+    let (id, response) = match daemon.calls().run(principal, batch, wait, key).await? {
         CallsReply::Answers(mut answers) => {
             let given = limited(answers.pop().ok_or_else(no_answer)?, limit);
             (id_of(&given), answer_response(given))
         }
         CallsReply::Accepted(calls) => {
             let id = *calls.first().ok_or_else(no_answer)?;
-            (id, accepted_response(id, &tool))
+            (id, accepted_response(id, tool))
         }
     };
     Ok(with_location(response, id))
