@@ -209,9 +209,9 @@ test("runs that another program begins here are shown, even if they end at once;
     // Twice at once: each run is shown once.
     await earlier.dblclick();
     for (let more = await earlier.count(); more; more = await earlier.count()) await earlier.click();
-    const asked = () => page.locator(".me").allInnerTexts();
+    // What is out of sight is not laid out, and has no inner text.
+    const asked = () => page.locator(".me").allTextContents();
     await eventually(async () => (await asked()).length >= 45, "all messages");
     assert.deepEqual(await asked(), Array.from({ length: 45 }, (_, at) => `Question ${at}`));
-    // A run is announced before it can be read.
-  }, { expected: ["404"] });
+  });
 });

@@ -189,3 +189,30 @@ test("packages of the userland: a live log, what failed, removal, and the end of
     }
   });
 });
+
+test("background programs are listed with their output and can be ended", async () => {
+  const script = "version: 1\nturns:\n  - calls: [{tool: execute_shell_command, args: {command: \"echo ready; sleep 600\", background: true}}]\n  - say: Started.\n";
+  await withPage(browser, script, async ({ daemon, page }) => {
+    await daemon.api("PUT", "/switches/tool:manage_process", { state: "on" });
+    await page.fill("[data-composer]", "Start it");
+    await page.press("[data-composer]", "Enter");
+    const question = page.locator(".approval");
+    const started = page.locator(".md", { hasText: "Started." });
+    if ((await Promise.race([question.waitFor().then(() => "asks"), started.waitFor().then(() => "over")])) === "asks") {
+      await page.waitForTimeout(500);
+      await question.getByRole("button", { name: "Allow once" }).click();
+      await started.waitFor();
+    }
+    await page.locator('header a[href="#/sandbox"]').click();
+    await page.getByRole("tab", { name: "Processes" }).or(page.getByRole("button", { name: "Processes" })).or(page.getByRole("link", { name: "Processes" })).first().click();
+    const row = page.locator("[data-process]");
+    await row.getByText("sleep 600").waitFor();
+    const id = await row.getAttribute("data-process");
+    await row.getByRole("button", { name: "Log" }).click();
+    await page.getByRole("region", { name: `Output of ${id}` }).getByText("ready", { exact: false }).first().waitFor();
+    if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, "processes.png") });
+    await row.getByRole("button", { name: "End it" }).click();
+    await row.getByText(/killed|ended/).waitFor();
+    await eventually(async () => (await row.getByRole("button", { name: "End it" }).count()) === 0, "what has ended is not ended again");
+  });
+});

@@ -2985,6 +2985,8 @@ export interface components {
              *     `nobody` (its run is over).
              */
             goes_on: string;
+            /** @description The sandbox level of the programs that the call starts. */
+            sandbox?: string | null;
             /** @description What was decided about calls of this operation before, the newest first. */
             earlier: components["schemas"]["EarlierDecision"][];
         };
@@ -3377,6 +3379,8 @@ export interface components {
             workspace?: string | null;
             /** @description Run. */
             run?: string | null;
+            /** @description The call that made it, such as a script. */
+            parent?: string | null;
             /**
              * Format: int64
              * @description Milliseconds since 1970.
@@ -3453,6 +3457,8 @@ export interface components {
             grants: unknown[];
             /** @description Records of the audit about it. */
             audit: unknown[];
+            /** @description The calls that it made, such as those of a script, oldest first, at most 200. */
+            calls: components["schemas"]["CallSummary"][];
         };
         /** @description A call that a page asks for. */
         PageCall: {
@@ -3673,6 +3679,29 @@ export interface components {
             items: components["schemas"]["MessageRow"][];
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
+        };
+        FoundMessageRow: {
+            conversation: string;
+            title: string;
+            run?: string | null;
+            seq?: number | null;
+            typed: boolean;
+            excerpt: string;
+            updated_at: number;
+        };
+        FoundMessageRowPage: {
+            items: components["schemas"]["FoundMessageRow"][];
+            next?: string | null;
+        };
+        GrantPreviewDocument: {
+            operation: string;
+            risk: string;
+            reasons: unknown;
+            leaves_taint: boolean;
+            matched: number;
+            compared: number;
+            truncated: boolean;
+            calls: components["schemas"]["CallSummary"][];
         };
         /** @description One message. */
         MessageRow: {

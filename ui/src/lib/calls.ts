@@ -1,5 +1,5 @@
 // What is known of one call beyond its card, read when it is opened.
-import { api, path, type Schemas } from "./api";
+import { api, path, query, type Schemas } from "./api";
 import type { Stage } from "./stages";
 
 export interface Ruling {
@@ -12,6 +12,29 @@ export interface Ruling {
 export interface Explained extends Omit<Schemas["Explained"], "stages" | "ruling"> {
   stages: Stage[];
   ruling?: Ruling | null;
+}
+
+/** How long one request waits for the end of a call, in milliseconds; then it asks again. */
+const WAIT_MS = 10_000;
+/** Between two looks at a call that waits for a person. */
+const LOOK_MS = 700;
+
+/** Makes a call again as a new one, and tells of it until it has ended or `alive` says no. */
+export async function again(call: string, told: (now: Schemas["CallDocument"]) => void, alive: () => boolean): Promise<void> {
+  const key = { "idempotency-key": crypto.randomUUID() };
+  let now = await api.post<Schemas["CallDocument"]>(path`/calls/${call}/again`, { wait_ms: 0 }, key);
+  told(now);
+  while (alive() && ["running", "waiting"].includes(now.status)) {
+    if (now.status === "waiting") await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    now = await api.get<Schemas["CallDocument"]>(path`/calls/${now.call}` + `?wait_ms=${WAIT_MS}`);
+    if (alive()) told(now);
+  }
+}
+
+/** The calls of a call, such as a script, oldest first. */
+export async function callsOf(call: string): Promise<Schemas["CallSummary"][]> {
+  const page = await api.get<Schemas["CallSummaryPage"]>(`/calls${query({ parent: call, limit: 200 })}`);
+  return page.items.toReversed();
 }
 
 export const explain = (call: string) => api.get<Explained>(path`/calls/${call}/explain`);

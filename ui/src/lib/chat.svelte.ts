@@ -29,9 +29,6 @@ const RUNS_SHOWN = 15;
 /** So many stay shown while a conversation goes on; then those before the last fifteen leave the screen. */
 const MOST_RUNS = 40;
 const QUEUE = "toolcrib-queue-";
-/** A run is announced a moment before it is stored. */
-const FIRST_PAUSE_MS = 50;
-const PAUSES = 7;
 /** The person ended it: what waits behind it is theirs to send. */
 const STOPPED = ["stopped", "cancelled"];
 
@@ -54,7 +51,7 @@ class Chat {
   /** What a page of a server wants to be said; the person sends it or not. */
   suggestion = $state.raw<Suggestion | null>(null);
   private opening = 0;
-  /** Whether a run is being begun here: it is announced before it can be read. */
+  /** Whether a run is being begun here: its event may come before the answer that has its id. */
   private starting = false;
   /** Runs that are being read because an event named them. */
   private noticing = new Set<string>();
@@ -152,6 +149,12 @@ class Chat {
     }
   }
 
+  /** Shows a run that may lie before those that are shown; whether it is there. */
+  async reveal(id: string): Promise<boolean> {
+    while (this.earlier.includes(id)) await this.showEarlier();
+    return this.runs.some((run) => run.id === id);
+  }
+
   /** Leaves out the first runs of a conversation that has become long, while its end is looked at. */
   trim(): void {
     if (this.runs.length <= MOST_RUNS) return;
@@ -231,24 +234,13 @@ class Chat {
     const known = (id: string) => this.earlier.includes(id) || this.runs.some((run) => run.id === id);
     for (const id of ids.filter((one) => !known(one) && !this.noticing.has(one))) {
       this.noticing.add(id);
-      const view = await this.readStored(id).finally(() => this.noticing.delete(id));
+      const view = await this.read(id).finally(() => this.noticing.delete(id));
       if (conversation !== this.conversation) return;
       if (known(id)) continue;
       // Ids begin with the time; answers to requests of one moment come in any order.
       this.runs = [...this.runs, view].toSorted((a, b) => (a.id < b.id ? -1 : 1));
       this.follow();
       void this.readChanges();
-    }
-  }
-
-  private async readStored(id: string): Promise<RunView> {
-    for (let tries = 0; ; tries++) {
-      try {
-        return await this.read(id);
-      } catch (error) {
-        if (!(error instanceof ApiError && error.status === 404) || tries === PAUSES) throw error;
-        await new Promise((resolve) => setTimeout(resolve, FIRST_PAUSE_MS * 2 ** tries));
-      }
     }
   }
 

@@ -1,4 +1,5 @@
 // What a tool answered, in the shape that reads best.
+import type { Chart } from "./card";
 import { asObject } from "./run.svelte";
 
 export type Shape =
@@ -11,6 +12,9 @@ export type Shape =
 /** Rows and columns of a table that are shown; the complete result is an artifact. */
 const MAX_ROWS = 200;
 const MAX_COLUMNS = 12;
+/** Of a chart. */
+const MAX_SERIES = 4;
+const MAX_BARS = 24;
 
 export function shape(result: unknown): Shape {
   if (result === null || result === undefined || result === "") return { kind: "none" };
@@ -26,6 +30,20 @@ export function shape(result: unknown): Shape {
     return { kind: "table", columns, rows: cells };
   }
   return { kind: "json", text: JSON.stringify(result, null, 2) };
+}
+
+/** A chart of a table: the first column that is no number names the rows, numbers are what is drawn. */
+export function chartOf(columns: string[], rows: unknown[][]): Chart | null {
+  const isNumber = (at: number) => rows.every((row) => typeof row[at] === "number" && Number.isFinite(row[at]));
+  const numbers = columns.map((_, at) => at).filter(isNumber).slice(0, MAX_SERIES);
+  const label = columns.findIndex((_, at) => !numbers.includes(at) && rows.every((row) => typeof row[at] === "string"));
+  if (rows.length < 2 || !numbers.length || label < 0) return null;
+  return {
+    // Many rows are a course, few are a comparison.
+    kind: rows.length > MAX_BARS ? "line" : "bar",
+    labels: rows.map((row) => String(row[label])),
+    series: numbers.map((at) => ({ name: columns[at]!, values: rows.map((row) => row[at] as number) })),
+  };
 }
 
 /** The list of an object that has nothing else to show. */
