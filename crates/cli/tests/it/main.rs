@@ -99,4 +99,5 @@ mod tool_search;
 mod trust;
 mod undo;
 mod userland;
+mod web_services;
 mod web_tools;

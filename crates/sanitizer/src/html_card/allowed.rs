@@ -84,7 +84,7 @@ pub(super) fn attribute(element: &str, name: &str, value: &str) -> Option<String
         (_, "aria-hidden") => one_of(value, &["true", "false"]),
         ("a", "href") => link(value),
         ("img", "src") => picture(value),
-        ("img", "alt") | ("abbr" | "dfn", "title") => plain(),
+        ("img", "alt") => plain(),
         ("img", "width" | "height") | ("td" | "th", "colspan" | "rowspan") => count(value),
         ("col" | "colgroup", "span") | ("ol", "start") | ("li", "value") => count(value),
         ("th", "scope") => one_of(value, &["row", "col", "rowgroup", "colgroup"]),
