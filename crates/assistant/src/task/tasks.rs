@@ -32,8 +32,8 @@ pub const MAX_EVENTS: usize = 100;
 /// Keys of events that are kept, so that none is taken twice: more than arrive within the time in
 /// which a signature holds.
 const TAKEN_EVENTS: usize = 1_000;
-/// Waking tasks that are read for a prompt, of all owners: a prompt shows ten, and reading costs the
-/// same with 10,000.
+/// Waking tasks that are read for a prompt, of all owners: a prompt shows ten, and reading these
+/// costs the same with 10,000.
 const PROMPT_TASKS: usize = 64;
 /// Attempts at a change while other processes change the same task.
 const ATTEMPTS: usize = 8;

@@ -86,7 +86,8 @@ pub struct Recurrence {
 }
 
 impl Recurrence {
-    /// The first instant after this one; `None` at the end of time, or if none falls into the hours.
+    /// The first instant after this one; `None` at the end of time, or if none falls into the
+    /// hours.
     #[must_use]
     pub fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let Some(hours) = self.within else { return self.any_after(after, zone) };

@@ -1,4 +1,4 @@
-//! HTML cards of tools: rewritten from an allow-list before they are stored, whoever reads them.
+//! HTML cards of tools: rewritten from an allow-list before they are stored and read.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

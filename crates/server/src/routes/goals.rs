@@ -31,8 +31,8 @@ struct NewGoalBody {
     /// Tokens of its run; default 500,000.
     #[serde(default)]
     tokens: Option<u64>,
-    /// What the client says about the person, for its run; an `Accept-Language` counts as the locale
-    /// where it says none.
+    /// What the client says about the person, for its run; an `Accept-Language` counts as the
+    /// locale where it says none.
     #[serde(default)]
     surroundings: PersonSurroundings,
 }

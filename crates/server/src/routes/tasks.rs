@@ -72,8 +72,8 @@ struct NewTask {
     /// The agent of its runs; default the configured one.
     #[serde(default)]
     agent: Option<String>,
-    /// What the client says about the person, for its runs; an `Accept-Language` counts as the locale
-    /// where it says none.
+    /// What the client says about the person, for its runs; an `Accept-Language` counts as the
+    /// locale where it says none.
     #[serde(default)]
     surroundings: PersonSurroundings,
 }

@@ -1,5 +1,5 @@
-//! Documentations of DevDocs that are installed in a folder: `SLUG/index.json` and one HTML file for
-//! each page, as the archives of DevDocs have them. Nothing is asked over the network.
+//! Documentations of DevDocs that are installed in a folder: `SLUG/index.json` and one HTML file
+//! for each page, as the archives of DevDocs have them. Nothing is asked over the network.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::File;
