@@ -97,7 +97,7 @@ fn new_makes_an_agent_that_works_at_once() {
     assert!(env.read(".toolcrib/agents/copy.md").is_some());
     let show = |name: &str| {
         let mut shown = support::json(&env.run(&["agent", "show", name, "--json"]).code(0).stdout);
-        for key in ["name", "title", "from", "path"] {
+        for key in ["name", "title", "from", "path", "place", "text", "writable"] {
             shown.as_object_mut().unwrap().remove(key);
         }
         shown
