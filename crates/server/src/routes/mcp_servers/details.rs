@@ -26,10 +26,7 @@ pub(super) fn routes(api: &mut Api) {
             "If the server cannot be reached, the response says so: `last_error` has the reason.",
         )
         .tag("mcp");
-    api.add(
-        connect.returns_ok::<McpServerDetails>("Its state."),
-        connect_server,
-    );
+    api.add(connect.returns_ok::<McpServerDetails>("Its state."), connect_server);
     let accept = Operation::post(
         "/mcp/servers/{name}/accept",
         Role::Operator,

@@ -29,9 +29,7 @@ pub(super) fn routes(api: &mut Api) {
     let change = Operation::put("/mcp/servers/{name}", Role::Owner, "Changes an MCP server.");
     let change = change.description("The change takes effect at once: a server that is disabled is disconnected, and its tools are removed.").tag("mcp");
     api.add(
-        change
-            .body::<McpServerChange>()
-            .returns_ok::<McpServerDetails>("Its state."),
+        change.body::<McpServerChange>().returns_ok::<McpServerDetails>("Its state."),
         change_server,
     );
     let remove = Operation::delete("/mcp/servers/{name}", Role::Owner, "Removes an MCP server.");
