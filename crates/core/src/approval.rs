@@ -244,8 +244,8 @@ pub type PromptPermit = Box<dyn Send>;
 
 /// A component that asks a person.
 ///
-/// A panic counts as [`ApproverReply::Unavailable`]. What the person sees must be the request as it
-/// is: exactly these arguments run.
+/// A panic counts as [`ApproverReply::Unavailable`]. The approver must show the request unchanged:
+/// the call runs with exactly these arguments.
 ///
 /// ```
 /// use std::sync::mpsc::Sender;

@@ -18,14 +18,14 @@ pub enum RowKind {
     Soul,
     /// A file that a person added, without its text.
     Document,
-    /// What is to leave in a person's name, such as a mail.
+    /// A message to be sent in a person's name, such as an e-mail.
     Draft,
-    /// How far the inbox of a mail account was read, and what arrived last.
+    /// Read position in the inbox of a mail account, and the last arrivals.
     MailInbox,
 }
 
 impl RowKind {
-    /// All kinds.
+    /// All kinds of rows.
     pub const ALL: [Self; 6] =
         [Self::List, Self::Goal, Self::Soul, Self::Document, Self::Draft, Self::MailInbox];
 

@@ -174,10 +174,10 @@ pub trait Source: Send + Sync {
         true
     }
 
-    /// The current entries.
+    /// Returns the current entries.
     ///
     /// # Errors
-    /// Why they cannot be loaded, for people; the registry keeps those of the last load.
+    /// The reason for a failed load, for people; the registry retains the entries of the last load.
     fn load(&self) -> BoxFuture<'_, Result<Vec<Entry>, ToolError>>;
 }
 

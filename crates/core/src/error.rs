@@ -139,7 +139,7 @@ pub struct ToolError {
     /// instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_people: Option<String>,
-    /// The obstacle that kept the call from running, if the owner can remove it.
+    /// The obstacle that prevented the call, if the owner can remove it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<Box<Obstacle>>,
 }

@@ -75,8 +75,8 @@ pub enum Vote {
 /// A part of policy. It decides synchronously from its input and its own state; an error or a panic
 /// denies the call.
 ///
-/// The strictest vote of all gates counts: one [`Vote::Deny`] denies, one [`Vote::Ask`] asks. A
-/// gate runs for every call, so it does no I/O.
+/// The strictest vote of all gates applies: one [`Vote::Deny`] denies, one [`Vote::Ask`] asks. A
+/// gate runs for every call, so it must not do I/O.
 ///
 /// ```
 /// use toolcrib_core::{Effect, ErrorType, Gate, GateInput, ReasonKind, ToolError, Vote};

@@ -42,8 +42,8 @@ pub struct GuardInput<'a> {
 /// A guard. The guard stage runs it once per call, in order of registration, for at most 2 s. An
 /// error, a panic or a timeout denies the call.
 ///
-/// Guards see the arguments before policy does; use a [`Gate`](crate::Gate) to decide about a call
-/// whose risk and effect have been assessed.
+/// Guards receive the arguments before policy evaluates them; use a [`Gate`](crate::Gate) to decide
+/// about a call whose risk and effect have been assessed.
 ///
 /// ```
 /// use serde_json::json;
@@ -81,10 +81,10 @@ pub trait Guard: Send + Sync {
     /// Returns the name, for traces.
     fn name(&self) -> &str;
 
-    /// Checks a call before policy does.
+    /// Checks a call before policy evaluates it.
     ///
     /// # Errors
-    /// Any error denies the call. The model reads its text, so it contains no secret.
+    /// Any error denies the call. The model reads its text, so it must not contain a secret.
     fn check<'a>(&'a self, call: &'a GuardInput<'a>)
     -> BoxFuture<'a, Result<GuardVerdict, String>>;
 }
@@ -152,7 +152,7 @@ pub struct Event {
 /// An observer. It receives events in order and off the path of the call: its work, its duration
 /// and its panics have no effect on calls.
 ///
-/// Secrets are masked in what it receives. If it is slower than the calls, it misses events; the
+/// Secrets in its events are masked. An observer that is slower than the calls misses events; the
 /// audit misses none.
 ///
 /// ```

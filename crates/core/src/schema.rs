@@ -103,7 +103,7 @@ mod tests {
         Append,
     }
 
-    /// Not shown: the tool's description says it.
+    /// Not shown: the tool's description contains it.
     #[derive(schemars::JsonSchema)]
     #[expect(dead_code, reason = "only its schema is looked at")]
     struct Args {

@@ -33,7 +33,7 @@ pub enum TaskTrigger {
         /// The first time in the local time of the task's zone, such as `2026-03-29T02:30:00`. The
         /// two differ if the clock skips this local time on the first day.
         local: String,
-        /// The hours of the day outside of which its times are left out.
+        /// The hours of the day; times outside of them are skipped.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<DailyHours>,
     },
@@ -67,7 +67,7 @@ pub enum TaskTrigger {
     },
 }
 
-/// Which mail makes a task due. What is left out matches every mail.
+/// Filter for the mail that makes a task due. An omitted field matches every mail.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MailFilter {
@@ -83,7 +83,7 @@ pub struct MailFilter {
 }
 
 impl MailFilter {
-    /// Whether a mail of an account with these names matches, ignoring case.
+    /// Returns whether a mail of an account with these names matches, ignoring case.
     #[must_use]
     pub fn matches(&self, account: [&str; 2], from: &str, subject: &str) -> bool {
         let contains = |part: &Option<String>, text: &str| match part {
@@ -109,17 +109,17 @@ impl TaskTrigger {
     }
 }
 
-/// A part of each day, in minutes since midnight of the task's zone. One that ends before it starts
-/// goes over midnight.
+/// A part of each day, in minutes since midnight of the task's zone. A part that ends before it
+/// starts extends over midnight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct DailyHours {
     /// First minute, 0 to 1439.
     pub start: u16,
-    /// The minute at which it is over, 0 to 1440.
+    /// The minute at which it ends, 0 to 1440.
     pub end: u16,
 }
 
-/// What a due task does.
+/// Action of a due task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TaskKind {
@@ -135,13 +135,13 @@ pub enum TaskKind {
 }
 
 impl TaskKind {
-    /// Whether it asks a model.
+    /// Returns whether the task asks a model.
     #[must_use]
     pub fn is_run(self) -> bool {
         matches!(self, Self::Run | Self::Heartbeat)
     }
 
-    /// Name in files and on the wire.
+    /// Returns the name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -329,13 +329,14 @@ impl Task {
         }
     }
 
-    /// The surroundings of its runs: those of the person who made it, in the zone of its times.
+    /// Returns the surroundings of the task's runs: those of the person who created it, in the zone
+    /// of its times.
     #[must_use]
     pub fn run_surroundings(&self) -> Surroundings {
         Surroundings { time_zone: self.zone.clone(), ..self.surroundings.clone() }
     }
 
-    /// Whether the task may run again.
+    /// Returns whether the task may run again.
     #[must_use]
     pub fn is_open(&self) -> bool {
         !matches!(self.status, TaskStatus::Completed | TaskStatus::Cancelled)

@@ -67,7 +67,7 @@ impl ApprovalRoute {
     }
 }
 
-/// With `rules` in place of those in force, if there are any.
+/// Runs a batch as a dry run, with `rules` in place of those in force, if given.
 pub(crate) async fn run(
     engine: Arc<EngineInner>,
     batch: Batch,

@@ -86,14 +86,15 @@ impl Engine {
         self.inner.registry.read().find_any_spelling(name).map(|tool| tool.entry.clone())
     }
 
-    /// The skills that are switched off. The engine itself has no skills; the library leaves these
-    /// out.
+    /// Returns the skills that are switched off. The engine itself has no skills; the library
+    /// excludes these.
     #[must_use]
     pub fn skills_off(&self) -> std::collections::BTreeSet<String> {
         self.inner.registry.read().switches.skills_off()
     }
 
-    /// Whether tools are on at all: neither their switch nor the kill switch is against it.
+    /// Returns whether tools are enabled at all: neither their switch nor the kill switch stops
+    /// them.
     #[must_use]
     pub fn tools_enabled(&self) -> bool {
         self.inner.tools_enabled()
@@ -334,7 +335,7 @@ impl Engine {
         dry_run::run(Arc::clone(&self.inner), batch, None).await
     }
 
-    /// The same with these rules in place of those in force.
+    /// Works like [`dry_run`](Self::dry_run), with these rules in place of those in force.
     pub async fn dry_run_with_rules(
         &self,
         batch: Batch,

@@ -163,8 +163,8 @@ impl EngineInner {
         own.get(agent).copied().unwrap_or(settings.preset)
     }
 
-    /// Whether any tool may run at all now: neither their switch nor the kill switch is against it.
-    /// Asked anew each time.
+    /// Returns whether any tool may run now: neither their switch nor the kill switch stops them.
+    /// The result is never cached.
     pub(crate) fn tools_enabled(&self) -> bool {
         self.registry.tools_enabled()
             && !self.kill_switch.as_ref().is_some_and(|kill_switch| kill_switch.is_engaged())

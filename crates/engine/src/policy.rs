@@ -65,7 +65,7 @@ impl ActivePolicy {
         Arc::new(Self { settings, rules, gates, guards })
     }
 
-    /// The same policy with other rules.
+    /// Returns the policy with other rules.
     pub(crate) fn with_rules(&self, rules: RuleSet, clock: &Arc<dyn Clock>) -> Arc<Self> {
         let own: Arc<dyn Gate> = Arc::new(RulesGate::new(rules.clone(), Arc::clone(clock)));
         let is_own =

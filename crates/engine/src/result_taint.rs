@@ -13,8 +13,8 @@ pub(crate) struct ResultTaint<'a> {
     pub(crate) call: CallId,
     /// The displayed name.
     pub(crate) tool: &'a str,
-    /// The tool; `None` if it is no longer registered; the text of its failures then counts as
-    /// external.
+    /// The tool; `None` if it is no longer registered; the labels of the worst case are then
+    /// raised.
     pub(crate) spec: Option<&'a ToolSpec>,
     pub(crate) effect: Effect,
     pub(crate) reach: Reach,

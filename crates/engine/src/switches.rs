@@ -21,7 +21,7 @@ pub enum SwitchTarget {
     Tier(Tier),
     /// The master switch of some tools (`feature:NAME`).
     Feature(String),
-    /// One skill (`skill:NAME`): off, no model is offered it and none can load it.
+    /// One skill (`skill:NAME`): if it is off, it is offered to no model and none can load it.
     Skill(String),
 }
 
@@ -128,7 +128,7 @@ impl Switches {
         self.features.get(feature).copied()
     }
 
-    /// The skills that are off.
+    /// Returns the skills that are off.
     pub(crate) fn skills_off(&self) -> BTreeSet<String> {
         let off = self.skills.iter().filter(|(_, state)| !state.is_on());
         off.map(|(name, _)| name.clone()).collect()

@@ -27,7 +27,7 @@ pub(crate) struct ResolvedView {
 }
 
 impl ResolvedView {
-    /// The same tools under another policy.
+    /// Returns the same tools under another policy.
     pub(crate) fn with_policy(&self, policy: Arc<ActivePolicy>) -> Self {
         Self {
             view: Arc::clone(&self.view),
@@ -39,7 +39,7 @@ impl ResolvedView {
         }
     }
 
-    /// The tool of this name or alias, remote spellings included.
+    /// Returns the tool with this name or alias, including remote spellings.
     pub(crate) fn find(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.names.get(name).or_else(|| self.names.get(&remote_spelling(name)?))
     }

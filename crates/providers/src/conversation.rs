@@ -151,7 +151,7 @@ impl CallAnswer {
         }
     }
 
-    /// The cards among the parts for users: `{blocks, untrusted?}` or `{html}`.
+    /// Returns the cards among the parts for users: `{blocks, untrusted?}` or `{html}`.
     #[must_use]
     pub fn cards(&self) -> Vec<Value> {
         let card = |block: &Block| match block {

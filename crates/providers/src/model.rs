@@ -186,7 +186,7 @@ impl fmt::Display for ModelError {
 /// Receives the pieces of an answer.
 pub type DeltaSink<'a> = &'a mut (dyn FnMut(Delta) + Send);
 
-/// A model that can be asked.
+/// The interface of a model.
 ///
 /// ```
 /// use serde_json::json;

@@ -254,7 +254,7 @@ mod tests {
         // Not synced by `open`: only the writer syncs.
         let first = open(&path, BUSY).unwrap();
         assert!(first.unsynced);
-        // With the log of the first connection present, and after it is gone.
+        // With the log of the first connection present, and after its deletion.
         assert!(open(&path, BUSY).unwrap().unsynced);
         drop(first);
         assert!(open(&path, BUSY).unwrap().unsynced);

@@ -183,7 +183,7 @@ pub(crate) fn disk_full() -> StoreError {
 /// Returns the error of a database whose pages are inconsistent.
 pub(crate) fn damaged(problem: &str) -> StoreError {
     StoreError::Failed(format!(
-        "the database is damaged ({problem}); keep a copy of it, then put a backup in its place with `toolcrib restore FILE --force`"
+        "the database is damaged ({problem}); keep a copy of it, then restore a backup with `toolcrib restore FILE --force`"
     ))
 }
 

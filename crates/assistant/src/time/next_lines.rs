@@ -43,8 +43,13 @@ pub fn next_line(text: &str, now: Timestamp) -> Value {
         Err(error) => {
             let id =
                 serde_json::from_str::<Value>(text).ok().and_then(|line| line.get("id").cloned());
+            let why = if text.trim_start().starts_with('{') {
+                error.to_string()
+            } else {
+                "it is not a JSON object".to_owned()
+            };
             let error = format!(
-                "The line cannot be read: {error}. Write one JSON object on each line, such as {EXAMPLE}."
+                "The line cannot be read: {why}. Write one JSON object on each line, such as {EXAMPLE}."
             );
             return json!({ "id": id, "error": error });
         }

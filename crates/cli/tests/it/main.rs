@@ -103,4 +103,5 @@ mod tool_search;
 mod trust;
 mod undo;
 mod userland;
+mod web_services;
 mod web_tools;

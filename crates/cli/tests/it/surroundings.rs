@@ -161,7 +161,7 @@ fn a_request_says_where_the_person_is() {
     }
 }
 
-/// The runs of tasks and goals had neither place nor locale, whoever had made them.
+/// Bug: the runs of tasks and goals had neither place nor locale.
 #[test]
 fn tasks_and_goals_keep_the_surroundings_of_their_request() {
     let env = with_tools();

@@ -439,7 +439,7 @@ mod tests {
         CallRecord { facts, started_at: Some(2), epoch: 5, end }
     }
 
-    /// A failure here means that the calls in every existing database would look tampered with.
+    /// A failure here means that the calls in every existing database would appear tampered with.
     #[test]
     fn the_hash_of_a_call_stays_what_it_is() {
         let hash = AuditEvent::settled(&record()).body_hash.unwrap();

@@ -51,7 +51,7 @@ pub trait DocumentChunkStore: Send + Sync {
     /// are added.
     fn last_chunk<'a>(&'a self, owner: &'a str) -> BoxFuture<'a, Result<i64, StoreError>>;
 
-    /// Vectors of an owner's chunks after a number, in order, at most `limit`.
+    /// Returns the vectors of an owner's chunks after a number, in order, at most `limit`.
     fn chunk_vectors<'a>(
         &'a self,
         owner: &'a str,

@@ -70,7 +70,7 @@ impl FromStr for SwitchState {
 pub struct Switch {
     /// Owner.
     pub owner: String,
-    /// What it controls: `tools` (everything), `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`,
+    /// Controlled item: `tools` (everything), `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`,
     /// `feature:NAME` or `skill:NAME`.
     pub name: String,
     /// State.

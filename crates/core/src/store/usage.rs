@@ -52,14 +52,14 @@ pub enum UsageBy {
     /// By tool: calls and time. Tokens are `None`, because they belong to models.
     Tool,
     /// By quarter of an hour, named by its number since 1970 ([`QUARTER_HOUR_MS`]): days of every
-    /// time zone, also those with a changed clock, are made of whole ones.
+    /// time zone, including those with a clock change, consist of whole quarters.
     QuarterHour,
 }
 
 /// Milliseconds of a quarter of an hour. Offsets of time zones are multiples of it since 1972.
 pub const QUARTER_HOUR_MS: i64 = 15 * 60 * 1_000;
 
-/// The name of the quarter of an hour of a Unix time in milliseconds.
+/// Returns the name of the quarter of an hour of a Unix time in milliseconds.
 #[must_use]
 pub fn quarter_hour(at: i64) -> String {
     at.div_euclid(QUARTER_HOUR_MS).to_string()

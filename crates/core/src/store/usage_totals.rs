@@ -80,8 +80,9 @@ impl UsageAggregator {
         }
     }
 
-    /// The totals, sorted by requests, then by calls, largest first. By agent and by quarter of an
-    /// hour, a missing number of calls becomes 0: an agent without recorded calls made none.
+    /// Returns the totals, sorted by requests, then by calls, largest first. By agent and by
+    /// quarter of an hour, a missing number of calls becomes 0: an agent without recorded calls
+    /// made none.
     #[must_use]
     pub fn finish(self, by: UsageBy) -> Vec<UsageTotals> {
         let mut sums: Vec<UsageTotals> = self.sums.into_values().collect();

@@ -54,14 +54,14 @@ impl CallState {
         }
     }
 
-    /// The running call that made this one.
+    /// Returns the running call that made this one.
     fn parent_call(&self) -> Option<CallId> {
         let parent = self.scope.parent.as_ref()?;
         parent.within.parent.calls.first().map(|call| call.id)
     }
 
-    /// The ruling as it is stored: the rule, or who asked or denied. A call that just ran needs no
-    /// line.
+    /// Returns the ruling as stored: the rule, or the part of policy that asked or denied. A call
+    /// that ran without a rule or question has no such line.
     fn policy_line(&self) -> Option<String> {
         let ruling = self.facts.ruling.as_ref()?;
         let line = match &ruling.rule {

@@ -46,7 +46,7 @@ pub(crate) enum Handoff {
 }
 
 impl PendingApprovals {
-    /// Begins to wait.
+    /// Registers a call that waits for a decision.
     pub(crate) fn register(&self, id: ApprovalId) -> ApprovalHandle {
         let (sender, decided) = oneshot::channel();
         lock(&self.calls).insert(id, ApprovalState::Waiting(sender));

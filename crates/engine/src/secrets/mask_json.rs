@@ -75,7 +75,7 @@ mod tests {
         check(json!({"url": "https://a", "key": "own", "to": [{"pin": "***"}, "c"]}), true);
         check(json!({"url": "https://b", "key": "own", "to": [{"pin": "own"}, "b"]}), false);
         check(json!({"url": "https://b"}), false);
-        // It does not stand for the secret in another place.
+        // The mask does not represent the secret at another position.
         check(json!({"url": "***"}), false);
         let plain = json!({"text": "***", "to": "a"});
         assert!(!keeps_mask(&json!({"text": "***", "to": "b"}), &plain, &plain));

@@ -172,7 +172,7 @@ impl ProcessSealer {
 }
 
 fn no_randomness() -> SealError {
-    SealError("the system gives no random numbers".to_owned())
+    SealError("the system's random number generator failed".to_owned())
 }
 
 impl Sealer for ProcessSealer {

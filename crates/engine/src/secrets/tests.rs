@@ -187,7 +187,7 @@ proptest! {
     ) {
         let masked = secrets(&[&value]).mask(STANDARD.encode(format!("{before}{value}{after}")));
         prop_assert!(masked.contains("***"));
-        // One character on each side is of the neighbours too.
+        // One character on each side also depends on the neighbours.
         let around = STANDARD.encode(&before).len() + STANDARD.encode(&after).len() + 6;
         prop_assert!(masked.len() <= around + 3, "{masked}");
     }

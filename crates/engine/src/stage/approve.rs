@@ -138,7 +138,7 @@ async fn ask_approver(
     step
 }
 
-/// Tells observers and the subscriber that a person is asked.
+/// Notifies observers and the subscriber that a person is asked.
 fn announce(call: &CallState, request: &ApprovalRequest) {
     call.emit(EventKind::ApprovalRequired, |event| event.approval = Some(request.id));
     if let Some(subscriber) = &call.scope.subscriber {

@@ -195,7 +195,7 @@ impl<'a> ResultShaper<'a> {
         }
     }
 
-    /// A card as HTML. Only what the allow-list lets through is stored and shown.
+    /// Adds a card as HTML. Only elements on the allow-list are stored and shown.
     fn html_card(&mut self, html: &str) {
         let Some(card) = html_card(html) else {
             let bytes = html.len();
@@ -207,12 +207,12 @@ impl<'a> ResultShaper<'a> {
         if !card.left_out.is_empty() {
             self.changes.push(format!("HTML card, shown without {}", card.left_out.join(", ")));
         }
-        // References such as `&#115;` are plain text now, so secrets are seen.
+        // References such as `&#115;` are now plain text, so masking finds secrets.
         self.for_people.push(Block::Html { html: self.mask(card.html) });
     }
 
-    /// The words of something with an address, as the model reads them; a client that shows such
-    /// things gets the same words.
+    /// Adds the text of a resource for the model; a client that displays resources gets the same
+    /// text.
     fn resource(&mut self, uri: String, media_type: Option<String>, text: Option<String>) {
         let has_text = text.is_some();
         let words = text.map_or_else(

@@ -1,4 +1,4 @@
-//! What is at work by now, and stopping one call of many.
+//! Running calls, and stopping one call of many.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,7 +42,7 @@ async fn calls_at_work_are_listed_until_they_have_ended() {
     assert_eq!((call.call, call.run, call.tool.as_str()), (id, Some(run), "slow"));
     assert_eq!((call.origin, &call.context, call.effect), (Origin::Model, &context, Effect::Read));
     assert_eq!((call.started_at_ms, engine.active_call_count()), (1_000, 1));
-    // What ends is gone, and what is only looked at is never there.
+    // Ended calls leave the table, and dry runs never enter it.
     engine.invoke(one_call("quick").1).await;
     engine.dry_run(one_call("quick").1).await;
     assert_eq!((engine.running_calls().len(), engine.active_call_count()), (1, 1));
@@ -184,7 +184,7 @@ async fn an_attempt_that_begins_after_the_stop_does_not_run() {
     tokio::pin!(calling);
     assert!(futures_util::poll!(calling.as_mut()).is_pending());
     assert_eq!(tool.runs(), 1);
-    // The second attempt has a token of its own, and the stop finds that one.
+    // The second attempt has a separate token, and the stop cancels that one.
     tokio::time::advance(Duration::from_secs(3)).await;
     assert!(futures_util::poll!(calling.as_mut()).is_pending());
     assert_eq!(tool.runs(), 2);

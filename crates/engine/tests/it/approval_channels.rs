@@ -1,5 +1,4 @@
-//! What asking means in each channel, with every origin through the pipeline; and calls that are
-//! only looked at.
+//! Handling of questions in each channel, with every origin, through the pipeline; and dry runs.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -36,7 +35,7 @@ fn batch(origin: Origin, args: Value) -> Batch {
     Batch::new(origin, vec![Call::new("work", args)])
 }
 
-/// What became of a call that needs approval.
+/// Result of a call that needs an approval.
 #[derive(Debug, PartialEq)]
 enum Became {
     Asked,
@@ -157,7 +156,7 @@ async fn the_same_call_in_the_background_is_asked_about_once() {
     assert_eq!(pending(&engine).await.len(), 2);
     assert_eq!(named[0], named[1]);
     assert_ne!(named[0], named[2]);
-    // Once it is decided, the next one is a question of its own.
+    // Once it is decided, the next call gets a separate question.
     let first = pending(&engine).await.remove(0);
     engine.decide(first.id, approved()).await.unwrap();
     one(&engine, batch(Origin::Device, json!({"n": 1}))).await;
@@ -262,7 +261,7 @@ async fn a_forecast_says_what_a_call_would_come_to_and_leaves_no_trace() {
     assert_eq!(pending(&engine).await, []);
     assert_eq!(engine.calls().open_calls().await.unwrap(), []);
     assert_eq!(engine.usage(run).unwrap().calls, 0, "the budget is whole");
-    // What it said is what happens.
+    // The real call behaves as the dry run predicted.
     let real = Batch { run: Some(run), ..batch(Origin::Cli, json!({"n": 1})) };
     assert_eq!(one(&engine, real).await.kind, OutcomeKind::Succeeded);
     assert_eq!(approver.asked().len(), 1);

@@ -1,4 +1,4 @@
-//! Stage 9 through the pipeline: people decide, grants remember, nobody means no.
+//! Stage 9 through the pipeline: people decide, grants remember, and a missing approver denies.
 
 use std::sync::Arc;
 

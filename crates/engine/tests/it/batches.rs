@@ -1,4 +1,5 @@
-//! Batches: side by side, in order, with a cap, and one at a time for one concurrency key.
+//! Batches: concurrent calls, ordered answers, a concurrency limit, and one call at a time per
+//! concurrency key.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -38,7 +39,7 @@ async fn calls_run_side_by_side_and_answers_keep_the_order() {
     assert!(begun.elapsed() < Duration::from_millis(400));
 }
 
-/// A tool that counts how many of its calls are inside at once.
+/// A tool that counts its concurrent calls.
 fn counting(most: &Arc<AtomicUsize>) -> ScriptedTool {
     let (inside, most) = (Arc::new(AtomicUsize::new(0)), Arc::clone(most));
     ScriptedTool::new("count").does(move |_, _| {

@@ -1,4 +1,4 @@
-//! Calls that another call makes, and waits for where it is.
+//! Child calls, which their parent waits for without being suspended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use toolcrib_engine::Engine;
 use toolcrib_engine::store::{MemoryApprovals, MemoryCalls};
 use toolcrib_testkit::{ScriptedApprover, ScriptedTool, fixed_source};
 
-/// Calls `risky`, and waits so long for the decision about it.
+/// Calls `risky`, and waits this long for the decision about it.
 struct Waits {
     spec: Arc<ToolSpec>,
     at_most: Duration,
@@ -94,7 +94,7 @@ impl Scene {
         Batch::new(Origin::Model, vec![Call::new("waits", json!({}))])
     }
 
-    /// The question that is open.
+    /// Returns the open question.
     async fn question(&self) -> ApprovalRequest {
         loop {
             if let Some(request) = self.engine.approvals().pending().await.unwrap().pop() {
@@ -104,7 +104,7 @@ impl Scene {
         }
     }
 
-    /// The child has its outcome, and nobody can let it run any more.
+    /// Returns whether the child has its outcome and can no longer be approved.
     async fn is_over(&self, request: &ApprovalRequest) {
         let end = loop {
             let stored = self.calls.call(request.call).await.unwrap();
@@ -125,7 +125,7 @@ impl Scene {
     }
 }
 
-/// It stayed open for ever, and whoever approved it later let the call run.
+/// Regression: the question stayed open forever, and a later approval ran the call.
 #[tokio::test]
 async fn an_undecided_question_is_closed_in_time_and_its_call_has_its_outcome() {
     let scene = Scene::new(Duration::ZERO).await;
@@ -142,7 +142,7 @@ async fn a_script_that_is_dropped_while_it_waits_closes_its_question() {
     let engine = scene.engine.clone();
     let work = tokio::spawn(async move { engine.invoke(Scene::batch()).await });
     let request = scene.question().await;
-    // It waits now, or has just asked: both are dropped.
+    // The call waits now, or has just asked: drop both.
     tokio::time::sleep(Duration::from_millis(5)).await;
     work.abort();
     scene.is_over(&request).await;

@@ -1,4 +1,4 @@
-//! What rules on commands cover: the table of command lines, and the time that long lines take.
+//! Coverage of rules on commands: the table of command lines, and the time for long lines.
 
 use std::time::{Duration, Instant};
 
@@ -19,7 +19,7 @@ fn every_line_of_the_table_has_its_verdict() {
             RuleSet::compile(group.rules).unwrap_or_else(|f| panic!("{}: {f:?}", group.name));
         for (expected, command) in group.lines {
             let judged = judge(&rules, &command);
-            // What no rule covers asks.
+            // A line that no rule covers asks.
             let verdict = judged.verdict.unwrap_or(Verdict::Ask);
             let expected = expected.unwrap();
             lines += 1;

@@ -1,5 +1,5 @@
-//! What was sent before: a call whose process died, that waits, that was decided about or has ended
-//! never runs again unless it may.
+//! Repeated batches: a call whose process died, that waits, that was decided or that has ended runs
+//! again only if that is safe.
 
 use std::sync::{Arc, Mutex};
 
@@ -74,7 +74,7 @@ async fn where_no_results_are_kept_a_call_that_has_ended_does_not_run_again() {
     assert_eq!(gated.tool.runs(), 1);
 }
 
-/// Whoever comes next may have begun before the other died, or after.
+/// The next process may have started before or after the other one died.
 #[tokio::test]
 async fn what_a_dead_process_left_open_runs_again_only_if_it_changes_nothing() {
     for effect in
@@ -137,8 +137,8 @@ async fn a_call_that_runs_elsewhere_is_not_run_beside_it() {
     }
 }
 
-/// Found in review: a second sending of a running call, refused because the first one runs, ended
-/// that one's record as failed.
+/// Found in review: a running call was sent again, refused because the first copy ran, and the
+/// refusal ended the first copy's record as failed.
 #[tokio::test]
 async fn a_call_that_is_sent_twice_at_once_ends_as_the_one_that_ran() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect));
@@ -160,8 +160,8 @@ async fn a_call_that_is_sent_twice_at_once_ends_as_the_one_that_ran() {
     assert_eq!(gated.tool.runs(), 1);
 }
 
-/// Found in review: a call that was dropped while its beginning was written stayed open as long as
-/// its process lived.
+/// Found in review: a call that was dropped while its start was written stayed open for the
+/// lifetime of its process.
 #[tokio::test]
 async fn a_call_that_is_dropped_while_its_beginning_is_written_ends_as_not_run() {
     for (effect, written) in
@@ -209,7 +209,7 @@ async fn a_call_that_was_decided_about_runs_once_as_decided() {
         let first = machine.process(&[&gated.tool]).await;
         let batch = work(1);
         let Answer::Suspended(asked) = answer(&first, batch.clone()).await else { panic!() };
-        // It is written down, and the process dies before it goes on with the call.
+        // The decision is stored, and the process dies before it resumes the call.
         machine.approvals.decide(asked.id, by_ann(decision)).await.unwrap().unwrap();
         machine.kill(&first).await;
         let next = machine.process(&[&gated.tool]).await;
@@ -231,8 +231,7 @@ async fn a_call_that_was_decided_about_runs_once_as_decided() {
     }
 }
 
-/// Found in review: a call that may run again, and had been approved, was asked about a second
-/// time.
+/// Found in review: an approved repeatable call asked a second time.
 #[tokio::test]
 async fn a_call_that_was_approved_and_cut_off_runs_again_without_a_second_question() {
     let (machine, gated) = (Machine::new(), Gated::new(Effect::Read, Risk::High));
@@ -269,7 +268,7 @@ async fn what_cannot_be_looked_up_does_not_run() {
         assert_eq!((outcome.call, error_type), (batch.calls[0].id, ErrorType::StoreFailed));
         assert!(message.contains("I/O error") && message.contains("nothing was run"), "{message}");
         assert_eq!(gated.tool.runs(), 1);
-        // Nothing is recorded of that answer: later it is what it is.
+        // That answer is not recorded; a later request gets the real outcome.
         store.fail(part, None);
         let outcome = done(answer(&next, again(&batch)).await);
         assert_eq!(outcome.kind, OutcomeKind::Unknown);
@@ -277,7 +276,7 @@ async fn what_cannot_be_looked_up_does_not_run() {
     }
 }
 
-/// Notes what it is told, in order.
+/// Records its notifications in order.
 #[derive(Default)]
 struct Told(Mutex<Vec<CallId>>);
 
@@ -304,7 +303,7 @@ async fn answers_of_a_mixed_batch_are_in_order_and_each_is_told_once() {
         .collect();
     let ids: Vec<CallId> = calls.iter().map(|call| call.id).collect();
     let whole = Batch::new(toolcrib_core::Origin::Model, calls);
-    // Three have ended or wait, one was decided about; the others were never sent.
+    // Three have ended or wait, one is decided; the others were never sent.
     let sent = [1, 2, 4].map(|place| whole.calls[place].clone()).to_vec();
     let answers = first.invoke(Batch { calls: sent, ..whole.clone() }).await;
     let Answer::Suspended(decided) = &answers[2] else { panic!() };

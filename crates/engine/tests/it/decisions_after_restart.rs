@@ -1,5 +1,5 @@
-//! Decisions that outlive whoever asked: what goes on after a restart, what a remembered approval
-//! answers, and what clocks may do.
+//! Decisions that outlive the asking process: resuming after a restart, grants, and changes of the
+//! clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,8 +28,7 @@ async fn suspended(engine: &Engine, n: i64) -> ApprovalRequest {
     }
 }
 
-/// Asked in a process that dies after the decision was written, and before anything followed from
-/// it.
+/// Asks in a process that dies after the decision was written and before it had any effect.
 async fn decided(
     machine: &Machine,
     tool: &Arc<ScriptedTool>,
@@ -71,7 +70,8 @@ async fn resuming_while_the_call_runs_does_not_run_it_twice() {
         let other = machine.process(&[&gated.tool]).await;
         let mut running = one.resume(request.id);
         assert!(futures_util::poll!(running.as_mut()).is_pending());
-        // In this process it goes on in the other task; another process can only say so.
+        // In this process the call continues in the other task; another process can only report
+        // that.
         assert_eq!(one.resume(request.id).await.unwrap(), None);
         let outcome = done(other.resume(request.id).await.unwrap().unwrap());
         assert!(failure(&outcome).2.contains("is running now"), "{outcome:?}");
@@ -110,12 +110,12 @@ async fn a_question_whose_time_is_over_has_one_outcome_however_it_is_found() {
     machine.clock.advance(300_000);
     let yes = || by_ann(Decision::approve());
     assert_eq!(first.decide(found.id, yes()).await, Err(DecideError::Expired));
-    // The other one was closed by a process that died before it wrote the outcome.
+    // The other question was closed by a process that died before it wrote the outcome.
     let expiry = DecisionRecord::expiry(301_000);
     machine.approvals.decide(left.id, expiry).await.unwrap().unwrap();
     machine.kill(&first).await;
     let next = machine.process(&[&gated.tool]).await;
-    // A clock that is put back revives nothing.
+    // Setting the clock back does not reopen a question.
     machine.clock.advance(-86_400_000);
     for request in [found, left] {
         let late = next.decide(request.id, yes()).await;
@@ -322,7 +322,7 @@ async fn a_clock_that_jumps_changes_no_deadline_of_who_is_asked_now() {
     }
 }
 
-/// The clock says that the time is over while a call still waits here: it ends at once, with one
+/// The clock passes the deadline while a call still waits here: the call ends at once, with one
 /// outcome.
 #[tokio::test(start_paused = true)]
 async fn a_decision_after_a_jump_ahead_ends_the_call_that_waits_here() {
@@ -355,12 +355,12 @@ async fn a_question_that_waits_in_the_store_follows_the_clock_that_is_there() {
     let (machine, gated) = (Machine::new(), Gated::new(Effect::SideEffect, Risk::High).opened());
     machine.clock.advance(10 * DAY);
     let engine = machine.process(&[&gated.tool]).await;
-    // Put back a day, it is not over early, and can still be decided.
+    // With the clock set back a day, the question does not expire early and can still be decided.
     let request = suspended(&engine, 1).await;
     machine.clock.advance(-DAY);
     let told = engine.decide(request.id, by_ann(Decision::approve())).await.unwrap();
     assert_eq!(text(&done(told.unwrap())), r#"did {"n":1}"#);
-    // Put ahead a day, it is over, once.
+    // With the clock set ahead a day, the question expires once.
     let request = suspended(&engine, 2).await;
     machine.clock.advance(DAY);
     let yes = || by_ann(Decision::approve());
@@ -385,7 +385,7 @@ async fn a_grant_is_given_once_however_often_the_call_goes_on() {
     next.resume(request.id).await.unwrap();
     let grants = machine.grants.list("").await.unwrap();
     assert_eq!(grants.len(), 1);
-    // Once revoked, it does not come back with the call.
+    // A revoked grant is not restored when the call resumes.
     machine.grants.revoke(grants[0].id, "ann", 3_000).await.unwrap();
     next.resume(request.id).await.unwrap();
     assert!(machine.grants.list("").await.unwrap().is_empty());

@@ -1,5 +1,5 @@
-//! Stored calls are carried out where they were asked: in the same workspace, under the same policy
-//! and with the same tools.
+//! Stored calls run only in their environment: in the same workspace, under the same policy and
+//! with the same tools.
 
 use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{
@@ -29,7 +29,7 @@ async fn an_accepted_batch_is_recovered_in_its_own_environment_only() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect).opened());
     let first = machine.process_in("a", &[&gated.tool]).await;
     first.submit(work(1), Some("k")).await.unwrap();
-    // It died before the call began.
+    // The process died before the call started.
     machine.kill(&first).await;
     let other = machine.process_in("b", &[&gated.tool]).await;
     assert!(other.recover().await.unwrap().batches.is_empty());
@@ -42,7 +42,7 @@ async fn an_accepted_batch_is_recovered_in_its_own_environment_only() {
     assert_eq!((text(&outcome), gated.tool.runs()), (r#"did {"n":1}"#, 1));
 }
 
-/// A batch that reaches a process of another environment all the same is left as it is.
+/// A batch that still reaches a process of another environment is left unchanged.
 #[tokio::test]
 async fn a_batch_of_another_environment_is_not_finished() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect).opened());
@@ -58,7 +58,7 @@ async fn a_batch_of_another_environment_is_not_finished() {
     assert_eq!(gated.tool.runs(), 0);
 }
 
-/// Found in review: a daemon of another workspace carried out an approved `delete_file`.
+/// Found in review: a daemon of another workspace ran an approved `delete_file`.
 #[tokio::test]
 async fn a_decision_is_left_to_a_process_of_the_environment_that_asked() {
     let machine = Machine::new();

@@ -1,4 +1,4 @@
-//! A store in memory whose parts fail when they are told to.
+//! A store in memory whose parts fail on demand.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use toolcrib_core::{
 };
 use toolcrib_engine::store::MemoryCalls;
 
-/// What can fail.
+/// Operations that can fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Part {
     Claim,
@@ -22,12 +22,12 @@ pub(crate) enum Part {
     Recover,
 }
 
-/// It does what [`MemoryCalls`] does, where it does not fail.
+/// Behaves like [`MemoryCalls`], except for requested failures.
 #[derive(Default)]
 pub(crate) struct FailingCalls {
     pub(crate) inner: Arc<MemoryCalls>,
     faults: Mutex<HashMap<Part, StoreError>>,
-    /// Beginnings hang, after they were written or without.
+    /// Whether `begin` hangs, after or before the write.
     held: Mutex<Option<bool>>,
 }
 
@@ -36,7 +36,7 @@ impl FailingCalls {
         Arc::new(Self { inner: Arc::clone(inner), ..Self::default() })
     }
 
-    /// From now on this part fails like this; `None` = it works again.
+    /// Makes this part fail with this error from now on; `None` makes it work again.
     pub(crate) fn fail(&self, part: Part, error: impl Into<Option<StoreError>>) {
         let mut faults = self.faults.lock().unwrap();
         match error.into() {
@@ -45,7 +45,7 @@ impl FailingCalls {
         };
     }
 
-    /// From now on beginnings hang: after they were written, or before.
+    /// Makes `begin` hang from now on: after the write, or before it.
     pub(crate) fn hold_beginnings(&self, written: bool) {
         *self.held.lock().unwrap() = Some(written);
     }

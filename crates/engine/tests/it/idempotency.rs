@@ -15,10 +15,10 @@ use crate::failing_store::Part;
 use crate::multi_process::{Gated, Machine, dies_while_it_runs, done, work};
 use crate::support::{failure, text};
 
-/// Turns that the tasks beside this one get before they count as stuck.
+/// Turns that other tasks get before they count as stuck.
 const TURNS: usize = 100_000;
 
-/// Lets tasks beside this one go on until the tool has run so often.
+/// Lets other tasks continue until the tool has run this often.
 async fn until_runs(tool: &ScriptedTool, runs: usize) {
     for _ in 0..TURNS {
         if tool.runs() >= runs {
@@ -29,7 +29,7 @@ async fn until_runs(tool: &ScriptedTool, runs: usize) {
     panic!("{} runs, not {runs}", tool.runs());
 }
 
-/// Lets tasks beside this one go on until a call has its outcome.
+/// Lets other tasks continue until a call has its outcome.
 async fn until_ended(machine: &Machine, call: CallId) {
     for _ in 0..TURNS {
         if machine.text_of(call).await.is_some() {
@@ -54,8 +54,8 @@ async fn what_is_submitted_runs_beside() {
     assert!(!other.is_known && other.batch != submitted.batch, "without a key all are new");
 }
 
-/// Everything that came after was refused: accepting and dealing with what others left held on to
-/// the claim that was lost.
+/// Regression: all later batches were refused, because acceptance and recovery kept using the lost
+/// claim.
 #[tokio::test]
 async fn a_process_that_was_paused_beyond_its_lease_accepts_again() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect).opened());
@@ -71,8 +71,8 @@ async fn a_process_that_was_paused_beyond_its_lease_accepts_again() {
     assert!(engine.claim().await.unwrap() > lost);
 }
 
-/// Found by the trial of several daemons: a daemon that was paused beyond its lease told its caller
-/// what nobody else will ever read.
+/// Found by the test of several daemons: a daemon that was paused beyond its lease returned an
+/// answer that differs from the recorded outcome.
 #[tokio::test]
 async fn a_process_that_wakes_up_after_its_lease_reports_what_is_recorded() {
     for effect in [Effect::SideEffect, Effect::Read] {
@@ -125,8 +125,8 @@ async fn what_was_accepted_runs_once_though_its_process_dies_first() {
     }
 }
 
-/// Cut off while its calls ran: what changes nothing runs again, the rest is unknown, what never
-/// began runs.
+/// A batch interrupted while its calls ran: calls that change nothing run again, the other started
+/// ones are unknown, and calls that never started run.
 #[tokio::test]
 async fn a_batch_that_was_cut_off_is_finished_call_by_call() {
     let machine = Machine::new();
@@ -155,8 +155,8 @@ async fn a_batch_that_was_cut_off_is_finished_call_by_call() {
     assert_eq!((reads.runs(), writes.runs()), (2, 0));
 }
 
-/// Found by the trial of several daemons: what ran, and was refused when it was to run again, was
-/// said to have been refused.
+/// Found by the test of several daemons: a call that had run, and was refused when it was to run
+/// again, was reported as refused.
 #[tokio::test]
 async fn what_was_cut_off_and_may_not_run_again_was_not_merely_refused() {
     let machine = Machine::new();
@@ -319,7 +319,7 @@ async fn another_process_waits_its_turn_and_takes_over_from_the_dead() {
             until_runs(&gated.tool, 1).await;
             let answer = other.invoke_once(work(1), "k").await;
             assert_eq!(answer, Err(SubmitError::RunningElsewhere("k".into())));
-            // Whoever only submits is told which calls to look for.
+            // A caller that only submits gets the ids of the calls.
             let known = other.submit(work(1), Some("k")).await.unwrap();
             assert!(known.is_known);
             assert_eq!(known.calls, submitted.calls);
@@ -342,7 +342,7 @@ async fn another_process_waits_its_turn_and_takes_over_from_the_dead() {
     }
 }
 
-/// Found in review: it was taken over from the dead process, and then nobody worked on it.
+/// Found in review: the batch was taken over from the dead process, and then no process ran it.
 #[tokio::test]
 async fn submitting_again_what_a_dead_process_left_makes_it_run() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect).opened());
@@ -356,8 +356,8 @@ async fn submitting_again_what_a_dead_process_left_makes_it_run() {
     assert_eq!(gated.tool.runs(), 1);
 }
 
-/// Found by the trial of several daemons: a process that stood still beyond its lease took its own
-/// batch again, and nobody ended its calls.
+/// Found by the test of several daemons: a process that was paused beyond its lease took its own
+/// batch again, and no process ended its calls.
 #[tokio::test]
 async fn a_process_taken_for_dead_rereads_what_no_other_took() {
     for (effect, runs, outcome) in
@@ -377,8 +377,8 @@ async fn a_process_taken_for_dead_rereads_what_no_other_took() {
     }
 }
 
-/// Found in review: whoever sent the key of a batch that was just being finished read that its
-/// calls run elsewhere.
+/// Found in review: a request with the key of a batch that was just being finished was told that
+/// its calls run elsewhere.
 #[tokio::test]
 async fn who_asks_while_a_recovered_batch_is_finished_waits_for_the_same_answers() {
     let (machine, gated) = (Machine::new(), Gated::safe(Effect::SideEffect));
@@ -464,8 +464,8 @@ async fn a_dead_process_batch_that_cannot_be_taken_is_an_error() {
     assert_eq!(gated.tool.runs(), 1);
 }
 
-/// Found in review: a batch counted as done though the end of a call was not written, so that no
-/// restart came back to it.
+/// Found in review: a batch counted as finished although the end of a call was not written, so that
+/// no restart continued it.
 #[tokio::test]
 async fn a_batch_whose_end_was_not_written_is_not_done() {
     for (effect, part) in [
@@ -479,7 +479,7 @@ async fn a_batch_whose_end_was_not_written_is_not_done() {
         let told = first.invoke_once(work(1), "k").await;
         let ran = usize::from(part == Part::Settle);
         if ran == 0 {
-            // It will run below, so that no answer may say that it failed.
+            // The call will run below, so no answer may report a failure.
             assert_eq!(told, Err(SubmitError::RunningElsewhere("k".into())));
         }
         let told = told.ok().map(|mut answers| done(answers.remove(0)));

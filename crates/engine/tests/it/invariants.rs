@@ -73,7 +73,7 @@ async fn a_dropped_call_still_gets_its_one_outcome() {
             let stored = engine.calls().call(id).await.unwrap().unwrap();
             let end = stored.row.end.unwrap();
             assert_eq!(end.outcome, expected);
-            // Where evidence is kept, whoever asks again reads why.
+            // In a store with details, a repeated request gets the reason.
             assert_eq!(stored.outcome.is_some(), store.keeps_details());
             if let Some(outcome) = stored.outcome {
                 assert_eq!(failure(&outcome).0, expected);
@@ -89,7 +89,7 @@ async fn an_owner_that_is_gone_runs_nothing() {
     let (engine, tool) = with(ScriptedTool::new("work")).await;
     let epoch = engine.claim().await.unwrap();
     assert_eq!(call(&engine, "work", json!({})).await.kind, OutcomeKind::Succeeded);
-    // Somebody else that works beside it takes nothing away.
+    // Another process working at the same time takes nothing over.
     engine.calls().claim().await.unwrap();
     assert_eq!(call(&engine, "work", json!({})).await.kind, OutcomeKind::Succeeded);
     engine.calls().release(epoch).await.unwrap();

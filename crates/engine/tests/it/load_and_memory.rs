@@ -1,5 +1,5 @@
-//! Many calls at once, and results of any size: nothing is lost, nothing runs twice, memory stays
-//! bounded.
+//! Many concurrent calls, and results of any size: no result is lost, no call runs twice, memory
+//! stays bounded.
 
 use std::sync::Arc;
 use std::time::Duration;

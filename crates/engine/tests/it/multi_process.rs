@@ -1,5 +1,5 @@
-//! Several engines over the same stores, as several processes are: each begins, dies, and finds
-//! what the others left.
+//! Several engines over the same stores simulate several processes: each starts, dies, and finds
+//! the work that others left open.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ use toolcrib_testkit::{FakeClock, ScriptedApprover, ScriptedTool, fixed_source};
 
 use crate::failing_store::FailingCalls;
 
-/// What all processes share.
+/// State shared by all processes.
 pub(crate) struct Machine {
     pub(crate) calls: Arc<MemoryCalls>,
     pub(crate) approvals: Arc<MemoryApprovals>,
@@ -38,12 +38,12 @@ impl Machine {
         }
     }
 
-    /// A process with these tools, in which nobody can be asked now.
+    /// Creates a process with these tools, without an available approver.
     pub(crate) async fn process(&self, tools: &[&Arc<ScriptedTool>]) -> Engine {
         self.over(Arc::clone(&self.calls) as _, tools).await
     }
 
-    /// The same with a store of its own that can fail.
+    /// Creates a process with a separate store that can fail.
     pub(crate) async fn failing(
         &self,
         tools: &[&Arc<ScriptedTool>],
@@ -56,7 +56,7 @@ impl Machine {
         self.build(Engine::builder().calls(calls), tools).await
     }
 
-    /// A process that works in this environment.
+    /// Creates a process in this environment.
     pub(crate) async fn process_in(
         &self,
         environment: &str,
@@ -79,7 +79,7 @@ impl Machine {
         engine
     }
 
-    /// The process dies. What it still does in memory reaches no store.
+    /// Kills the process. Its remaining work in memory reaches no store.
     pub(crate) async fn kill(&self, engine: &Engine) {
         self.calls.release(engine.claim().await.unwrap()).await.unwrap();
     }
@@ -122,7 +122,7 @@ impl Gated {
         Self::new(effect, Risk::Safe)
     }
 
-    /// Lets through who waits, and whoever comes.
+    /// Lets all waiting and later callers pass.
     pub(crate) fn open(&self) {
         self.open.store(true, Ordering::SeqCst);
         self.gate.notify_waiters();
@@ -139,7 +139,7 @@ pub(crate) fn work(n: i64) -> Batch {
     Batch::new(Origin::Model, vec![Call::new("work", json!({"n": n}))])
 }
 
-/// The same sent once more.
+/// Returns the same batch, sent again.
 pub(crate) fn again(batch: &Batch) -> Batch {
     Batch { is_replay: true, ..batch.clone() }
 }

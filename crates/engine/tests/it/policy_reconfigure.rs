@@ -1,4 +1,4 @@
-//! Another policy while calls run: all of it at once, for running runs too, and never a mixture.
+//! Another policy while calls run: it applies as a whole, to open runs too, and never in part.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -123,7 +123,7 @@ async fn what_is_said_of_single_tools_follows_and_their_switches_stay() {
     assert_eq!(call(&engine, "needs", json!({})).await.kind, OutcomeKind::Succeeded);
     assert_eq!(failure(&call(&engine, "off", json!({})).await).1, ErrorType::ToolDisabled);
     assert_eq!(failure(&call(&engine, "says", json!({})).await).1, ErrorType::ToolDisabled);
-    // Back to the defaults; a secret stays one.
+    // Back to the defaults; known secrets stay masked.
     engine.reconfigure(Policy::default());
     assert_eq!(failure(&call(&engine, "needs", json!({})).await).1, ErrorType::NotConfigured);
     let said = call(&engine, "says", json!({})).await;
@@ -152,7 +152,7 @@ async fn a_limit_that_stays_the_same_goes_on_counting() {
     check(2, 2, 2).await;
 }
 
-/// Puts another policy into force while it is asked, and says yes.
+/// Applies another policy while it is asked, and approves.
 struct Changing(std::sync::OnceLock<Engine>, fn(&Engine));
 
 impl Approver for Changing {
@@ -163,8 +163,8 @@ impl Approver for Changing {
     }
 }
 
-/// A call is judged by the policy that it was received under; only what the new one denies is
-/// refused at the last moment.
+/// A call is evaluated by the policy under which it was received; only a denial by the new one
+/// refuses it right before it runs.
 #[tokio::test]
 async fn a_call_that_waits_is_refused_by_a_new_denial_and_by_nothing_else() {
     let check = async |change: fn(&Engine), expected: OutcomeKind| {
@@ -198,7 +198,7 @@ async fn a_call_that_waits_is_refused_by_a_new_denial_and_by_nothing_else() {
     .await;
 }
 
-/// Says which policy it belongs to.
+/// A gate that names its policy.
 struct Tagged(u64);
 
 impl Permissions for Tagged {

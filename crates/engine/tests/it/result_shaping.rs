@@ -1,4 +1,5 @@
-//! Stage 13 through the pipeline: harmless, bounded, whole as an artifact.
+//! Stage 13 through the pipeline: results are sanitized and bounded, and stored completely as
+//! artifacts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -217,7 +218,7 @@ async fn a_stored_result_is_passed_on_by_reference_and_people_see_the_reference(
     }
 }
 
-/// Notes what a call says of how far it is.
+/// Records the progress reports of calls.
 #[derive(Default)]
 struct Said(Mutex<Vec<(CallId, Progress)>>);
 
@@ -243,7 +244,7 @@ async fn who_watches_hears_how_far_a_call_is_without_secrets_and_not_too_often()
     }));
     let builder = Engine::builder().secrets(vec!["hunter2hunter2".to_owned()]);
     let engine = engine(builder, &[&tool]).await;
-    // Nobody watches, so nobody is told.
+    // Without a subscriber, no progress is reported.
     call(&engine, "work", json!({})).await;
     assert_eq!(built.load(Ordering::Relaxed), 0);
 

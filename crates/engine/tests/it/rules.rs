@@ -1,5 +1,5 @@
-//! Rules through the pipeline: what runs, what asks, what is denied and in which words, and what
-//! views leave out.
+//! Rules through the pipeline: calls that run, ask or are denied, the texts of denials, and tools
+//! that views exclude.
 
 use std::sync::Arc;
 
@@ -394,7 +394,7 @@ async fn the_strictest_layer_wins() {
     }
 }
 
-/// What rules say of calls of tools that are given paths, addresses and arguments.
+/// Rules for calls of tools with paths, addresses and arguments.
 #[test]
 fn calls_that_are_no_command_lines() {
     let check = |list: &[(Verdict, &str)], tool: &str, args: Value, expected: Option<Verdict>| {
@@ -585,19 +585,19 @@ async fn a_host_is_asked_about_whatever_rules_allow_and_remembered_alone() {
     let asked = approver.asked();
     assert_eq!((asked.len(), asked[0].reasons[0].kind), (1, ReasonKind::Host));
     assert!(asked[0].reasons[0].text.contains("a.example"), "{:?}", asked[0].reasons);
-    // What is remembered is listed, and is about this host alone.
+    // The grant is listed, and covers this host alone.
     let grants = engine.grants().list("").await.unwrap();
     assert_eq!(grants[0].args["hosts"], r#"["a.example"]"#);
     run("curl y", json!(["a.example"])).await;
     assert_eq!(approver.asked().len(), 1);
     run("curl x", json!(["b.example"])).await;
     assert_eq!(approver.asked().len(), 2);
-    // What a rule refuses nobody is asked about.
+    // A call that a rule denies asks no person.
     assert_eq!(run("rm x", json!(["a.example"])).await, OutcomeKind::Denied);
     assert_eq!(approver.asked().len(), 2);
 }
 
-/// Each word of these lines may begin a command that goes on to the end of the line. Compared as a
+/// Each word of these lines may begin a command that extends to the end of the line. Compared as a
 /// whole at every word, a line of 128 KiB takes minutes.
 #[test]
 fn a_line_that_is_too_costly_to_compare_is_never_allowed() {

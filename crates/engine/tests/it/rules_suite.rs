@@ -1,4 +1,4 @@
-//! Command lines judged by rules: the data file, and what must hold of every line in it.
+//! Command lines evaluated by rules: the data file, and properties of every line in it.
 
 use serde_json::{Value, json};
 use toolcrib_core::Verdict;
@@ -6,7 +6,7 @@ use toolcrib_engine::rules::{Evaluation, Layer, RuleQuery, RuleSet, RuleSource, 
 
 const SUITE: &str = include_str!("rules_suite.txt");
 
-/// Rules and the lines that they are asked about.
+/// Rules and the lines that are evaluated with them.
 pub(crate) struct Group {
     pub(crate) name: &'static str,
     pub(crate) rules: Vec<RuleSource>,
@@ -99,7 +99,7 @@ fn every_line_of_the_suite_is_judged_as_it_should_be() {
     assert!(wrong.is_empty(), "{} of {lines}, {laxer} unsafe:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Ways to run the same command in another dress.
+/// Other spellings of the same command.
 const DRESSES: &[&str] = &[
     "sudo {}",
     "env A=b {}",
@@ -128,7 +128,7 @@ fn another_dress_never_makes_a_line_laxer() {
     for group in groups(SUITE) {
         let rules = RuleSet::compile(group.rules).unwrap();
         for (_, command) in &group.lines {
-            // Only what can stand inside another command.
+            // Only lines that can be part of another command.
             let fits = !command.contains(['\n', '#'])
                 && toolcrib_shell_parser::parse(command).fault.is_none();
             let begins_plain = command.starts_with(|c: char| c.is_ascii_lowercase())

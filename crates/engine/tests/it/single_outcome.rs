@@ -1,4 +1,4 @@
-//! A call that goes on in one task is not answered for by another.
+//! A call that continues in one task is not answered by another one.
 
 use std::sync::Arc;
 
@@ -47,7 +47,8 @@ async fn a_call_that_was_decided_about_where_it_waits_is_not_taken_up_elsewhere(
         .approver(Arc::new(ScriptedApprover::approving(2)))
         .build();
     engine.catalog().attach(&fixed_source("test", &[&tool])).await.unwrap();
-    // The first holds what the second needs, so the second is approved and has not started.
+    // The first call holds the lock that the second needs, so the second is approved and has not
+    // started.
     let (mut first, mut second) = (engine.invoke(work(1)), engine.invoke(work(2)));
     assert!(poll!(first.as_mut()).is_pending() && poll!(second.as_mut()).is_pending());
     let asked = machine.approvals.list("", 9).await.unwrap();
@@ -70,9 +71,9 @@ async fn a_call_that_was_decided_about_where_it_waits_is_not_taken_up_elsewhere(
     assert_eq!(tool.runs(), 2);
 }
 
-/// Found by `cargo xtask crash`: while a call ran that somebody had decided about, whoever went on
-/// with it too was told that it had failed (`store_failed`, "it was not run again"), and the
-/// outcome that was recorded then was another one: it had succeeded.
+/// Found by `cargo xtask crash`: while a decided call ran, another task that resumed it too was
+/// told that it had failed (`store_failed`, "it was not run again"), but the outcome recorded
+/// afterwards was a success.
 #[tokio::test]
 async fn resuming_a_call_that_runs_already_reports_no_failure() {
     let (machine, gated) = (Machine::new(), Gated::new(Effect::SideEffect, Risk::High));

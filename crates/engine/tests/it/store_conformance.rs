@@ -1,4 +1,4 @@
-//! The stores in memory do what every store does.
+//! The stores in memory pass the conformance suite of all stores.
 
 use proptest::prelude::*;
 use std::sync::Arc;

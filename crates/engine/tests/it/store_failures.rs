@@ -1,4 +1,5 @@
-//! Stores that fail: what is not written does not run, and what ran is not thrown away.
+//! Stores that fail: a call without a record does not run, and the result of a call that ran is not
+//! discarded.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,7 +16,7 @@ use toolcrib_testkit::ScriptedTool;
 use crate::failing_store::{FailingCalls, Part};
 use crate::support::{call, engine, failure, text};
 
-/// What a failing store says, and what a model reads then.
+/// Errors of a failing store, and the resulting text for the model.
 fn faults() -> [(StoreError, &'static str); 5] {
     [
         (StoreError::Full("no space left".into()), "the disk is full"),
@@ -29,7 +30,7 @@ fn faults() -> [(StoreError, &'static str); 5] {
 #[tokio::test]
 async fn nothing_runs_without_an_intent_record() {
     for effect in [Effect::Pure, Effect::Idempotent, Effect::Destructive] {
-        // On a full disk, what only reads goes on.
+        // On a full disk, calls that only read continue.
         let stops =
             |fault: &StoreError| effect != Effect::Pure || !matches!(fault, StoreError::Full(_));
         for (fault, words) in faults().into_iter().filter(|(fault, _)| stops(fault)) {
@@ -48,7 +49,7 @@ async fn nothing_runs_without_an_intent_record() {
                 last.map(|s| (s.stage, s.verdict)),
                 Some((Stage::Intent, StageVerdict::Stopped))
             );
-            // It works again without a restart.
+            // The store works again without a restart.
             store.fail(Part::Begin, None);
             assert_eq!(text(&call(&engine, "work", json!({})).await), "done");
             assert_eq!(tool.runs(), 1);
@@ -56,7 +57,7 @@ async fn nothing_runs_without_an_intent_record() {
     }
 }
 
-/// An answer says only what the store has: a result without a record is no success.
+/// An answer reports only recorded outcomes: a result without a record is not a success.
 #[tokio::test]
 async fn a_result_whose_record_could_not_be_written_is_kept_and_says_so() {
     for (fault, _) in faults() {
@@ -150,7 +151,7 @@ async fn tools_that_only_read_work_on_a_full_disk() {
     }
 }
 
-/// Told as failed, it ran 43 s later.
+/// Regression: the call was reported as failed and ran 43 s later.
 #[tokio::test]
 async fn an_accepted_call_that_could_not_start_is_not_told_as_failed() {
     let tool = Arc::new(ScriptedTool::new("work").spec(|s| s.effect = Effect::SideEffect));

@@ -1,4 +1,4 @@
-//! What the tests share: an engine with scripted tools, and one call through it.
+//! Shared by the tests: an engine with scripted tools, and one call through it.
 
 use std::sync::Arc;
 

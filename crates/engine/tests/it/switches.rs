@@ -1,5 +1,5 @@
-//! Switches through the pipeline: off, ask and on, of tools and groups; the kill switch and the
-//! brake.
+//! Switches through the pipeline: off, ask and on, of tools and groups; the kill switch inside and
+//! outside the process.
 
 use std::future::ready;
 use std::sync::Arc;
@@ -144,7 +144,7 @@ async fn a_group_a_source_a_tier_and_a_feature_come_back_with_each_tool_as_it_wa
         }
         engine.set_switch(&above, Some(On)).unwrap();
         assert_eq!(states(&engine), before, "{above:?}");
-        // A child that is switched meanwhile is what it was set to.
+        // A tool that is switched meanwhile keeps the state that was set.
         engine.set_switch(&above, Some(Off)).unwrap();
         engine.catalog().set_tool_state("on", Ask).unwrap();
         engine.set_switch(&above, None).unwrap();
@@ -188,12 +188,12 @@ async fn only_tools_and_groups_are_asked_about() {
         assert!(error.message.contains(name), "{}", error.message);
     }
     assert_eq!(call(&engine, "one", json!({})).await.kind, OutcomeKind::Succeeded);
-    // A row that says so all the same closes.
+    // A row with such a state counts as off.
     assert!(is_news(&engine, &store, &[(SwitchTarget::Source("test".into()), Ask)]).await);
     assert_eq!(call(&engine, "one", json!({})).await.kind, OutcomeKind::Denied);
 }
 
-/// Stores these switches in place of all others; whether that is another than what the engine knew.
+/// Replaces the stored switches by these; returns whether that changes the engine's switches.
 async fn is_news(
     engine: &Engine,
     store: &MemorySwitches,
@@ -222,7 +222,7 @@ async fn all_switches_at_once_replace_all_before_and_say_whether_anything_change
     let rows = [
         (SwitchTarget::Tool("one".into()), Ask),
         (SwitchTarget::Tool("later".into()), Off),
-        // It has no switch of its own.
+        // The tool has no separate switch.
         (SwitchTarget::Tool("ruled".into()), On),
         (SwitchTarget::Feature("memory".into()), On),
     ];
@@ -231,7 +231,7 @@ async fn all_switches_at_once_replace_all_before_and_say_whether_anything_change
     assert!(!is_news(&engine, &store, &rows).await);
     assert_eq!(generation(), before, "views are kept where nothing changed");
     assert_eq!(states(&engine), [("one".into(), Ask, Ask), ("ruled".into(), On, On)]);
-    // A tool that comes later comes as it was switched.
+    // A tool that is loaded later has the switched state.
     engine.catalog().attach(&fixed_source("more", &[&tool("later")])).await.unwrap();
     assert_eq!(failure(&call(&engine, "later", json!({})).await).1, ErrorType::ToolDisabled);
     engine.set_tier_enabled(Tier::FirstParty, false);
@@ -240,7 +240,7 @@ async fn all_switches_at_once_replace_all_before_and_say_whether_anything_change
     assert_eq!(states(&engine), [state("one", On), state("ruled", Off), state("later", On)]);
 }
 
-/// A brake that is pulled by hand, or by itself at some look.
+/// A kill switch that is engaged by hand, or automatically at a given check.
 #[derive(Default)]
 struct Handbrake {
     on: AtomicBool,
@@ -276,8 +276,8 @@ async fn the_brake_is_asked_when_a_call_comes_and_again_before_it_is_recorded() 
         assert_eq!(passed, stages + 1, "look {look}: the stages before, and the record");
     }
     assert_eq!(one.runs(), 1);
-    // What changes something is looked at again when its record is there, which may have taken
-    // long.
+    // A call that changes something checks the kill switch again after its record is written, which
+    // may have taken long.
     brake.looks.store(0, Ordering::SeqCst);
     brake.pulled_at.store(3, Ordering::SeqCst);
     let outcome = call(&engine, "write", json!({})).await;
@@ -327,8 +327,8 @@ fn locked(spec: &ToolSpec, _: &Value) -> Result<Assessment, ToolError> {
     Ok(Assessment::from_spec(spec).with_lock("lock", Access::Exclusive))
 }
 
-/// Two engines on one store, as two daemons are: found by the trial of several daemons, where calls
-/// began 200 ms after the kill switch.
+/// Two engines on one store, like two daemons: found by the test of several daemons, in which calls
+/// started 200 ms after the kill switch.
 #[tokio::test]
 async fn what_another_engine_stored_holds_for_calls_that_start_later() {
     let store = Arc::new(MemorySwitches::default());
@@ -339,7 +339,7 @@ async fn what_another_engine_stored_holds_for_calls_that_start_later() {
     let name = SwitchTarget::Everything.name();
     let off = Switch { owner: String::new(), name, state: Off, by: "ann".into(), at: 1 };
     store.set_switch(off).await.unwrap();
-    // Nobody tells the engine; what it knows gets too old.
+    // The engine is not notified; its cached switches expire.
     tokio::time::sleep(SWITCH_CACHE_TTL).await;
     let outcome = call(&engine, "one", json!({})).await;
     assert_eq!(failure(&outcome).1, ErrorType::ToolsDisabled);
@@ -347,7 +347,7 @@ async fn what_another_engine_stored_holds_for_calls_that_start_later() {
     assert!(!engine.refresh_switches().await.unwrap(), "it is known by now");
 }
 
-/// Whoever cannot see the kill switch does not run.
+/// A call does not run if the kill switch cannot be read.
 #[tokio::test]
 async fn nothing_starts_on_switches_that_cannot_be_read() {
     struct Broken;

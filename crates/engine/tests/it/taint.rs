@@ -1,5 +1,5 @@
-//! What a run has read, through the pipeline: which results raise a label, who inherits it, and
-//! what it does to the calls that come after.
+//! Taint through the pipeline: results that raise a label, runs that inherit it, and its effect on
+//! later calls.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn labels(engine: &Engine, run: RunId) -> Vec<Label> {
     engine.labels(run).unwrap().iter().map(|(label, _)| label).collect()
 }
 
-/// A tool that reads the world; its words are somebody else's.
+/// A tool that reads external text.
 fn reads(spec: impl FnOnce(&mut ToolSpec)) -> ScriptedTool {
     ScriptedTool::new("work").spec(|s| {
         (s.effect, s.trust, s.attempts) = (Effect::Read, Trust::External, 1);
@@ -142,7 +142,7 @@ async fn the_result_that_raised_a_label_first_is_named() {
     let source = raised.source.unwrap();
     assert!(source.starts_with("https://x/") && !source.contains('\u{1b}'), "{source:?}");
     assert!(!source.contains("hunter2"), "{source}");
-    // The trace of the call says so too.
+    // The trace of the call names it too.
     let noted = outcome.report.stages.iter().filter(|s| s.note.contains("the run is untrusted"));
     assert_eq!(noted.count(), 1, "{:?}", outcome.report.stages);
 }
@@ -193,7 +193,7 @@ async fn what_a_call_brought_is_read_again_with_its_stored_outcome() {
     let batch =
         Batch { run: Some(run), ..Batch::new(Origin::Model, vec![Call::new("work", json!({}))]) };
     one(&first, batch.clone()).await;
-    // The process dies before it has written down what was read; the next one sends the same call.
+    // The process dies before it has recorded the labels; the next one sends the same call.
     let next = build().await;
     next.open_run(RunSpec { id: Some(run), ..RunSpec::default() }).unwrap();
     assert_eq!(labels(&next, run), []);
@@ -202,7 +202,7 @@ async fn what_a_call_brought_is_read_again_with_its_stored_outcome() {
     assert_eq!(labels(&next, run), Label::ALL);
     assert_eq!(next.labels(run).unwrap().untrusted.unwrap().call, Some(batch.calls[0].id));
 
-    // The tool is gone meanwhile: the worst is assumed.
+    // The tool is no longer registered: all labels are assumed.
     let bare = engine(Engine::builder().calls(Arc::clone(&calls) as _), &[]).await;
     bare.open_run(RunSpec { id: Some(run), ..RunSpec::default() }).unwrap();
     one(&bare, Batch { is_replay: true, ..batch }).await;
@@ -228,13 +228,13 @@ async fn what_a_child_reads_its_parents_have_read_and_what_they_read_it_has() {
     for run in [root, child, grandchild] {
         assert_eq!(labels(&engine, run), Label::ALL);
     }
-    // A sibling that went its own way has not read it, until its parent tells it something: that is
-    // a call of its own.
+    // A sibling has not read the text until it gets a message from its parent, which is a separate
+    // call.
     assert_eq!((labels(&engine, early), labels(&engine, other)), (vec![], vec![]));
     let raised = engine.labels(root).unwrap();
     assert_eq!(raised.untrusted, engine.labels(grandchild).unwrap().untrusted);
 
-    // What the provider of the model looked up is told.
+    // A search by the model's provider is reported.
     let by = LabelSource { call: None, tool: "web_search".into(), source: None };
     engine.raise_label(early, Label::Untrusted, by.clone());
     assert_eq!(engine.labels(early).unwrap().untrusted, Some(by));
@@ -243,7 +243,7 @@ async fn what_a_child_reads_its_parents_have_read_and_what_they_read_it_has() {
         Label::Private,
         engine.labels(early).unwrap().untrusted.unwrap(),
     );
-    // Outside a run nothing is remembered.
+    // Outside a run no label is stored.
     one(&engine, Batch::new(Origin::Model, vec![Call::new("work", json!({}))])).await;
     assert_eq!(labels(&engine, other), []);
 }
@@ -419,8 +419,8 @@ proptest! {
         })?;
     }
 
-    /// Runs are opened under each other and read what they like: nobody loses a label, and parents
-    /// have those of their children.
+    /// Nested runs read arbitrary text: no run loses a label, and parents have the labels of their
+    /// children.
     #[test]
     fn labels_never_shrink_and_go_up(steps in prop::collection::vec((0..3_u8, any::<u8>()), 1..24)) {
         runtime().block_on(async {

@@ -1,4 +1,4 @@
-//! Views: who sees what, and the reason for everything that is not seen.
+//! Views: the tools that each caller sees, and the reason for every excluded tool.
 
 use std::sync::Arc;
 

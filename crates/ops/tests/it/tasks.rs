@@ -25,13 +25,13 @@ async fn a_task_is_made_paused_resumed_and_cancelled_by_its_owner() {
     let fixture = Fixture::new().await;
     let ctx = fixture.ctx();
     let made = tasks::add(&ctx, water()).await.unwrap();
-    assert_eq!((made.status.as_str(), made.next.len(), made.by.as_str()), ("pending", 1, "ann"));
+    assert_eq!((made.status.as_str(), made.next.len(), made.by.as_str()), ("PENDING", 1, "ann"));
     let id: TaskId = made.task.parse().unwrap();
     let change = |change| ChangeTaskRequest { id, change };
     let paused = tasks::change(&ctx, change(TaskChange::Pause)).await.unwrap();
-    assert_eq!(paused.status, "paused");
+    assert_eq!(paused.status, "PAUSED");
     let resumed = tasks::change(&ctx, change(TaskChange::Resume)).await.unwrap();
-    assert_eq!(resumed.status, "pending");
+    assert_eq!(resumed.status, "PENDING");
     let seen = tasks::show(&fixture.ctx_of(fixture.viewer()), ShowTaskRequest { id }).await;
     assert_eq!(seen.unwrap().prompt, None);
     let of_other = fixture.ctx_of(fixture.other_owner());

@@ -1,4 +1,4 @@
-//! Retries: their number, and their delays: the provider's own, else 1 s and then doubling.
+//! Number and delays of retries. The delay is the provider's own, else 1 s, doubling each time.
 
 use std::time::{Duration, SystemTime};
 

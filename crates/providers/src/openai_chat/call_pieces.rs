@@ -25,7 +25,7 @@ struct OpenCall {
     complete: Option<bool>,
 }
 
-/// Where a piece belongs.
+/// The call to which a piece belongs.
 enum PiecePosition {
     /// It continues this call.
     Call(usize),
@@ -49,8 +49,8 @@ pub(super) struct CallPieces {
 }
 
 impl CallPieces {
-    /// The joined calls, and whether every piece has its position. A call without a name is the
-    /// rest of a call whose beginning never came.
+    /// Returns the joined calls, and whether every piece could be assigned. A call without a name
+    /// is the rest of a call whose beginning never arrived.
     pub(super) fn finish(self) -> (Vec<CallPart>, bool) {
         let is_rest = |call: &OpenCall| {
             call.part.name.is_empty() && (!call.part.args.trim().is_empty() || call.part.is_value)

@@ -269,7 +269,7 @@ fn the_place_comes_from_the_conversation() {
 
     let fresh = script([ScriptTurn::say("one"), ScriptTurn::say("two")]);
     assert_eq!(ask(&fresh, &request(vec![user("a"), said("openai")])).unwrap().turn.text, "one");
-    // From now on the model counts by itself: trimmed messages change nothing.
+    // From now on the model counts its own answers: trimmed messages have no effect.
     assert_eq!(ask(&fresh, &request(vec![user("a")])).unwrap().turn.text, "two");
 }
 

@@ -1,5 +1,5 @@
-//! Tests of tool declarations: each provider's rules, and the warnings about what it cannot
-//! express.
+//! Tests of tool declarations: each provider's rules, and the warnings about features that it
+//! cannot express.
 
 use std::sync::Arc;
 
@@ -216,7 +216,8 @@ fn openai_strict_mode() {
     );
 }
 
-/// What strict mode cannot say is sent without it, unchanged, and never as another schema.
+/// A schema that strict mode cannot express is sent without it, unchanged, and never as another
+/// schema.
 #[test]
 fn what_has_no_strict_form_is_sent_as_it_is() {
     for p in [

@@ -1,4 +1,4 @@
-//! Tests of error bodies and other bodies that are no answers.
+//! Tests of error bodies and other bodies that are not answers.
 
 use toolcrib_providers::{Format, ParseError, detect, parse};
 

@@ -94,7 +94,7 @@ fn an_open_call_ran_after_a_reason_that_is_no_end() {
         (json!(null), false),
     ] {
         let turn = streamed("{\"text\":\"half", &end(reason.clone()));
-        // What is read as whole goes to the repair, which asks the model where it cannot be sure.
+        // Arguments read as complete go to the repair, which asks the model if it is uncertain.
         assert_eq!(!is_broken(&turn.calls[0]), is_end, "{reason}");
         let turn = streamed("{\"text\":\"whole\"}", &end(reason.clone()));
         assert!(!is_broken(&turn.calls[0]), "{reason}");
@@ -118,12 +118,12 @@ fn done_without_a_reason_repaired_the_last_brace() {
         assert_eq!(!is_broken(&turn.calls[0]), runs, "{args}");
         assert!(turn.complete);
     }
-    // Arguments that came as an object came whole.
+    // Arguments received as an object are complete.
     let object = json!({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "save", "arguments": {"a": 1}}}]});
     let body = events(&[json!({"choices": [{"delta": object}]})]) + "data: [DONE]\n\n";
     let turn = parse(CHAT, body.as_bytes()).unwrap();
     assert_eq!(turn.calls[0].args, RawArgs::Text("{\"a\":1}".into()));
-    // Ollama's own interface says `done` instead of a reason.
+    // Ollama's own interface sends `done` instead of a reason.
     let line = r#"{"message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"save"}}]},"done":false}
 {"message":{"role":"assistant","content":""},"done":true}"#;
     assert!(!is_broken(&parse(CHAT, line.as_bytes()).unwrap().calls[0]));

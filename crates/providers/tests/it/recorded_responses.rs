@@ -304,7 +304,7 @@ fn gemini() {
     }
 }
 
-/// Gemini has no item for a search: what it found stands beside the answer.
+/// Gemini has no item for a search: its results are next to the answer.
 #[test]
 fn what_gemini_searched_is_a_hosted_call() {
     let searched = |grounding: serde_json::Value| {
@@ -357,7 +357,7 @@ fn text() {
     assert!(prose.notes[0].contains("not taken as a call"), "{:?}", prose.notes);
 }
 
-/// The item is a complete message and the response is completed; only the kind of its part says
+/// The item is a complete message and the response is completed; only the kind of its part shows
 /// that the model refused.
 #[test]
 fn a_refusal_in_responses_is_one() {
@@ -369,7 +369,7 @@ fn a_refusal_in_responses_is_one() {
     assert_eq!((turn.stop, turn.text.as_str()), (Stop::Refused, "I cannot help with that."));
 }
 
-/// Whoever reads the history parses the arguments again, with a limit of depth.
+/// A reader of the history parses the arguments again, with a depth limit.
 #[test]
 fn arguments_nested_without_end_are_replayed_as_text() {
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(5000), "]".repeat(5000));

@@ -100,8 +100,7 @@ fn made_ids_match_the_assistant_message() {
     }
 }
 
-/// One call per id; another call under the same id is not run, and is answered under an id of its
-/// own.
+/// One call per id; another call under the same id is not run, and is answered under a separate id.
 #[test]
 fn two_calls_with_one_id() {
     let turn = turn(Format::OpenAiChat, "same_id.json");

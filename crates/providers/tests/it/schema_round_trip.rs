@@ -219,7 +219,7 @@ proptest! {
     }
 }
 
-/// The property above says something only if the lint accepts many of the definitions.
+/// The property above is meaningful only if the lint accepts many of the definitions.
 #[test]
 fn the_lint_accepts_many() {
     use proptest::strategy::ValueTree as _;
@@ -275,7 +275,7 @@ fn sample(schema: &Value, seed: &mut u64) -> Value {
     }
 }
 
-/// The same value as strict mode writes it: null for what is absent.
+/// Returns the value as strict mode writes it: null for absent members.
 fn with_nulls(value: &Value, schema: &Value) -> Value {
     match (value, schema.get("properties")) {
         (Value::Object(object), Some(Value::Object(properties))) => properties
@@ -300,7 +300,8 @@ fn has_union(schema: &Value) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(120))]
 
-    /// Never a wrong schema: what the real schema takes, the strict one takes in its own spelling.
+    /// Never a wrong schema: each value that the real schema accepts, the strict one accepts in its
+    /// own form.
     #[test]
     fn a_strict_schema_takes_what_the_real_one_takes(schema in object(any_schema()), mut seed in any::<u64>()) {
         let Ok(strict) = schema::strict(&schema, schema::Strict::OpenAi) else { return Ok(()) };

@@ -65,7 +65,7 @@ fn a_stream_without_its_end_runs_nothing() {
     }
 }
 
-/// What is left of a stream of lines after a cut behind its first one is a whole JSON text.
+/// A stream of lines that is cut after the first one is a complete JSON text.
 #[test]
 fn lines_cut_after_the_first_one_run_nothing() {
     let line = r#"{"model":"m","message":{"role":"assistant","content":"","tool_calls":[{"function":{"name":"f","arguments":{}}}]},"done":false}"#;

@@ -45,7 +45,7 @@ fn arguments_before_their_id_and_name_ran_as_an_empty_object() {
     let half = json!({"index": 0, "function": {"arguments": "{\"path\":"}});
     let rest = json!({"index": 0, "id": "x", "function": {"name": "f", "arguments": "\"a\"}"}});
     check(json!([half, rest]), &["f#x {\"path\":\"a\"}"]);
-    // Nothing says whose arguments these are.
+    // No piece identifies the call of these arguments.
     let lost = json!({"function": {"arguments": "{\"path\":\"a\"}"}});
     check_refused(json!([lost, name]));
     let name_alone = json!({"index": 1, "id": "x", "function": {"name": "f"}});
@@ -278,7 +278,7 @@ fn gemini_events(call: &Asked, _: usize) -> Vec<Value> {
     vec![json!({"functionCall": {"name": call.name, "args": args, "id": call.id}})]
 }
 
-/// What a proxy does to an event.
+/// Change of an event by a proxy.
 #[derive(Debug, Clone, Copy)]
 enum Damage {
     NoIndex,
@@ -384,7 +384,7 @@ fn body(format: Format, events: Vec<Value>) -> String {
     self::events(&chunks)
 }
 
-/// The events of all calls, each call's in their order, interleaved as `order` says.
+/// Interleaves the events of all calls as given by `order`; the events of each call stay in order.
 fn interleave(mut calls: Vec<Vec<Value>>, order: &[prop::sample::Index]) -> Vec<Value> {
     calls.iter_mut().for_each(|events| events.reverse());
     let mut all = Vec::new();
@@ -434,7 +434,7 @@ proptest! {
             }
             for call in &turn.calls {
                 let RawArgs::Text(args) = &call.args else { continue };
-                // A tool gets what the decoder reads, with its repairs.
+                // A tool receives the decoded arguments, including repairs.
                 let decoded = decode(args, &schema, &Limits::DEFAULT);
                 let Some(read) = decoded.value() else { continue };
                 let asked = calls.iter().any(|asked| {

@@ -58,6 +58,7 @@ impl Writer {
             return TokenSinkResult::Continue;
         }
         match allowed::element(name) {
+            Element::Void if name == "img" => self.picture(tag),
             Element::Void => self.write_start(tag),
             Element::Kept if self.open.len() < DEEPEST => {
                 self.write_start(tag);
@@ -100,6 +101,18 @@ impl Writer {
             let Some(name) = self.open.pop() else { return };
             self.write_end(&name);
         }
+    }
+
+    /// A picture, or its text where its address is left out.
+    fn picture(&mut self, tag: &Tag) {
+        let value = |key: &str| {
+            tag.attrs.iter().find(|one| &*one.name.local == key).map(|one| one.value.to_string())
+        };
+        if value("src").and_then(|src| allowed::attribute("img", "src", &src)).is_some() {
+            return self.write_start(tag);
+        }
+        self.left_out.add("picture");
+        self.text(&value("alt").unwrap_or_default());
     }
 
     fn write_start(&mut self, tag: &Tag) {

@@ -124,7 +124,7 @@ impl fmt::Display for SecretName {
 /// The name is invalid. The message does not repeat the input, which may be the secret itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the name of the secret is invalid; a name has 1 to {NAME_CHARS} of a-z, A-Z, 0-9, `.`, `_` and `-`, beginning and ending with a letter, a digit or `_`, such as `openai` or `weather.API_KEY`"
+    "that is not a valid name of a secret: 1 to {NAME_CHARS} of a-z, A-Z, 0-9, `.`, `_` and `-`, beginning and ending with a letter, a digit or `_`, such as `openai` or `weather.API_KEY`"
 )]
 pub struct NameError;
 

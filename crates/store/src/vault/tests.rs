@@ -180,7 +180,7 @@ fn sealed_texts_open_again_and_only_whole() {
     for wrong in ["", "some text", SEALED, &sealed[..sealed.len() - 3], &format!("{sealed}AA")] {
         assert!(vault.open(wrong).is_err(), "{wrong}");
     }
-    // A row of the file is no sealed text, although the key is the same.
+    // A row of the file is not a sealed text, although the key is the same.
     vault.set(&name("one"), &secret("first value"), 1).unwrap();
     let row: serde_json::Value = serde_json::from_slice(&fs::read(vault.file()).unwrap()).unwrap();
     let bytes = |key: &str| {

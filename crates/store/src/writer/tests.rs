@@ -228,7 +228,7 @@ fn an_outcome_that_found_the_database_locked_was_lost() {
     assert_eq!(kept(&writer), [] as [i64; 0]);
     let other = Connection::open(&path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // Waiting callers are answered at once; jobs that are no outcomes are refused for good.
+    // Waiting callers are answered at once; jobs that are not outcomes are refused permanently.
     for x in [1, 2] {
         let refused = outcome(&writer, move |conn| insert(x, 1)(conn)).recv().unwrap();
         assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
@@ -236,7 +236,7 @@ fn an_outcome_that_found_the_database_locked_was_lost() {
     let refused = send(&writer, Durability::ProcessCrash, insert(3, 1)).recv().unwrap();
     assert!(matches!(refused, Err(StoreError::Busy(_))), "{refused:?}");
     other.execute_batch("ROLLBACK").unwrap();
-    // Kept outcomes are written before later jobs.
+    // Stored outcomes are written before later jobs.
     let doubled = send(&writer, Durability::ProcessCrash, insert(1, 1)).recv().unwrap();
     assert!(matches!(doubled, Err(StoreError::Failed(_))), "{doubled:?}");
     assert_eq!(kept(&writer), [1, 2]);

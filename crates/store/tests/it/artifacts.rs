@@ -61,7 +61,7 @@ fn world() -> World {
     World::new(ArtifactLimits::default())
 }
 
-/// Makes a file as old as if it had been left behind.
+/// Makes a file as old as an abandoned one.
 fn age(path: &Path) {
     let old = SystemTime::now() - Duration::from_secs(61);
     File::options().write(true).open(path).unwrap().set_modified(old).unwrap();
@@ -103,7 +103,7 @@ fn damage_is_found_and_named() {
         assert_eq!(error, StoreError::Failed(expected));
         assert_eq!(world.artifacts.read(&meta.artifact, "bob", 0, 100).unwrap(), None);
         assert!(world.artifacts.read(&other.artifact, "ann", 0, 100).unwrap().is_some());
-        // The same content again makes it whole.
+        // Storing the same content again repairs it.
         world.put(b"hello");
         let read = world.artifacts.read(&meta.artifact, "ann", 0, 100).unwrap();
         assert_eq!(read.as_deref(), Some(b"hello".as_slice()));
@@ -125,7 +125,7 @@ fn quotas_refuse_what_is_too_much_and_expired_ones_make_room() {
     of_run(run, b"1234").unwrap();
     refused(of_run(run, b"567"), "the run has 4 bytes of artifacts, and 3 more");
     of_run(run, b"56").unwrap();
-    // The same again takes no more room.
+    // The same content again takes no more space.
     of_run(run, b"1234").unwrap();
     of_run(Some(RunId::fresh()), b"1234").unwrap();
     of_run(None, b"abcd").unwrap();
@@ -151,7 +151,7 @@ fn artifacts_end_after_their_time() {
     world.clock.advance(1);
     world.artifacts.collect_garbage().unwrap();
     assert!(!world.is_there(&first) && world.is_there(&second));
-    // Made once more, it is as new.
+    // Stored again, it gets a new expiry.
     world.put(b"second");
     world.clock.advance(DAY - 1);
     world.artifacts.collect_garbage().unwrap();
@@ -177,7 +177,7 @@ async fn a_run_that_is_not_over_keeps_what_it_made() {
     };
     let [of_paused, of_running, of_ended] =
         [make(&paused, b"paused"), make(&running, b"running"), make(&ended, b"ended")];
-    // Two made the same; the newest of them is over.
+    // Two runs created the same content; the newest of them has ended.
     let of_both = make(&paused, b"both");
     assert_eq!(make(&ended, b"both").run, Some(ended.id));
     let unknown = put(
@@ -280,7 +280,7 @@ fn many_at_once_store_and_remove_the_same() {
     std::thread::scope(|scope| {
         for _ in 0..4 {
             scope.spawn(|| {
-                // Handles of their own share nothing but the files, as processes do.
+                // Like processes, separate handles share only the files.
                 let store = SqliteStore::open(&path).unwrap();
                 let mine = Artifacts::new(store, world.files(), ArtifactLimits::default());
                 for n in 0..25_u8 {

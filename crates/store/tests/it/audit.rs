@@ -55,7 +55,7 @@ async fn a_forged_row_below_the_first_was_trusted_for_its_call_and_hidden_from_t
         other.execute(put, (seq, chain, call.to_string())).unwrap();
     };
     forge(-3, -1);
-    // A chain of which nothing else is left is one that is looked at.
+    // A chain with only forged records is still listed.
     assert_eq!(store.chains().await.unwrap(), [(LOCAL_CHAIN, 0)]);
     store.begin(begun.clone()).await.unwrap();
     assert_eq!(store.chains().await.unwrap(), [(LOCAL_CHAIN, 1)]);
@@ -134,7 +134,7 @@ async fn everything_that_matters_is_recorded_with_what_it_is_about() {
     assert_eq!(store.revoke(given.id, "cyd", 9).await, Ok(true));
     assert_eq!(store.revoke(given.id, "cyd", 10).await, Ok(false));
     store.append(event(11)).await.unwrap();
-    // What was refused leaves no record.
+    // A refused write leaves no record.
     store.begin(changes.clone()).await.unwrap_err();
     store.settle(settlement(read.facts.clone(), Some(1_500), epoch)).await.unwrap_err();
     store.ask(asked.clone()).await.unwrap_err();
@@ -157,7 +157,7 @@ async fn everything_that_matters_is_recorded_with_what_it_is_about() {
     assert_eq!(of, [rows[1].clone(), rows[3].clone()]);
     assert_eq!(store.records(LOCAL_CHAIN, 8, 1).await.unwrap(), [rows[8].clone()]);
     assert_eq!(store.records(LOCAL_CHAIN + 1, 0, 9).await, Ok(vec![]));
-    // The hash of the outcome stands in the record.
+    // The record contains the hash of the outcome.
     let end = settlement(changes.facts.clone(), Some(1_500), epoch).record.end;
     assert!(of[1].text.contains(&end.output_hash.unwrap()));
 }
@@ -209,7 +209,7 @@ async fn checkpoints_are_signed_kept_and_written_down_outside() {
     assert_eq!(store.checkpoint_now().await, Ok(None), "nothing is new");
     store.append(event(3)).await.unwrap();
     drop(store);
-    // Closing signs what is new, and opening signs nothing.
+    // Closing signs new records, and opening signs nothing.
     let store = signed(&path, &signer);
     let kept = store.checkpoints(LOCAL_CHAIN).await.unwrap();
     assert_eq!(kept.iter().map(|made| made.seq).collect::<Vec<_>>(), [2, 3]);

@@ -17,7 +17,7 @@ use toolcrib_testkit::conformance::{
 use crate::audit::verified;
 use crate::processes::start;
 
-/// Where a process that dies with open calls finds its store.
+/// Path of the store for a process that dies with open calls.
 const CALLS: &str = "TOOLCRIB_TEST_CALLS";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -59,7 +59,7 @@ async fn only_what_may_change_something_is_synced() {
         store.settle(settlement(begun.facts, Some(1_500), epoch)).await.unwrap();
         assert_eq!(store.commits().full - before.full, full, "{effect:?}");
     }
-    // A call that was refused has changed nothing.
+    // A refused call has changed nothing.
     let refused = conformance::refusal(intent(Effect::SideEffect, epoch).facts, epoch);
     store.settle(refused).await.unwrap();
     let CommitCounts { full, normal } = store.commits();
@@ -89,13 +89,13 @@ async fn a_decision_that_takes_its_run_is_synced_once_with_it() {
     assert_eq!(store.commits().full, before.full, "the decision waits for no disk");
     store.claim_run(paused.id, paused.epoch).await.unwrap();
     assert_eq!(store.commits().full - before.full, 1);
-    // A call alone: its promise is synced with the decision about it.
+    // A single call: its promise is synced with the decision about it.
     let alone = conformance::question();
     store.ask(alone.clone()).await.unwrap();
     let before = store.commits();
     store.accept_ahead(accepted("ann", &[alone.request.call], epoch)).await.unwrap();
     assert_eq!(store.commits().full, before.full);
-    // Where nothing follows, the log is synced by itself.
+    // If no write follows, the log is synced separately.
     assert_eq!(store.sync().await, Ok(()));
 }
 
@@ -141,7 +141,7 @@ async fn lock_files_go_with_their_claims() {
     assert_eq!(lock_files(&path), [first.to_string(), second.to_string()]);
     one.release(first).await.unwrap();
     assert_eq!(lock_files(&path), [second.to_string()]);
-    // A handle that is dropped is a process that died: its file is swept away by whoever recovers.
+    // A dropped handle represents a dead process: the recovering process removes its file.
     drop(two);
     assert_eq!(one.worker(second).await, Ok(WorkerState::Gone));
     let third = one.claim().await.unwrap();
@@ -170,7 +170,7 @@ async fn a_process_that_was_taken_over_writes_nothing() {
     let (lost, alive) = (one.claim().await.unwrap(), two.claim().await.unwrap());
     let begun = intent(Effect::SideEffect, lost);
     one.begin(begun.clone()).await.unwrap();
-    // Somebody tidies up where they should not.
+    // The lock files are deleted from outside.
     std::fs::remove_file(format!("{}.workers/{lost}", path.display())).unwrap();
     let found = two.recover(alive, 5_000).await.unwrap();
     assert_eq!(found.unknown, [begun.facts.call]);
@@ -182,7 +182,7 @@ async fn a_process_that_was_taken_over_writes_nothing() {
     assert_eq!(end.outcome, OutcomeKind::Unknown);
 }
 
-/// Begins calls, says which, and waits to be killed.
+/// Begins calls, prints their ids, and waits to be killed.
 async fn leave_behind(path: &Path) -> ! {
     let store = SqliteStore::open(path).unwrap();
     let epoch = store.claim().await.unwrap();
@@ -238,7 +238,7 @@ fn what_a_killed_process_left_is_dealt_with_once() {
         child.wait().unwrap();
         assert_eq!(store.worker(epoch).await, Ok(WorkerState::Gone));
         assert!(!store.call(changes).await.unwrap().unwrap().is_owner_alive);
-        // Two that come at the same time share what is left.
+        // Two concurrent recoveries share the remaining work.
         let recovers = stores.clone().map(|store| {
             tokio::spawn(async move {
                 let mine = store.claim().await.unwrap();

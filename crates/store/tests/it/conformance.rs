@@ -107,7 +107,7 @@ async fn audit() {
     conformance::audit(Arc::new(store)).await;
 }
 
-/// What the engine's stores in memory are compared with too.
+/// The suite that the engine's in-memory stores are compared with too.
 fn answers_as_the_model(store: &SqliteStore, bytes: &[u8]) {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let stores = Stores { runs: store, approvals: store, grants: store, facts: store };

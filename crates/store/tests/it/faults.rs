@@ -19,7 +19,7 @@ use toolcrib_testkit::conformance::{
 use crate::audit::verified;
 use crate::processes::start;
 
-/// A small file system of its own, where this user may mount one.
+/// A separate small file system, if this user may mount one.
 struct SmallDisk {
     folder: tempfile::TempDir,
 }
@@ -39,7 +39,7 @@ impl SmallDisk {
         self.folder.path().join("state/store.db")
     }
 
-    /// Takes all the room there is.
+    /// Fills all free space.
     fn fill(&self) -> PathBuf {
         use std::io::Write;
         let path = self.folder.path().join("filler");
@@ -57,7 +57,7 @@ impl Drop for SmallDisk {
     }
 }
 
-/// An answer within the time that reliability gives it.
+/// Waits for an answer within the required time.
 async fn soon<T>(mut ask: impl AsyncFnMut() -> Option<T>) -> T {
     let start = Instant::now();
     loop {
@@ -74,7 +74,7 @@ async fn on_a_full_disk_what_runs_still_ends_and_nothing_new_begins() {
     let Some(disk) = SmallDisk::mount("16m") else { return };
     let store = SqliteStore::open(&disk.store()).unwrap();
     let epoch = store.claim().await.unwrap();
-    // The reserve is made beside the first writes.
+    // The reserve is created during the first writes.
     soon(async || disk.store().with_extension("db.reserve").exists().then_some(())).await;
     let filler = disk.fill();
     let mut running = Vec::new();
@@ -93,7 +93,7 @@ async fn on_a_full_disk_what_runs_still_ends_and_nothing_new_begins() {
         assert!(matches!(refused, Err(StoreError::Full(_))), "{effect:?}: {refused:?}");
     }
     assert!(matches!(store.put_value("a", "b").await, Err(StoreError::Full(_))));
-    // What runs gets its outcome, and reads go on.
+    // Running calls get their outcome, and reads continue.
     let last = running.split_off(running.len().saturating_sub(40));
     for begun in &last {
         let kept = outcome(&begun.facts, Ok("x".repeat(10_000).into()));
@@ -124,14 +124,16 @@ async fn a_store_that_finds_no_space_is_opened_with_the_reserve() {
     store.put_value("a", "b").await.unwrap();
     drop(store);
     assert!(reserve.exists());
-    // The last connection ends on a thread of its own and removes its log: space for the next.
+    // The last connection ends on a separate thread and removes its log, which frees space for the
+    // next.
     let log = path.with_extension("db-wal");
     soon(async || (!log.exists()).then_some(())).await;
     let filler = disk.fill();
     let store = SqliteStore::open(&path).unwrap();
     assert!(!reserve.exists());
     assert_eq!(store.value("a").await.unwrap().as_deref(), Some("b"));
-    // A process registers itself and ends what others left; what may change something does not run.
+    // A process claims the store and ends the open work of others; calls that may change something
+    // do not run.
     let epoch = store.claim().await.unwrap();
     store.recover(epoch, 1).await.unwrap();
     let refused = store.begin(intent(Effect::SideEffect, epoch)).await.unwrap_err();
@@ -230,7 +232,7 @@ fn a_disk_without_room_is_no_place_for_a_new_store() {
     let error = SqliteStore::open(&disk.store()).err().unwrap();
     assert!(matches!(error, OpenError::Full { .. }), "{error:?}");
     fs::remove_file(filler).unwrap();
-    // Half a store is none: it opens, though there is no room for a reserve.
+    // The store opens completely, although there is no room for a reserve.
     drop(SqliteStore::open(&disk.store()).unwrap());
 }
 
@@ -269,7 +271,7 @@ async fn a_lock_that_outlasts_the_wait_neither_loses_an_outcome_nor_stops_a_read
     other.execute_batch("BEGIN EXCLUSIVE").unwrap();
     let late = store.settle(settlement(begun.facts.clone(), Some(1_500), epoch)).await;
     assert!(matches!(late, Err(StoreError::Busy(_))), "{late:?}");
-    // One that nobody waits for is behind the lock, and the read is not.
+    // An unawaited write waits for the lock, but the read does not.
     store.begin(intent(Effect::Read, epoch)).await.unwrap();
     let open = store.open_calls().await.unwrap();
     assert_eq!(open.iter().map(|row| row.facts.call).collect::<Vec<_>>(), [begun.facts.call]);
@@ -298,7 +300,8 @@ async fn check_lost(harm: impl FnOnce(&Path), words: &str, writes: bool) {
     })
     .await;
     assert!(matches!(&error, StoreError::Failed(said) if said.contains(words)), "{error:?}");
-    // Nothing of it comes back, and nobody writes into the void or reads from another file.
+    // The file does not reappear, and the store neither writes to the deleted file nor reads
+    // another one.
     let after = store.begin(intent(Effect::Read, epoch)).await;
     assert!(matches!(after, Err(StoreError::Failed(_))), "{after:?}");
     assert!(store.open_calls().await.is_err() && store.put_value("a", "b").await.is_err());
@@ -313,7 +316,7 @@ async fn a_file_that_is_taken_away_is_found_in_time() {
         fs::copy(path, &copy).unwrap();
         fs::rename(copy, path).unwrap();
     };
-    // With writes it is seen before a commit, without by a thread that looks.
+    // With writes the loss is detected before a commit, without them by a thread that checks.
     let (gone, other) = ("was deleted or moved away", "was replaced");
     tokio::join!(
         check_lost(log, gone, true),
@@ -369,7 +372,7 @@ fn use_all(store: &SqliteStore) -> Vec<StoreError> {
     })
 }
 
-/// Numbers that look random and are the same each time.
+/// Pseudorandom numbers with a fixed seed.
 struct Numbers(u64);
 
 impl Numbers {
@@ -521,14 +524,14 @@ async fn write_on_a_bad_disk(path: &Path, flag: &Path) {
         matches!(&error, StoreError::Failed(words) if words.contains("disk failed")),
         "{error}"
     );
-    // The disk may claim to be well again; what it was told before may be lost all the same.
+    // The disk may report success again, but earlier writes may still be lost.
     fs::remove_file(flag).unwrap();
     for effect in [Effect::SideEffect, Effect::Read] {
         let answer = store.begin(intent(effect, epoch)).await;
         assert!(matches!(answer, Err(StoreError::Failed(_))), "{answer:?}");
     }
     assert!(store.settle(end).await.is_err() && store.put_value("a", "b").await.is_err());
-    // Somebody else, who opens it anew, sees what is there.
+    // Another process that opens the store sees the existing data.
     let again = SqliteStore::open(path).unwrap();
     assert!(again.call(first.facts.call).await.unwrap().is_some());
 }

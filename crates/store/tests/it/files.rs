@@ -35,7 +35,7 @@ async fn the_last_handle_writes_what_is_queued_and_closes_the_file() {
     let store = SqliteStore::open(&path).unwrap();
     let talk = conversation("ann");
     let mut now = run(&talk);
-    // Nobody waits for any of these.
+    // These writes are not awaited.
     drop(store.put_conversation(talk.clone()));
     for round in 0..200 {
         now.updated_at = 1_000 + round;
@@ -134,7 +134,7 @@ async fn a_spoiled_row_is_an_error_of_its_reader_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
     let store = SqliteStore::open(&path).unwrap();
-    // Somebody spoils a row: reading it is an error in words, and nothing else suffers.
+    // A row is damaged: reading it returns a clear error, and other rows are unaffected.
     let talk = conversation("ann");
     store.put_conversation(talk.clone()).await.unwrap();
     store.put_messages(talk.id, vec![message(0, "good".into())]).await.unwrap();

@@ -13,17 +13,17 @@ use toolcrib_core::{
 use toolcrib_store::SqliteStore;
 use toolcrib_testkit::conformance::{conversation, message, question, run};
 
-/// Where a process that is killed finds its store.
+/// Path of the store for a process that is killed.
 const STORE: &str = "TOOLCRIB_TEST_STORE";
-/// Where a process that decides what is pending finds it.
+/// Path of the database for a process that decides pending questions.
 const PENDING: &str = "TOOLCRIB_TEST_PENDING";
 
 fn decision(by: &str) -> DecisionRecord {
     DecisionRecord { decision: Decision::Skip, decided_by: by.into(), decided_at: 2_000 }
 }
 
-/// One acknowledged round: a question, its decision, a run whose state counts its messages, and the
-/// run paused.
+/// Writes one acknowledged round: a question, its decision, a run whose state counts its messages,
+/// and the paused run.
 async fn write_round(store: &SqliteStore, say: &mut impl Write) {
     let asked = question();
     let id = asked.request.id;
@@ -47,7 +47,7 @@ async fn write_round(store: &SqliteStore, say: &mut impl Write) {
 }
 
 /// The role of the process that is killed: with the variable set it writes until then. Without it,
-/// as one test among others, it writes for a few rounds and looks at them.
+/// as one test among others, it writes a few rounds and checks them.
 #[test]
 fn acknowledged_rounds_are_complete() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -71,7 +71,7 @@ fn acknowledged_rounds_are_complete() {
     runtime.block_on(seen.check(&store));
 }
 
-/// What a process said that it had written.
+/// The writes that a process has acknowledged.
 #[derive(Default)]
 struct Acknowledged {
     asked: HashSet<ApprovalId>,
@@ -80,7 +80,8 @@ struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Lines of the process; the test harness says things too, and the last line may be cut.
+    /// Parses lines of the process; the test harness prints lines too, and the last line may be
+    /// cut.
     fn read(&mut self, text: &str) {
         for line in text.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n')) {
             match line.split_once(' ') {
@@ -101,7 +102,7 @@ impl Acknowledged {
             let run = store.run(*id).await.unwrap().unwrap();
             assert_eq!(run.status, RunStatus::Paused);
         }
-        // Acknowledged or not: a run and its messages are there together.
+        // Acknowledged or not: a run and its messages are stored together.
         for run in store.runs("ann", None, usize::MAX).await.unwrap() {
             let there = store.messages(run.conversation, 0).await.unwrap().len();
             assert_eq!(run.state["messages"], there, "{}", run.id);
@@ -130,7 +131,7 @@ fn what_was_acknowledged_survives_kill_9() {
         let mut child = start("processes::acknowledged_rounds_are_complete", STORE, &path);
         let mut said = BufReader::new(child.stdout.take().unwrap());
         let mut text = String::new();
-        // Dies somewhere else in its work each time, within its first rounds.
+        // The process dies at a different point each time, within its first rounds.
         let mut wait_for = 1 + round % 7;
         while wait_for > 0 {
             let before = text.len();
@@ -159,7 +160,7 @@ fn what_was_acknowledged_survives_kill_9() {
 async fn of_two_that_decide_at_once_one_wins() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store.db");
-    // Two handles share nothing but the file, as two processes do.
+    // Like two processes, two handles share only the file.
     let (one, two) = (SqliteStore::open(&path).unwrap(), SqliteStore::open(&path).unwrap());
     for _ in 0..20 {
         let asked = question();
@@ -211,7 +212,7 @@ async fn of_many_that_take_a_run_at_once_one_wins() {
     assert_eq!(won, 1);
 }
 
-/// Decides everything that is pending as `by`, when it is let go, and returns what it decided
+/// Decides all pending questions as `by` once `wait` returns, and returns those that it decided
 /// first.
 fn decide_all(path: &Path, by: &str, wait: impl FnOnce()) -> HashSet<ApprovalId> {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();

@@ -33,7 +33,7 @@ async fn a_redirect_is_not_followed() {
 async fn a_redirect_target_showed_the_key() {
     let target = format!("https://elsewhere.example/{KEY}/v1");
     let server = Server::start([Answer::new(307, "").header("Location", &target)]).await;
-    // `ask` looks for the key in the error.
+    // `ask` searches the error for the key.
     let error = ask(&chat(&server).0, true).await.0.expect_err("no answer");
     assert!(error.message.contains("https://elsewhere.example/"), "{error}");
 }
@@ -69,7 +69,7 @@ async fn a_key_is_shown_nowhere() {
     let endpoint = Endpoint::new(settings).expect("settings");
     assert!(!format!("{endpoint:?}").contains("0123456789"));
     let model = endpoint.model("m-1", ModelOptions::default());
-    // `ask` looks for the key in the error and in the model.
+    // `ask` searches the error and the model for the key.
     let error = ask(&model, true).await.0.expect_err("no answer");
     assert_eq!(error.kind, FailureKind::BadKey);
     assert!(error.message.contains("…cdef"), "{error}");
@@ -184,7 +184,7 @@ async fn a_model_without_tools_is_remembered() {
     assert_eq!((error.kind, error.attempts), (FailureKind::NoTools, 1));
     assert_eq!(model.tool_format(), Format::Text);
     assert!(memory.no_tools("mine", "m-1"));
-    // Another process with the same memory knows it from the start; another model is not concerned.
+    // Another process with the same memory knows it from the start; another model is not affected.
     let endpoint = Endpoint::new(settings).expect("settings");
     assert_eq!(endpoint.model("m-1", ModelOptions::default()).tool_format(), Format::Text);
     assert_eq!(endpoint.model("m-2", ModelOptions::default()).tool_format(), Format::OpenAiChat);
@@ -198,7 +198,7 @@ async fn a_model_without_tools_is_remembered() {
     assert_eq!(body.get("tools"), None, "{body}");
     assert!(body.to_string().contains("You have the tool t."), "{body}");
 
-    // A call that the model leaves open is the model's to mend, not the connection's.
+    // An incomplete call is an error of the model, not of the connection.
     let open = sse(&["<tool_call>{\"name\": \"t\", ", "\"arguments\": {"]) + SSE_END;
     server.now([Answer::new(200, open.clone()), Answer::new(200, open)]);
     let reply = ask_with(&model, &text).await.0.expect("an answer");
@@ -252,7 +252,7 @@ async fn an_unknown_model_has_near_names() {
     assert!(seen[1].head.contains(KEY));
     assert_eq!(endpoint.models().await.expect("a list"), ["m-10", "m-1-mini", "other"]);
 
-    // Without a list the message stands alone.
+    // Without a list the message has no suggestions.
     server.now([failing(404, "The model `m-1` does not exist"), failing(500, "x")]);
     let error = ask(&model, true).await.0.expect_err("no such model");
     assert!(!error.message.contains("Similar"), "{error}");

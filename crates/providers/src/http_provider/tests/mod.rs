@@ -75,7 +75,7 @@ fn settings(server: &Server, kind: ProviderKind) -> (ProviderSettings, Arc<FakeC
     (settings, clock)
 }
 
-/// A model of a provider that speaks Chat Completions at this server.
+/// Creates a model of a Chat Completions provider at this server.
 fn chat(server: &Server) -> (HttpModel, Arc<FakeClock>) {
     let (settings, clock) = settings(server, ProviderKind::OpenAiChat);
     (model(settings), clock)
@@ -97,7 +97,7 @@ fn request(stream: bool) -> ModelRequest {
     }
 }
 
-/// Asks, and gives the deltas too.
+/// Sends a request, and returns the deltas too.
 async fn ask_with(
     model: &HttpModel,
     request: &ModelRequest,

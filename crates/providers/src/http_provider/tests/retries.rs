@@ -113,7 +113,7 @@ async fn a_dead_server_is_tried_again_and_reported() {
     let server = Server::start([good()]).await;
     let (settings, clock) = settings(&server, ProviderKind::Ollama);
     drop(server);
-    // The task of the server ends at the next turn of the runtime; then nobody listens.
+    // The task of the server ends at the next turn of the runtime; then the port is closed.
     tokio::task::yield_now().await;
     let error = ask(&model(settings), true).await.0.expect_err("no answer");
     assert_eq!((error.kind, error.attempts), (FailureKind::Connection, 3));

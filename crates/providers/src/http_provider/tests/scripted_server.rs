@@ -12,11 +12,11 @@ use tokio::task::JoinHandle;
 /// How an answer ends.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// As it should; the connection stays open.
+    /// Completely; the connection stays open.
     Whole,
     /// The connection is closed in the middle.
     Cut,
-    /// Nothing more comes.
+    /// No more data is sent.
     Silence,
 }
 
@@ -40,18 +40,18 @@ impl Answer {
         self
     }
 
-    /// The connection is closed after the body, which promised more.
+    /// Closes the connection after the body, which announced more.
     pub(super) fn cut(self) -> Self {
         Self { end: End::Cut, ..self }
     }
 
-    /// Nothing comes after the body, which promised more.
+    /// Sends nothing after the body, which announced more.
     pub(super) fn silent(self) -> Self {
         Self { end: End::Silence, ..self }
     }
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Debug, Clone)]
 pub(super) struct Seen {
     pub(super) head: String,
@@ -98,7 +98,7 @@ impl Drop for Server {
 }
 
 impl Server {
-    /// Gives these answers one after the other, the last one for ever.
+    /// Starts a server that sends these answers in order, repeating the last one.
     pub(super) async fn start(script: impl IntoIterator<Item = Answer>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("bind");
         let addr = listener.local_addr().expect("address");
@@ -127,7 +127,7 @@ impl Server {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    /// The rest of the script from now on.
+    /// Replaces the rest of the script.
     pub(super) fn now(&self, script: impl IntoIterator<Item = Answer>) {
         *self.state.script.lock().expect("script") = script.into_iter().collect();
     }
@@ -150,7 +150,7 @@ async fn serve(mut stream: TcpStream, state: Arc<State>) {
             answer.body.len() + missing
         );
         let _ = stream.write_all(head.as_bytes()).await;
-        // In pieces of a few bytes, as a slow stream comes.
+        // In pieces of a few bytes, like a slow stream.
         for piece in answer.body.as_bytes().chunks(23) {
             let _ = stream.write_all(piece).await;
             tokio::task::yield_now().await;

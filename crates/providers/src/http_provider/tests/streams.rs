@@ -3,8 +3,8 @@
 use super::*;
 use crate::model::FailureKind;
 
-/// The first attempt gives this, the second one a good answer: expects two attempts, and the first
-/// one's text to be void.
+/// Sends this as the first answer and a valid one as the second: expects two attempts, and that the
+/// first one's text is discarded.
 async fn check_asked_again(first: Answer, shown: &str, why: &str) {
     let server = Server::start([first, good()]).await;
     let (model, _) = chat(&server);

@@ -185,7 +185,7 @@ fn own_turns_that_the_wire_would_refuse_are_rebuilt() {
     assert!(!super::super::is_own(&newer, &dialect, &asked.messages[1]));
 }
 
-/// A trimmed conversation does not begin with the model where the provider rejects that.
+/// A trimmed conversation does not begin with the model if the provider rejects that.
 #[test]
 fn the_user_speaks_first() {
     for (server, key) in [(Server::Anthropic, "messages"), (Server::Gemini, "contents")] {

@@ -1,4 +1,4 @@
-//! Tests of histories in which a provider repeated itself: each call and each id is there once.
+//! Tests of histories with repeated turns of a provider: each call and each id occurs once.
 
 use serde_json::json;
 
@@ -27,7 +27,7 @@ fn a_repeated_paused_turn_doubled_its_hosted_call() {
     // The continuation repeats what it continues.
     let whole = paused(json!([text, search("s1"), found]));
     assert_eq!(ask(vec![first(), whole]), json!([text, search("s1"), found]));
-    // The usual continuation has the rest alone; another search is another search.
+    // The usual continuation contains only the rest; another search remains a separate search.
     let rest = paused(json!([found, text, search("s2")]));
     assert_eq!(ask(vec![first(), rest]), json!([text, search("s1"), found, text, search("s2")]));
 }

@@ -1,4 +1,4 @@
-//! Values as columns of Postgres, and back.
+//! Converts values to columns of Postgres and back.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -6,17 +6,17 @@ use tokio_postgres::Row;
 
 use crate::postgres::error::Failure;
 
-/// The JSON text of a value.
+/// Returns the JSON text of a value.
 pub(super) fn write<T: Serialize>(value: &T) -> Result<String, Failure> {
     Ok(crate::json::write(value)?)
 }
 
-/// The value of a JSON column.
+/// Reads the value of a JSON column.
 pub(super) fn read<T: DeserializeOwned>(row: &Row, column: usize) -> Result<T, Failure> {
     Ok(crate::json::read(row.try_get::<_, &str>(column)?)?)
 }
 
-/// The value of a nullable JSON column.
+/// Reads the value of a nullable JSON column.
 pub(super) fn read_or_none<T: DeserializeOwned>(
     row: &Row,
     column: usize,
@@ -25,22 +25,22 @@ pub(super) fn read_or_none<T: DeserializeOwned>(
     Ok(text.map(crate::json::read).transpose()?)
 }
 
-/// Unescaped text of a column.
+/// Reads the unescaped text of a column.
 pub(super) fn text(row: &Row, column: usize) -> Result<String, Failure> {
     Ok(crate::postgres::text_escape::unescape(row.try_get(column)?))
 }
 
-/// A number that is never negative.
+/// Reads a number that is never negative.
 pub(super) fn number(row: &Row, column: usize) -> Result<u64, Failure> {
     Ok(u64::try_from(row.try_get::<_, i64>(column)?)?)
 }
 
-/// A limit as a Postgres integer.
+/// Converts a limit to a Postgres integer.
 pub(super) fn at_most(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
 }
 
-/// A number as a column value. No row has a number too large for its column.
+/// Converts a number to a column value. No row has a number too large for its column.
 pub(super) fn column(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }

@@ -14,7 +14,7 @@ pub(super) const NOTHING: &str = "SELECT";
 /// A job that writes nothing: it waits for the jobs before it.
 pub(in crate::postgres) struct NoOp;
 
-/// Writes nothing; committed after every earlier job, also after those that wait for the server.
+/// Writes nothing; committed after every earlier job, including those that wait for the server.
 pub(in crate::postgres) struct Flush;
 
 impl Job for Flush {

@@ -56,7 +56,7 @@ async fn every_daemon_reads_the_artifacts_of_every_other() {
     }
     assert_eq!(other.read(&meta.artifact, "bob", 0, 10).unwrap(), None);
 
-    // What one removes is gone for the other, with its content.
+    // An artifact that one process removes is deleted for the other too, with its content.
     assert!(other.remove(&meta.artifact, "ann").unwrap());
     assert_eq!(one.read(&meta.artifact, "ann", 0, 10).unwrap(), None);
     assert_eq!(server.sql("shared", &parts_of(&meta.artifact.0)), "0");
@@ -99,7 +99,7 @@ async fn damage_quotas_expiry_and_leftovers_of_shared_artifacts() {
     let damaged = artifacts.read(&whole.artifact, "ann", 0, 100).unwrap_err().to_string();
     assert!(damaged.contains("a part is missing"), "{damaged}");
 
-    // A run that goes on keeps what it made; the rest expires, which makes room.
+    // A run that continues retains its artifacts; the rest expires, which frees space.
     let talk = conversation("carl");
     store.put_conversation(talk.clone()).await.unwrap();
     let paused = StoredRun { status: RunStatus::Paused, ..run(&talk) };
@@ -111,7 +111,7 @@ async fn damage_quotas_expiry_and_leftovers_of_shared_artifacts() {
     assert_eq!(artifacts.meta(&whole.artifact, "ann").unwrap(), None);
     assert!(artifacts.meta(&kept.artifact, "carl").unwrap().is_some());
 
-    // A writer that died has stored parts and no row; one that is at work has, too.
+    // A dead writer has stored parts without a row, and so has a running one.
     let insert =
         "INSERT INTO artifact_parts VALUES ('art_old', 0, now() - interval '2 hours', 'x'),
         ('art_new', 0, now(), 'x')";

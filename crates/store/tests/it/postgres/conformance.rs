@@ -41,8 +41,7 @@ fn as_every_store() {
     }
 }
 
-/// More than fit in one transaction, with one among them that the database refuses: it takes nobody
-/// with it.
+/// More jobs than fit in one transaction, one of which the database refuses: the others succeed.
 async fn each_of_many_is_answered(store: &PostgresStore, server: &PostgresServer) {
     server.sql("shared", "ALTER TABLE facts ADD CHECK (value <> 'refused')");
     let value = |n: usize| if n == 300 { "refused" } else { "fine" };

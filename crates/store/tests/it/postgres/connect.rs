@@ -79,7 +79,7 @@ async fn many_make_the_tables_at_once(server: &PostgresServer) {
     );
 }
 
-/// Switches that were on or off before there was a third state stay so.
+/// Switches that were on or off before the third state existed keep their state.
 async fn an_older_store_goes_forward_with_its_switches(server: &PostgresServer) {
     let url = server.database("older");
     server.sql("older", FIRST);
@@ -104,7 +104,7 @@ async fn what_is_not_ours_is_left_alone(server: &PostgresServer) {
     let tables =
         "SELECT string_agg(relname, ',') FROM pg_class WHERE relnamespace = 'public'::regnamespace";
     assert_eq!(server.sql("theirs", tables), "facts");
-    // A schema of our own beside theirs.
+    // A separate schema next to the foreign one.
     server.sql("theirs", "CREATE SCHEMA crib");
     open(&format!("{url}?options=-csearch_path%3Dcrib")).await.put_value("a", "b").await.unwrap();
     assert_eq!(server.sql("theirs", tables), "facts");
@@ -167,7 +167,7 @@ async fn what_is_encrypted_is_checked(server: &PostgresServer, port: u16) {
     server.sql("postgres", "ALTER SYSTEM SET ssl = on");
     server.sql("postgres", "SELECT pg_reload_conf()");
     let trusted = format!("{url}&sslrootcert={folder}/server.crt");
-    // The server reads its settings when it comes to it.
+    // The server reloads its settings asynchronously.
     let store = loop {
         match PostgresStore::connect(&trusted, StoreOptions::default()).await {
             Ok(store) => break store,

@@ -13,11 +13,11 @@ use toolcrib_testkit::postgres_server::PostgresServer;
 
 use super::{FAST, open, verified};
 
-/// Tasks that write at once.
+/// Concurrently writing tasks.
 const TASKS: usize = 12;
-/// Calls of each.
+/// Calls of each task.
 const CALLS: usize = 40;
-/// Cuts the connections of all stores at random times; says how many there were.
+/// Cuts the connections of all stores at random times, and returns their number.
 const CUT: &str = "DO $$ DECLARE cut int; BEGIN FOR round IN 1..10 LOOP
     PERFORM pg_sleep(random() * 0.04), pg_stat_clear_snapshot();
     SELECT count(pg_terminate_backend(pid)) INTO cut FROM pg_stat_activity WHERE application_name = 'toolcrib';
@@ -42,7 +42,7 @@ async fn what_was_answered_is_there_once() {
     a_commit_that_was_done_is_not_done_again(&server).await;
     a_commit_that_came_to_nothing_is_done_again(&server).await;
 
-    // The server itself crashes and comes back, under load.
+    // The server itself crashes and restarts under load.
     let work = tokio::spawn(work_again(Arc::clone(&store)));
     for _ in 0..2 {
         tokio::task::block_in_place(|| server.restart());
@@ -90,7 +90,7 @@ async fn cut_a_commit(
     assert_eq!(verified(&store).await, 2 * count);
 }
 
-/// The server has committed, and waits for a standby that there is not, when the connection goes.
+/// The connection is lost after the server has committed and waits for a nonexistent standby.
 async fn a_commit_that_was_done_is_not_done_again(server: &PostgresServer) {
     let begin =
         ["ALTER SYSTEM SET synchronous_standby_names = 'nobody'", "SELECT pg_reload_conf()"];
@@ -98,7 +98,7 @@ async fn a_commit_that_was_done_is_not_done_again(server: &PostgresServer) {
     cut_a_commit(server, "done", "SyncRep", &begin, &end).await;
 }
 
-/// The server is still busy with what it does before a commit when the connection goes.
+/// The connection is lost while the server is still working before the commit.
 async fn a_commit_that_came_to_nothing_is_done_again(server: &PostgresServer) {
     let begin = [
         "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS

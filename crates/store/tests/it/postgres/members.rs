@@ -1,5 +1,5 @@
-//! Tests of what operators see of a shared database: migrations as a step of their own, the rights
-//! that a daemon needs, the daemons at work, and figures.
+//! Tests of a shared database from the operator's view: migrations as a separate step, the rights
+//! that a daemon needs, the running daemons, and figures.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ async fn a_role_without_the_right_to_create_tables_is_enough(server: &PostgresSe
         ("grants (id, owner, operation, body)", "'g', 'ann', 'x', '{}'"),
         ("usage (owner, run, at, by_model, by_agent, body)", "'ann', 'r', 1, 'm', 'a', '{}'"),
     ] {
-        // Their keys are drawn by the table itself, which needs no right of its own.
+        // The table itself draws their keys, which needs no separate right.
         let sql = format!("SET ROLE daemon; INSERT INTO {write} VALUES ({rows})");
         server.sql("rights", &sql);
     }

@@ -17,7 +17,7 @@ use toolcrib_core::audit::{chain_hash, genesis};
 use toolcrib_core::{AuditStore, canonical_json};
 use toolcrib_store::{PostgresStore, StoreOptions};
 
-/// What is tested here is not the power: the disk need not be waited for.
+/// These tests do not cover power loss, so the server need not wait for the disk.
 const FAST: &[&str] = &["-c", "fsync=off"];
 
 async fn open(url: &str) -> Arc<PostgresStore> {

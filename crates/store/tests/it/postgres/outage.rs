@@ -1,4 +1,4 @@
-//! Tests of a server that is away for longer: stopped, or hanging.
+//! Tests of a server that is unavailable for longer: stopped, or hanging.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -68,8 +68,8 @@ async fn while_the_server_is_away_requests_fail_within_seconds_and_outcomes_wait
     is_settled(&store, settling, begun).await;
 }
 
-/// The answer to a call that the outage itself refused took 31 s, and a daemon could not stop for
-/// as long: its record waited like that of a call that had run.
+/// Regression: the answer to a call that the outage itself refused took 31 s, and a daemon could
+/// not stop that long: the record waited like that of a call that had run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_record_of_a_call_that_did_not_start_does_not_wait_for_the_server() {
     let server = PostgresServer::start_with(FAST);

@@ -27,8 +27,8 @@ impl AuditSigner for Signer {
 /// Calls in flight.
 const IN_FLIGHT: usize = 64;
 
-/// Writers at once share their commits: 7 ms for each are not 7 ms for each call. What they write
-/// is signed, inside and outside.
+/// Concurrent writers share their commits: 7 ms per commit are not 7 ms per call. Their records are
+/// signed, in the database and in the anchor file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_calls_share_their_commits_and_are_signed() {
     let server = PostgresServer::start();

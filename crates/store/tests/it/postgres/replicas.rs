@@ -81,7 +81,8 @@ async fn unknown_text(store: &PostgresStore, call: CallId) -> String {
 /// How long a holder has to renew a lease that another store found expired.
 const SUSPICION: Duration = Duration::from_secs(5);
 
-/// The lease of this claim is over, others have noticed that long ago, and its holder has not.
+/// Simulates a paused holder: the lease of this claim has expired, other processes noticed that
+/// long ago, and its holder has not.
 fn pause(server: &PostgresServer, database: &str, epoch: u64) {
     let sql = format!(
         "UPDATE workers SET expires_at = now() - interval '1 hour',
@@ -104,7 +105,7 @@ async fn an_expired_lease_that_its_owner_renews_is_no_death(server: &PostgresSer
         "UPDATE workers SET expires_at = now() - interval '1 hour' WHERE epoch = {held} RETURNING 1"
     );
     server.sql("outage", &expired);
-    // The other one is faster than the owner's renewal.
+    // The other process is faster than the owner's renewal.
     let found = other.recover(mine, 5_000).await.unwrap();
     assert!(found.unknown.is_empty(), "{found:?}");
     assert!(matches!(other.worker(held).await.unwrap(), WorkerState::Alive(_)));
@@ -119,7 +120,7 @@ async fn an_expired_lease_that_its_owner_renews_is_no_death(server: &PostgresSer
 /// Its newest records could be cut off unnoticed until a checkpoint covers them.
 async fn the_chain_of_a_killed_daemon_is_closed_by_the_next(server: &PostgresServer) {
     let url = server.database("closed");
-    // Without a key it signs nothing, like a process that is killed before it is time to.
+    // Without a key it signs nothing, like a process that is killed before its next checkpoint.
     let killed = open_slow(&url).await;
     let held = killed.claim().await.unwrap();
     killed.begin(intent(Effect::SideEffect, held)).await.unwrap();
@@ -165,7 +166,8 @@ async fn a_paused_holder_is_fenced(server: &PostgresServer) {
     let mine = other.claim().await.unwrap();
     let found = other.recover(mine, 5_000).await.unwrap();
     assert_eq!(found.unknown, [begun.facts.call]);
-    // It wakes up: nothing of it is written any more, not even what nobody else has touched.
+    // The process resumes: none of its writes is accepted any more, not even for rows that no other
+    // process has touched.
     let late = slow.settle(settlement(begun.facts.clone(), Some(1_500), held)).await;
     assert!(matches!(late, Err(StoreError::Fenced { claimed, .. }) if claimed == held), "{late:?}");
     let next = slow.begin(intent(Effect::Read, held)).await;
@@ -193,8 +195,8 @@ async fn an_expired_claim_that_was_not_taken_goes_on(server: &PostgresServer) {
     assert_eq!(stored.row.end.unwrap().outcome, OutcomeKind::Succeeded);
 }
 
-/// Found by the trial of several daemons: it renewed its lease and held calls of a batch that
-/// another had taken, and nobody ended them.
+/// Found by the test of several daemons: a process renewed its lease and held calls of a batch that
+/// another one had taken, and no process ended them.
 async fn whose_batch_was_taken_is_fenced(server: &PostgresServer) {
     let url = server.database("taken");
     let (slow, other) = (open_slow(&url).await, open_slow(&url).await);
@@ -233,8 +235,8 @@ async fn a_process_that_writes_is_not_taken_over(server: &PostgresServer) {
     settling.await.unwrap().unwrap();
 }
 
-/// A process of its own would be killed; here its thread is cut off from its database, as by a
-/// broken network, and not allowed back.
+/// A separate process would be killed; here the thread is disconnected from its database, as by a
+/// broken network, and cannot reconnect.
 async fn a_store_that_dies_is_taken_over_after_its_lease(server: &PostgresServer) {
     let url = server.database("dies");
     server.sql("dies", "CREATE ROLE replica LOGIN; GRANT ALL ON SCHEMA public TO replica");
@@ -312,11 +314,11 @@ async fn questions_and_runs_are_decided_once(server: &PostgresServer) {
     store.flush(toolcrib_core::RunId::fresh()).await.unwrap();
 }
 
-/// Calls that are raced for, and stores that race.
+/// Number of contested calls.
 const CALLS: usize = 2_000;
 const REPLICAS: usize = 4;
 
-/// What really happened, as tools would write it down themselves.
+/// The real effects, as tools would record them.
 type Truth = Arc<Mutex<HashMap<CallId, u32>>>;
 
 /// Reliability A3, without the kills: claims are dropped at random while calls run.
@@ -352,13 +354,13 @@ async fn each_call_runs_at_most_once(server: &PostgresServer) {
     assert_eq!(verified(&last).await, 2 * CALLS);
 }
 
-/// Tries each call, in an order of its own; drops its claim in the middle of some. Returns how many
-/// it found to be unknown.
+/// Tries each call, in a separate order; drops its claim in the middle of some. Returns the number
+/// of calls that it found to be unknown.
 async fn race(store: &PostgresStore, calls: &[Intent], truth: &Truth, seed: usize) -> usize {
     let mut unknown = 0;
     let mut epoch = store.claim().await.unwrap();
-    // Each begins elsewhere and goes its own way round, so that they meet all the time; those that
-    // go step by step meet every call.
+    // Each starts at a different call and uses a different step, so that they collide frequently; a
+    // step of one visits every call.
     let (start, step) = (seed * CALLS / (16 * REPLICAS), [1, 3, 7, 9][seed % 4]);
     for n in 0..CALLS / 16 {
         let intent = Intent { epoch, ..calls[(start + n * step) % CALLS].clone() };
@@ -368,7 +370,7 @@ async fn race(store: &PostgresStore, calls: &[Intent], truth: &Truth, seed: usiz
         }
         *truth.lock().unwrap().entry(intent.facts.call).or_default() += 1;
         if (seed * 31 + n * 7).is_multiple_of(19) {
-            // Dead, for all that the others know; another one deals with what is left.
+            // The process counts as dead for the others; another one recovers its open work.
             store.release(epoch).await.unwrap();
             epoch = store.claim().await.unwrap();
             unknown += store.recover(epoch, 5_000).await.unwrap().unknown.len();
