@@ -234,7 +234,8 @@ impl Runner {
 
     /// Reads the library folders again; returns the problems found.
     pub fn reload(&self) -> Vec<Problem> {
-        // One at a time: a reading that began before a file was written must not replace a later one.
+        // One at a time: a reading that began before a file was written must not replace a later
+        // one.
         let _alone = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let library = library_loader::load_library(&self.toolcrib, &self.settings.folders);
         let problems = library.problems.clone();

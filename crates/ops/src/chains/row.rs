@@ -42,7 +42,7 @@ impl From<&ChainEntry> for ChainRow {
             description: kept.description.clone().ok(),
             problem: kept.description.err(),
             folder: chain.folder.clone(),
-            asked_about: chain.of_anybody,
+            asked_about: chain.is_untrusted,
             // The folder of a workspace may be named from the current one.
             path: std::path::absolute(&kept.path).unwrap_or(kept.path),
         }

@@ -21,7 +21,7 @@ fn remove(expected: ExpectedText<'_>) -> RemoveChainRequest<'_> {
 /// With a folder of tools that any author writes to.
 async fn with_folder(folder: &tempfile::TempDir) -> Fixture {
     let path = folder.path().to_owned();
-    let folder = ToolFolder { id: "workspace".to_owned(), path, of_anybody: true };
+    let folder = ToolFolder { id: "workspace".to_owned(), path, is_untrusted: true };
     Fixture::build_with(Risk::Safe, |settings| settings.tool_folders = vec![folder], |b| b).await
 }
 
