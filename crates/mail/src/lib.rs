@@ -5,7 +5,8 @@
 //! - `mailbox`: what is asked of an IMAP server.
 //! - `message`: messages read and written.
 //! - `submission`: handing a message over (RFC 6409).
-//! - `carrier`: sends drafts of the kind mail.
+//! - `carrier`: sends drafts of the kind mail. `own_mailer`: sends notifications of the person to
+//!   themselves.
 //! - `tool`: one file per tool.
 //!
 //! # Invariants
@@ -13,7 +14,8 @@
 //! - A length that a server names is checked before it is believed; memory is bounded by
 //!   [`MAX_MESSAGE`], whatever a server or a mail says.
 //! - Text of a mail is outside text and private; nothing that it refers to is fetched.
-//! - A tool makes drafts. Only the carrier sends, and only what the drafts let leave.
+//! - A tool makes drafts. Only the carrier sends to others, and only what the drafts let leave;
+//!   notifications go to the account's own address.
 //!
 //! Absent on purpose: POP3, filters, and folders other than the inbox and the Sent folder.
 
@@ -24,10 +26,12 @@ mod error;
 mod imap_guard;
 mod mailbox;
 mod message;
+mod own_mailer;
 mod submission;
 mod tool;
 
 pub use carrier::MailCarrier;
 pub use error::MailError;
 pub use mailbox::MAX_MESSAGE;
+pub use own_mailer::OwnMailer;
 pub use tool::{ACCOUNT_KEY, FEATURE, MailTools, SOURCE, specs};

@@ -6,7 +6,7 @@ use toolcrib_assistant::draft::{Carrier, Drafts};
 use toolcrib_assistant::{AssistantTools, SecretCheck};
 use toolcrib_engine::Engine;
 use toolcrib_mail::account::{MailAccounts, PasswordVault};
-use toolcrib_mail::{MailCarrier, MailTools};
+use toolcrib_mail::{MailCarrier, MailTools, OwnMailer};
 
 use super::Toolcrib;
 use super::from_settings::http_client;
@@ -28,6 +28,7 @@ pub(super) fn mail_tools(
     let file = settings.mail_accounts.clone();
     let file = file.unwrap_or_else(|| settings.state.join("mail.toml"));
     let accounts = MailAccounts::new(file, Arc::clone(&vault), http_client(settings)?);
+    assistant.notifier.set_mail(Arc::new(OwnMailer(accounts.clone())));
     let carrier: Arc<dyn Carrier> =
         Arc::new(MailCarrier::new(accounts.clone(), Arc::clone(&stores.artifacts)));
     let drafts = Drafts::new(

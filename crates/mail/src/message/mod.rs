@@ -4,7 +4,7 @@ mod compose;
 mod read;
 mod recipients;
 
-pub(crate) use compose::{Compose, compose};
+pub(crate) use compose::{Compose, compose, compose_notification};
 pub(crate) use read::{Summary, parse, summary, thread};
 pub(crate) use recipients::recipients;
 
