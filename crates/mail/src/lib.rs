@@ -8,7 +8,8 @@
 //! - `message`: messages read and written.
 //! - `oauth`: logins without a password.
 //! - `submission`: handing a message over (RFC 6409).
-//! - `carrier`: sends drafts of the kind mail.
+//! - `carrier`: sends drafts of the kind mail. `own_mailer`: sends notifications of the person to
+//!   themselves.
 //! - `tool`: one file per tool.
 //!
 //! # Invariants
@@ -16,7 +17,8 @@
 //! - A length that a server names is checked before it is believed; memory is bounded by
 //!   [`MAX_MESSAGE`], whatever a server or a mail says.
 //! - Text of a mail is outside text and private; nothing that it refers to is fetched.
-//! - A tool makes drafts. Only the carrier sends, and only what the drafts let leave.
+//! - A tool makes drafts. Only the carrier sends to others, and only what the drafts let leave;
+//!   notifications go to the account's own address.
 //!
 //! Absent on purpose: POP3, filters, and folders other than the inbox and the Sent folder.
 
@@ -31,6 +33,7 @@ mod inbox_watch;
 mod mailbox;
 mod message;
 mod oauth;
+mod own_mailer;
 mod submission;
 mod tool;
 
@@ -40,4 +43,5 @@ pub use inbox_watch::{InboxListener, NewMail, WatchTimes, watch_inbox};
 pub use mailbox::MAX_MESSAGE;
 pub use message::recipients;
 pub use oauth::DeviceCode;
+pub use own_mailer::OwnMailer;
 pub use tool::{ACCOUNT_KEY, FEATURE, MailTools, SOURCE, specs};

@@ -7,7 +7,7 @@ use toolcrib_assistant::mail_inbox::MailInboxes;
 use toolcrib_assistant::{AssistantTools, SecretCheck};
 use toolcrib_engine::Engine;
 use toolcrib_mail::account::{MailAccounts, PasswordVault};
-use toolcrib_mail::{MailCarrier, MailTools};
+use toolcrib_mail::{MailCarrier, MailTools, OwnMailer};
 
 use super::Toolcrib;
 use super::from_settings::http_client;
@@ -30,6 +30,7 @@ pub(super) fn mail_tools(
     let file = file.unwrap_or_else(|| settings.state.join("mail.toml"));
     let client = http_client(settings)?;
     let accounts = MailAccounts::new(file, Arc::clone(&vault), client.clone());
+    assistant.notifier.set_mail(Arc::new(OwnMailer(accounts.clone())));
     let carriers: Vec<Arc<dyn Carrier>> = vec![
         Arc::new(MailCarrier::new(accounts.clone(), Arc::clone(&stores.artifacts))),
         Arc::new(WebhookCarrier::new(client.clone())),

@@ -8,6 +8,7 @@ mod desktop;
 mod error;
 mod http_channels;
 mod notifier;
+mod own_mail;
 mod quiet_hours;
 mod settings;
 #[cfg(test)]
@@ -15,7 +16,9 @@ mod tests;
 
 pub use error::NotifyError;
 pub use notifier::{MAX_MESSAGE_CHARS, MAX_TITLE_CHARS, NewNotification, Notifier, Sent};
+pub use own_mail::OwnMail;
 pub use quiet_hours::QuietHours;
 pub use settings::{
-    ChannelSecret, DesktopProgram, MAX_PER_HOUR, NotifySettings, NtfySettings, WebhookSettings,
+    ChannelSecret, DesktopProgram, MAX_PER_HOUR, MailSettings, NotifySettings, NtfySettings,
+    WebhookSettings,
 };

@@ -1,6 +1,6 @@
 //! Sends, lists and dismisses notifications.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 use jiff::civil::Time;
@@ -11,6 +11,7 @@ use toolcrib_core::{
 use toolcrib_net::HttpClient;
 
 use super::error::NotifyError;
+use super::own_mail::{self, OwnMail};
 use super::settings::NotifySettings;
 use super::{desktop, http_channels};
 use crate::SecretCheck;
@@ -60,6 +61,7 @@ pub struct Notifier {
     store: Arc<dyn NotificationStore>,
     client: HttpClient,
     settings: Arc<NotifySettings>,
+    mail: Arc<OnceLock<Arc<dyn OwnMail>>>,
     clock: Arc<dyn Clock>,
     zone: TimeZone,
     is_secret: SecretCheck,
@@ -75,7 +77,8 @@ impl Notifier {
         is_secret: SecretCheck,
     ) -> Self {
         let (settings, clock) = (Arc::new(settings), Arc::new(SystemClock));
-        Self { store, client, settings, clock, zone: TimeZone::system(), is_secret }
+        let (mail, zone) = (Arc::default(), TimeZone::system());
+        Self { store, client, settings, mail, clock, zone, is_secret }
     }
 
     /// With another clock and the time zone of its quiet hours.
@@ -83,6 +86,11 @@ impl Notifier {
     pub fn with_clock(mut self, clock: Arc<dyn Clock>, zone: TimeZone) -> Self {
         (self.clock, self.zone) = (clock, zone);
         self
+    }
+
+    /// Names what sends mail, once; clones know it too.
+    pub fn set_mail(&self, mail: Arc<dyn OwnMail>) {
+        self.mail.set(mail).ok();
     }
 
     /// Stores a notification and pushes it. A channel that fails does not fail the notification:
@@ -169,7 +177,7 @@ impl Notifier {
     /// Pushes to all channels at the same time.
     async fn push(&self, notification: &mut Notification) {
         let settings = &self.settings;
-        let (desktop, ntfy, webhook) = tokio::join!(
+        let (desktop, ntfy, webhook, mail) = tokio::join!(
             async { Some(desktop::show(settings.desktop.as_ref()?, notification).await) },
             async {
                 Some(http_channels::ntfy(&self.client, settings.ntfy.as_ref()?, notification).await)
@@ -178,8 +186,10 @@ impl Notifier {
                 let webhook = settings.webhook.as_ref()?;
                 Some(http_channels::webhook(&self.client, webhook, notification).await)
             },
+            self.mail(notification),
         );
-        for (channel, result) in [("desktop", desktop), ("ntfy", ntfy), ("webhook", webhook)] {
+        let channels = [("desktop", desktop), ("ntfy", ntfy), ("webhook", webhook), ("mail", mail)];
+        for (channel, result) in channels {
             let channel = channel.to_owned();
             match result {
                 None => {}
@@ -187,6 +197,16 @@ impl Notifier {
                 Some(Err(reason)) => notification.failed.push(FailedDelivery { channel, reason }),
             }
         }
+    }
+
+    /// Mails a notification. The accounts are those of the owner of this machine.
+    async fn mail(&self, notification: &Notification) -> Option<Result<(), String>> {
+        let settings = self.settings.mail.as_ref()?;
+        let mail = self.mail.get().filter(|_| notification.owner.is_empty())?;
+        let sent = mail.send(settings.account.as_deref(), notification);
+        let sent = tokio::time::timeout(own_mail::TIMEOUT, sent).await;
+        let late = format!("no answer within {} s", own_mail::TIMEOUT.as_secs());
+        Some(sent.unwrap_or(Err(late)))
     }
 
     /// The notifications of an owner, newest first.

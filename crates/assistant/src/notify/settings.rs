@@ -19,6 +19,8 @@ pub struct NotifySettings {
     pub ntfy: Option<NtfySettings>,
     /// An address that gets each notification as JSON.
     pub webhook: Option<WebhookSettings>,
+    /// Mail to the person's own address.
+    pub mail: Option<MailSettings>,
     /// When nothing is pushed, except alarms.
     pub quiet: Option<QuietHours>,
     /// Notifications that models may send in an hour, per owner.
@@ -27,7 +29,14 @@ pub struct NotifySettings {
 
 impl Default for NotifySettings {
     fn default() -> Self {
-        Self { desktop: None, ntfy: None, webhook: None, quiet: None, max_per_hour: MAX_PER_HOUR }
+        Self {
+            desktop: None,
+            ntfy: None,
+            webhook: None,
+            mail: None,
+            quiet: None,
+            max_per_hour: MAX_PER_HOUR,
+        }
     }
 }
 
@@ -56,6 +65,13 @@ pub struct NtfySettings {
     pub url: String,
     /// Access token.
     pub token: Option<ChannelSecret>,
+}
+
+/// Mail from an account to its own address.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MailSettings {
+    /// The account; `None` = the only one that there is.
+    pub account: Option<String>,
 }
 
 /// An address that gets each notification as JSON.

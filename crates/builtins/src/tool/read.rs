@@ -154,6 +154,8 @@ impl Read {
         let part = DocumentPart { document: name, page, offset, max_chars };
         let DocumentText { name, format, text, next, untrusted } = stored.read(ctx, part).await?;
         let about = match next {
+            // Text without pages.
+            Some((0, offset)) => format!("{name} ({format}): go on with offset {offset}."),
             Some((page, offset)) => {
                 format!("{name} ({format}): go on with page {page}, offset {offset}.")
             }
@@ -161,7 +163,7 @@ impl Read {
         };
         let data = json!({
             "source": format!("document:{name}"), "kind": format, "title": name, "text": text,
-            "next": next.map(|(page, offset)| json!({"page": page, "offset": offset})),
+            "next": next.map(|(page, offset)| json!({"page": page.max(1), "offset": offset})),
         });
         let blocks = vec![Block::text(about), Block::text(text)];
         let output = ToolOutput::from_blocks(blocks).with_structured(data);

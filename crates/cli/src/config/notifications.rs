@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Deserializer, de};
 use toolcrib_assistant::notify::{
-    ChannelSecret, DesktopProgram, MAX_PER_HOUR, NotifySettings, NtfySettings, QuietHours,
-    WebhookSettings,
+    ChannelSecret, DesktopProgram, MAX_PER_HOUR, MailSettings, NotifySettings, NtfySettings,
+    QuietHours, WebhookSettings,
 };
 use toolcrib_store::vault::SecretName;
 
@@ -21,8 +21,18 @@ pub(crate) struct NotificationsSection {
     quiet: Option<QuietHours>,
     /// Notifications that models may send in an hour.
     max_per_hour: Option<u32>,
+    /// Mail to the person's own address.
+    mail: MailSection,
     ntfy: ChannelSection,
     webhook: WebhookSection,
+}
+
+/// `[notifications.mail]`
+#[derive(Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+struct MailSection {
+    enabled: bool,
+    account: Option<String>,
 }
 
 /// `[notifications.ntfy]`
@@ -57,6 +67,7 @@ impl NotificationsSection {
                 url,
                 secret: self.webhook.secret.as_ref().map(secret),
             }),
+            mail: self.mail.enabled.then(|| MailSettings { account: self.mail.account.clone() }),
             quiet: self.quiet,
             max_per_hour: self.max_per_hour.unwrap_or(MAX_PER_HOUR),
         }
@@ -139,7 +150,8 @@ mod tests {
             ("[notifications]\nquiet = \"25:00-07:00\"\n", "no daily time such as"),
             ("[notifications.ntfy]\nurl = \"https://ntfy.sh\"\n", "is not a topic such as"),
             ("[notifications.webhook]\nurl = \"example.org\"\n", "is not an address such as"),
-            ("[notifications]\nmail = true\n", "known are"),
+            ("[notifications]\nmails = true\n", "known are"),
+            ("[notifications.mail]\nto = \"bob@example.org\"\n", "known are"),
         ] {
             let error = parse(Path::new("/c/config.toml"), text).unwrap_err().message;
             assert!(error.contains(expected), "{text}: {error}");

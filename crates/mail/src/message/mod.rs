@@ -5,7 +5,7 @@ mod read;
 mod recipients;
 pub(crate) mod unsubscribe;
 
-pub(crate) use compose::{Compose, compose};
+pub(crate) use compose::{Compose, compose, compose_notification};
 pub(crate) use read::{File, Parsed, Summary, parse, summary, thread};
 pub use recipients::recipients;
 

@@ -7,9 +7,10 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use toolcrib_assistant::Writer;
 use toolcrib_assistant::draft::{DraftStatus, SendRequest, SendRule};
-use toolcrib_core::{Author, Trust};
-use toolcrib_mail::MailTools;
+use toolcrib_assistant::notify::OwnMail as _;
+use toolcrib_core::{Author, Notification, NotificationId, Trust};
 use toolcrib_mail::account::{NewAccount, Security};
+use toolcrib_mail::{MailTools, OwnMailer};
 use toolcrib_testkit::mail_servers::{Dovecot, PASSWORD};
 
 use crate::fixture::{Passwords, call, client, tools};
@@ -140,6 +141,40 @@ async fn a_refused_recipient_fails_and_a_rule_lets_only_its_own_leave() {
     assert_eq!(dovecot.sink.mails().len(), 1);
     let secret = json!({"to": "a@example.net", "subject": "x", "body": PASSWORD});
     assert!(call(&tools, "compose_email", secret).await.is_err());
+}
+
+#[tokio::test]
+async fn a_notification_is_mailed_to_the_own_address_only() {
+    let Some(dovecot) = Dovecot::start() else { return };
+    let tools = tools_of(&dovecot).await;
+    let mailer = OwnMailer(tools.accounts.clone());
+    let note = Notification {
+        id: NotificationId::fresh(),
+        owner: String::new(),
+        title: "Build\u{e9}".to_owned(),
+        message: "412 tests passed.".to_owned(),
+        tag: None,
+        link: Some("https://ci.example/7".to_owned()),
+        untrusted: None,
+        author: Author::person("ann"),
+        created_at: 0,
+        delivered: Vec::new(),
+        failed: Vec::new(),
+        dismissed_at: None,
+    };
+    assert_eq!(mailer.send(None, &note).await, Ok(()));
+    let mails = dovecot.sink.mails.lock().unwrap().clone();
+    let [mail] = mails.as_slice() else { panic!("{mails:?}") };
+    for part in [
+        "To: <ann@example.org>",
+        "Auto-Submitted: auto-generated",
+        "412 tests passed.",
+        "https://ci.example/7",
+    ] {
+        assert!(mail.contains(part), "{part}: {mail}");
+    }
+    let missing = mailer.send(Some("eve@example.org"), &note).await.unwrap_err();
+    assert!(missing.contains("eve@example.org"), "{missing}");
 }
 
 #[tokio::test]
