@@ -107,7 +107,7 @@ async function withBoard(html, run) {
     const form = page.locator("dialog[open]");
     await form.getByLabel("Name", { exact: true }).fill("board");
     await form.getByLabel("Command").fill(`python3 ${project}/server.py`);
-    await form.getByRole("button", { name: "Show what is added" }).click();
+    await form.getByRole("button", { name: "Preview" }).click();
     await form.getByRole("button", { name: "Add 1" }).click();
     const card = page.locator('[data-server="board"]');
     await card.getByRole("switch").click();
@@ -147,7 +147,7 @@ test("a page shows its result, its calls wait for a person, its links ask", asyn
     await frame.getByText("link: the person did not open it").waitFor();
     await context.route("https://help.example.com/**", (route) => route.fulfill({ body: "help" }));
     await frame.getByRole("button", { name: "Help" }).click();
-    const [opened] = await Promise.all([context.waitForEvent("page"), dialog.getByRole("link", { name: "Open it" }).click()]);
+    const [opened] = await Promise.all([context.waitForEvent("page"), dialog.getByRole("link", { name: "Open link" }).click()]);
     assert.equal(opened.url(), "https://help.example.com/board");
     assert.equal(await opened.evaluate(() => window.opener), null);
     await frame.getByText("opened", { exact: true }).waitFor();

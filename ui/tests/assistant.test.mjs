@@ -69,7 +69,7 @@ test("a document is put in, found, read, deleted and restored", async () => {
     await page.locator("[data-passage]", { hasText: "third day" }).first().waitFor();
     await page.locator("[data-passage]", { hasText: "third day" }).first().click();
     await page.getByText("Paragraph 0:").waitFor();
-    await page.getByRole("button", { name: "Read on" }).click();
+    await page.getByRole("button", { name: "Show more" }).click();
     await eventually(async () => (await page.locator("pre.quote").count()) === 2, "the next part");
     await page.getByRole("button", { name: "Delete contract.md" }).click();
     await page.getByText("contract.md is deleted").waitFor();
@@ -81,7 +81,7 @@ test("a document is put in, found, read, deleted and restored", async () => {
     await page.getByText("contract.md is back.").waitFor();
     assert.equal((await daemon.api("GET", "/documents")).items.length, 1);
     // A file without text is refused, and the page says why.
-    await page.getByRole("button", { name: "Kept" }).click();
+    await page.getByRole("button", { name: "Present" }).click();
     await page.getByLabel("Add files").last().setInputFiles([{ name: "x.bin", mimeType: "application/octet-stream", buffer: Buffer.from([0, 1, 2, 255, 0]) }]);
     await page.getByRole("alert").waitFor();
     page.faults = page.faults.filter((fault) => !/\b4(00|15|22)\b/.test(fault));
@@ -94,8 +94,8 @@ test("a goal is started, runs, and shows its result", async () => {
     await page.getByText("No goals.").waitFor();
     await page.getByRole("button", { name: "New goal" }).click();
     const form = page.locator("dialog[open]");
-    await form.getByLabel("What is to be reached").fill("Find out what the rent is.");
-    await form.getByLabel("Rounds, at most").fill("5");
+    await form.getByLabel("What to achieve").fill("Find out what the rent is.");
+    await form.getByLabel("Maximum rounds").fill("5");
     await form.getByRole("button", { name: "Start" }).click();
     const card = page.locator("[data-goal]", { hasText: "Find out" });
     await card.locator('[data-state="done"]').waitFor();
@@ -117,7 +117,7 @@ test("the heartbeat is switched, changed and run", async () => {
     await eventually(async () => (await daemon.api("GET", "/heartbeat")).enabled === !before, "the switch");
     if (before) await knob.click();
     await page.locator('[data-heartbeat="on"]').waitFor();
-    await page.getByLabel("Minutes between two").selectOption("15");
+    await page.getByLabel("Interval in minutes").selectOption("15");
     await page.getByLabel("From hour").fill("23");
     await page.getByLabel("Until hour").fill("24");
     await page.getByRole("button", { name: "Save" }).click();
@@ -178,7 +178,7 @@ test("what the person says about themselves is kept, undone, and in the next pro
     await part.getByText("Saved").waitFor();
     assert.equal((await daemon.api("GET", "/soul")).text, "I live in Bremen.");
     await part.getByRole("button", { name: "Undo the last change" }).click();
-    await part.getByText("It is as it was before.").waitFor();
+    await part.getByText("Restored the previous text.").waitFor();
     assert.equal((await daemon.api("GET", "/soul")).text ?? null, null);
   });
 });

@@ -20,16 +20,16 @@ test("a task is planned, runs, pauses and is cancelled", async () => {
     await page.getByText("Nothing is planned").waitFor();
     await page.getByRole("button", { name: "New task" }).click();
     const form = page.locator("dialog[open]");
-    await form.getByLabel("What it is for").fill("Project news");
-    await form.getByLabel("What the agent is told").fill("Summarize the news.");
+    await form.getByLabel("Purpose").fill("Project news");
+    await form.getByLabel("Prompt of the agent").fill("Summarize the news.");
     await form.getByRole("button", { name: "Cron" }).click();
     await form.getByLabel("Minute, hour").fill("0 99 * * *");
-    await form.getByRole("button", { name: "Plan it" }).click();
+    await form.getByRole("button", { name: "Create task" }).click();
     // What the daemon refuses is said in the form, and nothing typed is lost.
     await form.getByRole("alert").waitFor();
     await form.getByLabel("Minute, hour").fill("0 9 * * MON-FRI");
     page.faults = page.faults.filter((fault) => !/\b4(00|22)\b/.test(fault));
-    await form.getByRole("button", { name: "Plan it" }).click();
+    await form.getByRole("button", { name: "Create task" }).click();
     const card = page.locator("[data-task]", { hasText: "Project news" });
     await card.waitFor();
     const [task] = (await daemon.api("GET", "/tasks")).items;
@@ -50,12 +50,12 @@ test("a task is planned, runs, pauses and is cancelled", async () => {
     await card.locator('[data-state="CANCELLED"]').waitFor();
     // A repeated task keeps its first time.
     await page.getByRole("button", { name: "New task" }).click();
-    await form.getByLabel("What it is for").fill("Water the plants");
-    await form.getByLabel("What the agent is told").fill("Remind me.");
+    await form.getByLabel("Purpose").fill("Water the plants");
+    await form.getByLabel("Prompt of the agent").fill("Remind me.");
     await form.getByRole("button", { name: "Repeatedly" }).click();
     await form.getByLabel("First time").fill("2099-12-24T17:00");
     await form.getByLabel("How often").selectOption("weekly");
-    await form.getByRole("button", { name: "Plan it" }).click();
+    await form.getByRole("button", { name: "Create task" }).click();
     await page.locator("[data-task]", { hasText: "Water the plants" }).waitFor();
     const made = (await daemon.api("GET", "/tasks?open=true")).items[0];
     assert.match(made.next[0], /^2099-12-24T17:00/);
@@ -96,7 +96,7 @@ test("a memory is written, found, edited, forgotten, brought back, exported and 
     file.memories.pop();
     const chosen = { name: "memories.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(file)) };
     await page.getByLabel("Import", { exact: true }).last().setInputFiles(chosen);
-    await page.locator("dialog[open]").getByLabel("Forget what the file does not have").check();
+    await page.locator("dialog[open]").getByLabel("Forget memories that the file does not contain").check();
     await page.locator("dialog[open]").getByRole("button", { name: "Import" }).click();
     await page.getByText("0 added, 0 replaced, 1 unchanged, 2 forgotten.").waitFor();
     assert.deepEqual((await daemon.api("GET", "/memories")).items.map((one) => one.key), [file.memories[0].key]);

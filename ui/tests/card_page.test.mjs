@@ -233,7 +233,7 @@ test("a card of another Toolcrib is drawn in our page, and its button waits in t
     const form = page.locator("dialog[open]");
     await form.getByLabel("Name", { exact: true }).fill("inner");
     await form.getByLabel("Command").fill(`env TOOLCRIB_HOME=${home} ${program} mcp serve`);
-    await form.getByRole("button", { name: "Show what is added" }).click();
+    await form.getByRole("button", { name: "Preview" }).click();
     await form.getByRole("button", { name: "Add 1" }).click();
     const server = page.locator('[data-server="inner"]');
     await server.getByRole("switch").click();

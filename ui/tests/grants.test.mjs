@@ -33,7 +33,7 @@ test("what is allowed for longer is seen among the rules, and asked about again 
     await row.getByText("delete_file").waitFor();
     await row.getByText("Always").waitFor();
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: `${process.env.TOOLCRIB_SHOTS}/grants.png`, fullPage: true });
-    await row.getByRole("button", { name: "Take back" }).click();
+    await row.getByRole("button", { name: "Revoke" }).click();
     await page.getByText("Every call that a rule or the preset asks about").waitFor();
     assert.deepEqual((await daemon.api("GET", "/grants")).items, []);
     assert.equal((await begin()).state, "paused", "it is asked about again");

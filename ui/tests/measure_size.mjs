@@ -96,7 +96,7 @@ async function thousandTools(page) {
   const form = page.locator("dialog[open]");
   await form.getByLabel("Name", { exact: true }).fill("many");
   await form.getByLabel("Command").fill(`python3 ${project}/server.py`);
-  await form.getByRole("button", { name: "Show what is added" }).click();
+  await form.getByRole("button", { name: "Preview" }).click();
   await form.getByRole("button", { name: "Add 1" }).click();
   await page.locator('[data-server="many"]').getByRole("switch").click();
   await eventually(async () => (await daemon.api("GET", "/tools?limit=5000")).items.length > TOOLS, "the tools");

@@ -65,7 +65,7 @@ test("the order of fallback is changed by buttons and by dragging", async () => 
   await withPage(browser, "version: 1\nturns:\n  - say: Nothing.\n", async ({ daemon, page }) => {
     await daemon.api("PUT", "/settings/model.fallback", { value: ["ollama/a", "ollama/b", "ollama/c"] });
     await page.goto(`${daemon.url}/#/settings`);
-    const order = page.getByRole("list", { name: "If it cannot answer, in this order" });
+    const order = page.getByRole("list", { name: "Fallback order" });
     const kept = async () => (await daemon.api("GET", "/settings")).items.find((row) => row.key === "model.fallback").value.join();
     await order.getByRole("button", { name: "Move ollama/c up" }).click();
     await eventually(async () => (await kept()) === "ollama/a,ollama/c,ollama/b", "the order");
@@ -103,7 +103,7 @@ test("the setup goes out as a file and into another daemon, section by section, 
     // The sections of the file come after it was read; before that, the last group is that of the export.
     await section.getByRole("button", { name: "Import these" }).waitFor();
     await section.locator("fieldset").last().getByLabel("Agents").uncheck();
-    await section.getByLabel("Remove what the file does not have").check();
+    await section.getByLabel("Remove entries that the file does not contain").check();
     await section.getByRole("button", { name: "Import these" }).click();
     await section.getByText("Rules: 2 changed.").waitFor();
     assert.deepEqual((await daemon.api("GET", "/rules/own")).items.map((row) => row.rule), ["Bash(git push:*)"]);

@@ -105,7 +105,7 @@ test("files of the workspace are listed, edited, uploaded and deleted", async ()
     // Deleting asks first here, and then the policy asks as it asks everybody.
     await page.getByRole("button", { name: "Delete" }).click();
     await page.locator("dialog[open]").getByRole("button", { name: "Delete" }).click();
-    await page.getByText("It needs a decision, which is in the inbox.").waitFor();
+    await page.getByText("It needs an approval, which is in the inbox.").waitFor();
     assert.ok(fs.existsSync(path.join(daemon.workspace, "docs/a.txt")));
   });
 });
@@ -211,8 +211,8 @@ test("background programs are listed with their output and can be ended", async 
     await row.getByRole("button", { name: "Log" }).click();
     await page.getByRole("region", { name: `Output of ${id}` }).getByText("ready", { exact: false }).first().waitFor();
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, "processes.png") });
-    await row.getByRole("button", { name: "End it" }).click();
+    await row.getByRole("button", { name: "Stop" }).click();
     await row.getByText(/killed|ended/).waitFor();
-    await eventually(async () => (await row.getByRole("button", { name: "End it" }).count()) === 0, "what has ended is not ended again");
+    await eventually(async () => (await row.getByRole("button", { name: "Stop" }).count()) === 0, "what has ended is not ended again");
   });
 });

@@ -50,7 +50,7 @@ test("a server is added by a form, switched on, reviewed when it changes, and re
     await form.getByLabel("Name", { exact: true }).fill("words");
     await form.getByLabel("Command").fill(`python3 ${project}/server.py`);
     await form.getByLabel(/^Variables/).fill("API_TOKEN=very-secret-value-123");
-    await form.getByRole("button", { name: "Show what is added" }).click();
+    await form.getByRole("button", { name: "Preview" }).click();
     await form.getByText(`reads ${project}`).waitFor();
     await form.getByText("Goes into the vault: mcp_words_api_token").waitFor();
     assert.deepEqual((await daemon.api("GET", "/mcp/servers")).items, [], "nothing is added before it was shown");
@@ -98,11 +98,11 @@ test("servers of another program are imported from its JSON", async () => {
     const form = page.locator("dialog[open]");
     await form.getByRole("button", { name: "JSON or file" }).click();
     await form.getByLabel(/^Servers as/).fill("no servers");
-    await form.getByRole("button", { name: "Show what is added" }).click();
+    await form.getByRole("button", { name: "Preview" }).click();
     await form.getByRole("alert").waitFor();
     const file = { mcpServers: { docs: { command: "docs-mcp", args: ["--fast"] }, web: { url: "https://mcp.example.com/mcp" } } };
     await form.getByLabel("Choose a file").setInputFiles({ name: "mcp.json", mimeType: "application/json", buffer: Buffer.from(JSON.stringify(file)) });
-    await form.getByRole("button", { name: "Show what is added" }).click();
+    await form.getByRole("button", { name: "Preview" }).click();
     await form.getByText("docs-mcp --fast").waitFor();
     await form.getByRole("button", { name: "Add 2" }).click();
     await page.locator('[data-server="web"]').waitFor();
@@ -122,7 +122,7 @@ test("a person logs in to a server: refused first, then let in, and the daemon's
       await form.getByLabel("Name", { exact: true }).fill("notes");
       await form.getByRole("button", { name: "Address" }).click();
       await form.getByLabel("Address", { exact: true }).last().fill(`${notes.origin}/mcp`);
-      await form.getByRole("button", { name: "Show what is added" }).click();
+      await form.getByRole("button", { name: "Preview" }).click();
       await form.getByRole("button", { name: "Add 1" }).click();
       const card = page.locator('[data-server="notes"]');
       await card.getByRole("switch").click();
@@ -177,7 +177,7 @@ test("cards of many tools are made as the page is scrolled to them", async () =>
     const form = page.locator("dialog[open]");
     await form.getByLabel("Name", { exact: true }).fill("many");
     await form.getByLabel("Command").fill(`python3 ${project}/server.py`);
-    await form.getByRole("button", { name: "Show what is added" }).click();
+    await form.getByRole("button", { name: "Preview" }).click();
     await form.getByRole("button", { name: "Add 1" }).click();
     await page.locator('[data-server="many"]').getByRole("switch").click();
     await eventually(async () => (await daemon.api("GET", "/tools?limit=1000")).items.length > 150, "the tools");

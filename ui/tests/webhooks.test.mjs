@@ -25,8 +25,8 @@ test("a webhook is made, called, switched off and deleted", async () => {
     await page.getByRole("button", { name: "New webhook" }).click();
     const form = page.locator("dialog[open]");
     await form.getByLabel("Name").fill("deploy");
-    await form.getByLabel("What it is for").fill("Deployment");
-    await form.getByLabel("What the agent is told").fill("Check the deployment in this event.");
+    await form.getByLabel("Purpose").fill("Deployment");
+    await form.getByLabel("Prompt of the agent").fill("Check the deployment in this event.");
     await form.getByRole("button", { name: "Make it" }).click();
     const secret = await form.locator("[data-secret]").inputValue();
     assert.match(secret, /^[0-9a-f]{64}$/);

@@ -163,7 +163,7 @@ async fn a_notification_is_mailed_to_the_own_address_only() {
         dismissed_at: None,
     };
     assert_eq!(mailer.send(None, &note).await, Ok(()));
-    let mails = dovecot.sink.mails.lock().unwrap().clone();
+    let mails = dovecot.sink.mails();
     let [mail] = mails.as_slice() else { panic!("{mails:?}") };
     for part in [
         "To: <ann@example.org>",
