@@ -72,13 +72,13 @@ test("a document is put in, found, read, deleted and restored", async () => {
     await page.getByRole("button", { name: "Show more" }).click();
     await eventually(async () => (await page.locator("pre.quote").count()) === 2, "the next part");
     await page.getByRole("button", { name: "Delete contract.md" }).click();
-    await page.getByText("contract.md is deleted").waitFor();
+    await page.getByText("Deleted contract.md").waitFor();
     await page.getByLabel("Search in documents").fill("");
     await page.getByText("No documents yet").waitFor();
     await page.getByRole("button", { name: "Deleted", exact: true }).click();
     await page.locator('[data-document="contract.md"]').click();
     await page.getByRole("button", { name: "Restore" }).click();
-    await page.getByText("contract.md is back.").waitFor();
+    await page.getByText("Restored contract.md.").waitFor();
     assert.equal((await daemon.api("GET", "/documents")).items.length, 1);
     // A file without text is refused, and the page says why.
     await page.getByRole("button", { name: "Present" }).click();

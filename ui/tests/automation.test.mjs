@@ -87,7 +87,7 @@ test("a memory is written, found, edited, forgotten, brought back, exported and 
     await page.locator("dialog[open]").getByRole("button", { name: "Forget" }).click();
     await page.getByText("Forgot shoe_size.").waitFor();
     await page.getByRole("button", { name: "Undo the last change" }).click();
-    await page.getByText("shoe_size is as it was before.").waitFor();
+    await page.getByText("Restored shoe_size.").waitFor();
     await page.locator('[data-memory="shoe_size"]').waitFor();
     const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Export" }).click()]);
     const file = JSON.parse(fs.readFileSync(await saved.path(), "utf8"));

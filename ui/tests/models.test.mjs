@@ -71,7 +71,7 @@ test("the order of fallback is changed by buttons and by dragging", async () => 
     await eventually(async () => (await kept()) === "ollama/a,ollama/c,ollama/b", "the order");
     await order.locator("li", { hasText: "ollama/b" }).dragTo(order.locator("li", { hasText: "ollama/a" }));
     await eventually(async () => (await kept()) === "ollama/b,ollama/a,ollama/c", "the dragged order");
-    await order.getByRole("button", { name: "Take ollama/a out of the order" }).click();
+    await order.getByRole("button", { name: "Remove ollama/a from the order" }).click();
     await eventually(async () => (await kept()) === "ollama/b,ollama/c", "two are left");
   });
 });
@@ -98,7 +98,7 @@ test("the setup goes out as a file and into another daemon, section by section, 
     await page.goto(`${daemon.url}/#/settings`);
     const section = page.locator("section", { has: page.getByRole("heading", { name: "Setup as a file" }) });
     await section.getByLabel("Import").setInputFiles({ name: "x.json", mimeType: "application/json", buffer: Buffer.from("{}") });
-    await section.getByText("x.json is no setup of Toolcrib.").waitFor();
+    await section.getByText("x.json is not a setup of Toolcrib.").waitFor();
     await section.getByLabel("Import").first().setInputFiles({ name: "setup.json", mimeType: "application/json", buffer: Buffer.from(file) });
     // The sections of the file come after it was read; before that, the last group is that of the export.
     await section.getByRole("button", { name: "Import these" }).waitFor();

@@ -195,10 +195,10 @@ test("the daemon is killed and comes back: a banner, and the same page goes on",
       await ask(page, "Keep my shopping list");
       await page.locator(".approval").waitFor();
       await daemon.kill();
-      await page.getByText("Not connected. Shown as of").waitFor();
+      await page.getByText("Not connected. Showing the state of").waitFor();
       assert.ok(await page.locator(".acts").first().evaluate((node) => node.inert), "nothing can be decided meanwhile");
       await daemon.run();
-      await eventually(async () => (await page.getByText("Not connected. Shown as of").count()) === 0, "the connection");
+      await eventually(async () => (await page.getByText("Not connected. Showing the state of").count()) === 0, "the connection");
       // The session is the one of before, and may still change something.
       await page.locator(".approval").getByRole("button", { name: "Allow once" }).click();
       await page.getByText("When do you go shopping?").waitFor();
@@ -331,7 +331,7 @@ test("switches hold at once, and the kill switch is always in reach", async () =
     await daemon.api("PUT", "/switches/tool:write_file", { state: "off" });
     await page.locator('[data-tool="write_file"].off').waitFor();
     await page.getByRole("switch", { name: "All tools" }).first().click();
-    await page.getByText("All tools are off since").waitFor();
+    await page.getByText("All tools have been off since").waitFor();
     assert.equal((await daemon.api("GET", "/kill-switch")).engaged, true);
     await page.getByRole("switch", { name: "All tools" }).first().click();
     await page.getByRole("button", { name: "Turn all tools on" }).click();

@@ -21,7 +21,7 @@ const ownRules = async (daemon) => (await daemon.api("GET", "/rules/own")).items
 
 test("own rules are linted line by line, tried on past calls, then saved", async () => {
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
-    await daemon.api("POST", "/runs", { text: "Appearance", wait: true });
+    await daemon.api("POST", "/runs", { text: "Look", wait: true });
     await page.goto(`${daemon.url}/#/rules`);
     const own = page.getByRole("region", { name: "Your rules" });
     await own.getByRole("button", { name: "Add rule" }).click();
@@ -98,7 +98,7 @@ test("what was approved again and again becomes a rule with one click", async ()
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
     await daemon.api("PUT", "/switches/tool:file_info", { state: "ask" });
     for (let turn = 0; turn < 3; turn++) {
-      const run = await daemon.api("POST", "/runs", { text: "Appearance" });
+      const run = await daemon.api("POST", "/runs", { text: "Look" });
       const asked = await eventually(async () => (await daemon.api("GET", "/approvals")).items[0], "the question");
       await daemon.api("POST", `/approvals/${asked.approval}`, { decision: "approve", nonce: asked.nonce });
       await eventually(async () => (await daemon.api("GET", `/runs/${run.run}`)).state === "ended", "the end");

@@ -52,7 +52,7 @@ test("a server is added by a form, switched on, reviewed when it changes, and re
     await form.getByLabel(/^Variables/).fill("API_TOKEN=very-secret-value-123");
     await form.getByRole("button", { name: "Preview" }).click();
     await form.getByText(`reads ${project}`).waitFor();
-    await form.getByText("Goes into the vault: mcp_words_api_token").waitFor();
+    await form.getByText("Stored in the vault: mcp_words_api_token").waitFor();
     assert.deepEqual((await daemon.api("GET", "/mcp/servers")).items, [], "nothing is added before it was shown");
     await form.getByRole("button", { name: "Add 1" }).click();
     const card = page.locator('[data-server="words"]');
@@ -131,7 +131,7 @@ test("a person logs in to a server: refused first, then let in, and the daemon's
       const drawer = page.getByRole("dialog");
       const login = async (link) => {
         await drawer.getByRole("button", { name: "Log in" }).click();
-        await drawer.getByText(`notes sends you to ${notes.origin}`).waitFor();
+        await drawer.getByText(`notes redirects you to ${notes.origin}`).waitFor();
         await drawer.getByText("notes.read").waitFor();
         const [window] = await Promise.all([context.waitForEvent("page"), drawer.getByRole("link", { name: /^Go to 127/ }).click()]);
         await window.getByRole("link", { name: link }).click();

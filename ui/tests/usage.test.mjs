@@ -17,7 +17,7 @@ after(async () => browser?.close());
 
 test("usage is plotted by day, and the table says the same", async () => {
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
-    await daemon.api("POST", "/runs", { text: "Appearance", wait: true });
+    await daemon.api("POST", "/runs", { text: "Look", wait: true });
     const zone = await page.evaluate(() => Intl.DateTimeFormat().resolvedOptions().timeZone);
     const { items } = await daemon.api("GET", `/usage?by=day&zone=${encodeURIComponent(zone)}`);
     assert.equal(items.length, 1);
