@@ -84,14 +84,14 @@ test("calls of a script are inside their script, each with its own result", asyn
     assert.deepEqual(inner.map((row) => [row.tool, row.parent]), [["file_info", outer.call], ["read_file", outer.call]]);
     const shown = page.locator(`[data-call="${outer.call}"]`);
     await shown.locator(".head").first().click();
-    const list = shown.getByRole("region", { name: "Calls of it: 2" });
+    const list = shown.getByRole("region", { name: "Nested calls: 2" });
     await list.getByRole("button").first().click();
     await list.getByText("four words of text").waitFor();
     await shot(page, "script-calls");
     // In the history they are marked, and lead to their script and back.
     await page.goto(`${daemon.url}/#/history?call=${inner[1].call}`);
     await page.locator("dialog.drawer").getByRole("link", { name: outer.call }).click();
-    await page.locator("dialog.drawer").getByRole("region", { name: "Calls of it: 2" }).waitFor();
+    await page.locator("dialog.drawer").getByRole("region", { name: "Nested calls: 2" }).waitFor();
     await page.goto(`${daemon.url}/#/history?parent=${outer.call}`);
     await eventually(async () => (await page.locator(".hrow").count()) === 2, "the calls of the script alone");
   });

@@ -46,7 +46,7 @@ export const en = {
   "call.noResult": "No result", "call.untrusted": "Untrusted", "call.neutralised": "Neutralized: {what}", "call.undoFailed": "Not undone: {why}",
   "call.allowedBy": "Allowed: {why}", "call.deniedBy": "Denied: {why}", "call.askedBy": "Asked: {why}", "call.noPolicy": "No decision of policy.",
   "call.decidedBy": "Decided by {who}", "call.details": "Details of the call", "call.asked": "Who asked",
-  "call.again": "Run again", "call.againOf": "{title}, run again", "call.againAsk": "Run “{title}” again with the same arguments? It changes something.", "call.inside": "Calls of it: {count}",
+  "call.again": "Run again", "call.againOf": "{title}, run again", "call.againAsk": "Run “{title}” again with the same arguments? It changes something.", "call.inside": "Nested calls: {count}",
   "call.file": "Save the file", "call.plot": "Plot", "media.image": "Image {number} of the result", "media.larger": "Show in its own size", "media.smaller": "Show smaller", "media.save": "Save",
   "media.source": "Not shown as {type}: its text", "media.show": "Show the image", "media.saveFile": "Save ({type}, {size})", "approval.sandbox": "Isolation", "approval.before": "Decided before",
   "approval.alwaysTaint": "A run that has read text from outside is asked again all the same.", "level.none": "None: it runs with all your rights",
