@@ -18,7 +18,7 @@ impl OwnMailer {
         account: Option<&str>,
         notification: &Notification,
     ) -> Result<Delivery, MailError> {
-        let login = self.0.login(self.0.find(account)?)?;
+        let login = self.0.login(self.0.find(account)?).await?;
         let message = compose_notification(&login.account, notification)?;
         let own = [login.account.address.clone()];
         Ok(submission::send(&login, &own, &message).await)

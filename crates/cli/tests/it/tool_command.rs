@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 61] = [
+const TOOLS: [&str; 62] = [
     "get_current_time",
     "read_file",
     "write_file",

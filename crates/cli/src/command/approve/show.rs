@@ -31,7 +31,8 @@ async fn to_json(stores: &Stores, question: ShowApprovalReply) -> Result<Value, 
     let expired = question.decided.is_none() && request.is_expired(SystemClock.now_ms());
     let goes_on = ResumeTarget::find(stores, &question.waiting).await?.continued_by();
     let own = json!({ "request": request, "expired": expired });
-    Ok(json_document::with_members(&question.into_details(goes_on), own))
+    // The sandbox level is missing: it follows from the tools, which this command does not load.
+    Ok(json_document::with_members(&question.into_details(goes_on, None), own))
 }
 
 fn to_text(question: &ShowApprovalReply) -> String {

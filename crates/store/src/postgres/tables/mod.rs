@@ -27,5 +27,4 @@ mod tokens;
 mod usage;
 
 use columns::{at_most, column, number, read, read_or_none, text, write};
-use no_op::NOTHING;
 pub(super) use no_op::{Flush, NoOp};
