@@ -150,7 +150,7 @@ async fn a_skill_that_is_off_is_listed_and_loaded_by_nobody() {
     let load = json!({"tool": "load_skill", "arguments": {"name": "create-skill"}});
     let refused = client.post("/api/v1/calls", &load).await;
     assert!(refused.text.contains("switched off"), "{}", refused.text);
-    assert_eq!(client.put(switch, &json!({"state": "ask"})).await.status / 100, 4);
+    assert_eq!(client.put(switch, &json!({"state": "ask"})).await.status.as_u16() / 100, 4);
     let unknown = client.put("/api/v1/switches/skill:nosuch", &json!({"state": "off"})).await;
     assert_eq!(unknown.problem(), "not_found");
     client.delete(switch).await.expect(200);

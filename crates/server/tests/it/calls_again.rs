@@ -21,9 +21,8 @@ async fn a_call_is_made_again_as_a_new_one() {
     assert_ne!(again["call"], first["call"]);
     assert_eq!((&again["tool"], &again["result"]), (&json!("greet"), &json!("hello")));
     assert_eq!(tool.seen(), vec![json!({"who": "ann"}); 2]);
-    let explained =
-        client.get(&format!("/api/v1/calls/{}/explain", again["call"].as_str().unwrap()));
-    let topic = explained.await.expect(200)["facts"]["topic"].clone();
+    let explain = format!("/api/v1/calls/{}/explain", again["call"].as_str().unwrap());
+    let topic = client.get(&explain).await.expect(200)["facts"]["topic"].clone();
     assert_eq!(topic, json!(format!("the call {} again", first["call"].as_str().unwrap())));
     // It is taken once under a key, and can be looked up later.
     let keyed = daemon.client().with("idempotency-key", "k1");
