@@ -1,7 +1,7 @@
 //! Operations on tasks.
 
 use toolcrib_assistant::task::When;
-use toolcrib_core::TaskId;
+use toolcrib_core::{Surroundings, TaskId};
 use toolcrib_ops::OpError;
 use toolcrib_ops::tasks::{
     self, AddTaskRequest, ChangeTaskRequest, ListTasksRequest, ShowTaskRequest, TaskChange,
@@ -15,7 +15,9 @@ fn water() -> AddTaskRequest {
         prompt: "Water the plants".to_owned(),
         when: When { execute_at: Some("2099-01-01T09:00".to_owned()), ..When::default() },
         zone: Some("UTC".to_owned()),
+        surroundings: Surroundings::default(),
         is_alarm: false,
+        is_notification: false,
         agent: None,
     }
 }
