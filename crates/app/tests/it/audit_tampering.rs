@@ -338,7 +338,7 @@ fn full_facts(facts: CallDetails) -> CallDetails {
         approval: Some(ApprovalId::fresh()),
         approved_by: Some("ben".into()),
         policy: Some("ask Bash(git push:*) (rules.toml:3)".into()),
-        parent: Some(CallId::fresh()),
+        parent: Some(toolcrib_core::CallId::fresh()),
         received_at: i64::MAX,
         ..facts
     }

@@ -11,7 +11,7 @@ async fn calls_are_counted_by_tool_within_a_window() {
     fixture.call("greet", json!({})).await;
     fixture.call("greet", json!({})).await;
     let request = UsageRequest { by: UsageRows::Tool, since: None, until: None };
-    let reply = usage::usage(&fixture.store(), request).await.unwrap();
+    let reply = usage::usage(&fixture.store(), request.clone()).await.unwrap();
     let counted: Vec<_> = reply.totals.iter().map(|sum| (&*sum.name, sum.calls)).collect();
     assert_eq!(counted, [("greet", Some(2))]);
     let window = UsageRequest { until: Some(1), ..request.clone() };
