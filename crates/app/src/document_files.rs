@@ -1,6 +1,6 @@
 //! Files of documents: the assistant's traits on the readers of the built-in tools.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use toolcrib_assistant::WorkspaceFiles;
 use toolcrib_assistant::document::{Documents, TextExtractor, TextWindow};
@@ -50,7 +50,8 @@ impl WorkspaceFiles for DocumentFiles {
 /// The documents that people have put in, for callers that have the tool for them.
 pub(crate) struct ReadableDocuments {
     pub(crate) documents: Documents,
-    pub(crate) catalog: Arc<dyn Catalog>,
+    /// Weak: the catalog owns the tool that owns this.
+    pub(crate) catalog: Weak<dyn Catalog>,
 }
 
 impl StoredDocuments for ReadableDocuments {
@@ -60,7 +61,8 @@ impl StoredDocuments for ReadableDocuments {
         part: DocumentPart<'a>,
     ) -> BoxFuture<'a, Result<toolcrib_builtins::DocumentText, ToolError>> {
         Box::pin(async move {
-            if self.catalog.view(&ctx.view).find(DOCUMENT).is_none() {
+            let catalog = self.catalog.upgrade();
+            if catalog.is_none_or(|all| all.view(&ctx.view).find(DOCUMENT).is_none()) {
                 return Err(ToolError::new(
                     ErrorType::ToolNotAvailable,
                     "Documents are switched off here, so none can be read.",

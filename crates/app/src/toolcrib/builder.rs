@@ -296,7 +296,7 @@ impl Builder {
             assistant_tools(&self.settings, &stores, notifier, files, &is_secret, labels)?;
         builtins = builtins.with_stored_documents(Arc::new(ReadableDocuments {
             documents: assistant.documents.clone(),
-            catalog: engine.shared_catalog(),
+            catalog: Arc::downgrade(&engine.shared_catalog()),
         }));
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let mail = mail_tools(&self.settings, &stores, &assistant, is_secret, &engine)?;

@@ -295,7 +295,7 @@ mod tests {
         check(&[("state/a", b"x", Regular), (MANIFEST, &empty, Regular)], "damaged");
         let path = folder.path().join("text");
         fs::write(&path, "no archive at all").unwrap();
-        assert!(read(&path, None).unwrap_err().to_string().contains("no backup, or damaged"));
+        assert!(read(&path, None).unwrap_err().to_string().contains("not a backup, or damaged"));
     }
 
     #[test]

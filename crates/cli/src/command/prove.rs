@@ -188,7 +188,7 @@ impl Proof {
         let delete = ["tool", "call", "delete_file", "path=notes.md", "--on-ask", "fail", "--json"];
         let asked = self.toolcrib(&delete)?;
         let waits = asked.code == 6 && self.has_notes();
-        let id = asked.json()["approval"].as_str().unwrap_or_default().to_owned();
+        let id = asked.json()["approval"]["id"].as_str().unwrap_or_default().to_owned();
         let decided = self.toolcrib(&["approve", "yes", &id])?;
         Ok(Claim {
             claim: "a risky call waits for a person and runs once approved",

@@ -145,9 +145,9 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         for (text, expected) in [
-            ("[notifications]\nquiet = \"night\"\n", "no daily time such as"),
+            ("[notifications]\nquiet = \"night\"\n", "not a daily time such as"),
             ("[notifications]\nquiet = \"07:00-07:00\"\n", "start and end are the same"),
-            ("[notifications]\nquiet = \"25:00-07:00\"\n", "no daily time such as"),
+            ("[notifications]\nquiet = \"25:00-07:00\"\n", "not a daily time such as"),
             ("[notifications.ntfy]\nurl = \"https://ntfy.sh\"\n", "is not a topic such as"),
             ("[notifications.webhook]\nurl = \"example.org\"\n", "is not an address such as"),
             ("[notifications]\nmails = true\n", "known are"),

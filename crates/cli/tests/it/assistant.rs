@@ -333,7 +333,7 @@ fn the_persons_text_is_in_the_prompt_and_what_is_shown_is_what_is_sent() {
         .map(|part| part["part"].as_str().unwrap())
         .collect();
     assert_eq!(&names[..3], ["agent", "soul", "honesty"]);
-    assert_eq!(names.last(), Some(&"context"));
+    assert_eq!(&names[names.len() - 2..], ["context", "cards"]);
     let system = shown["system"].as_str().unwrap();
     assert!(system.contains("I am a baker in Oslo."), "{system}");
     // Half of what it was, 11,800 characters, beside the text of the person and a longer workspace.

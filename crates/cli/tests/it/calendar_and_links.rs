@@ -94,7 +94,7 @@ fn a_terminal_opens_links_on_its_desktop() {
         (file("missing.md"), "not found"),
         (file("../secret.txt"), "not inside"),
         ("file:///etc/hosts.txt".to_owned(), "not inside"),
-        ("--help".to_owned(), "no complete address"),
+        ("--help".to_owned(), "not a complete address"),
     ] {
         let (reply, got) = opened(&env, &url);
         assert_eq!(got, None, "{url}");

@@ -173,7 +173,7 @@ fn settings_pinned_for_the_machine_cannot_be_loosened() {
     let (reply, _) = call("write_file", write, &[]);
     assert_eq!(reply["error_type"], "tool_disabled", "{reply}");
     let ended = with(&env, &["tool", "enable", "write_file"], &more);
-    assert!(ended.code != 0 && ended.stderr.contains("off for everybody"), "{ended:?}");
+    assert!(ended.code != 0 && ended.stderr.contains("off for everyone"), "{ended:?}");
     // A switch from before it was pinned is no way around it either.
     own(&env, "");
     env.run(&["tool", "enable", "write_file"]).code(0);

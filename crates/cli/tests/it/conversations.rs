@@ -12,7 +12,7 @@ fn list(env: &TestEnv) -> Vec<Value> {
 #[test]
 fn a_conversation_is_listed_shown_and_deleted_and_its_calls_stay() {
     let env = TestEnv::new();
-    assert!(env.run(&["conversation", "list"]).code(0).stderr.contains("no conversation yet"));
+    assert!(env.run(&["conversation", "list"]).code(0).stderr.contains("no conversations yet"));
     env.write("notes.md", "milk");
     env.play("  - calls: [{tool: read_file, args: {path: notes.md}}]\n  - say: Milk.\n", &[])
         .code(0);

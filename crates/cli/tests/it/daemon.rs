@@ -385,7 +385,7 @@ fn a_decision_lets_the_daemon_go_on() {
     let waiting = support::json(&env.run(&["approve", "list", "--json"]).code(0).stdout);
     let id =
         waiting[0]["approval"].as_str().or_else(|| waiting[0]["id"].as_str()).unwrap().to_owned();
-    env.run(&["approve", "yes", &id]).code(0).says(&["the daemon goes on"]);
+    env.run(&["approve", "yes", &id]).code(0).says(&["the daemon resumes"]);
     // Its own work, without anybody who waits.
     let gone = || env.read("notes.md").is_none();
     let until = std::time::Instant::now() + std::time::Duration::from_secs(60);

@@ -50,5 +50,5 @@ fn what_the_log_cannot_be_is_said_before_anything_begins() {
     env.run(&[&serve[..], &["--log-file", &below]].concat()).code(1).says(&["cannot be written"]);
     let mut command = env.command(&serve);
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "localhost:4318");
-    support::end(command, b"").code(3).says(&["no http or https URL"]);
+    support::end(command, b"").code(3).says(&["not an http or https URL"]);
 }

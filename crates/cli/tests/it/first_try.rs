@@ -15,7 +15,7 @@ fn arguments_of_a_tool_are_typed_as_pairs() {
     assert_eq!(support::json(&env.run(&found).code(0).stdout)["outcome"], "succeeded");
     env.run(&["tool", "call", "read_file", "notes.md"]).code(2).says(&["KEY=VALUE"]);
     env.run(&["tool", "call", "read_file", "path:=notes"]).code(2).says(&["invalid JSON"]);
-    env.run(&["tool", "call", "read_file", "path=a", "path=b"]).code(2).says(&["there twice"]);
+    env.run(&["tool", "call", "read_file", "path=a", "path=b"]).code(2).says(&["occurs twice"]);
     env.run(&["tool", "call", "read_file", "path=a", "--args", "{}"]).code(2);
 }
 

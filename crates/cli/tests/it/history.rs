@@ -326,7 +326,7 @@ fn explain_says_who_runs_a_call_and_what_a_crash_means() {
     let (text, data) = explained(&env, call);
     let who = format!("process {}", child.id());
     assert!(text.contains("slow  running") && text.contains(&who), "{who}: {text}");
-    assert_eq!(data["worker"]["state"], "alive");
+    assert!(data["worker"].as_str().unwrap().contains(&who), "{data}");
     child.kill().unwrap();
     child.wait().unwrap();
     let _orphan = tool.go_on();
@@ -410,7 +410,7 @@ fn usage_of_models_agents_and_tools() {
         (&json!("get_current_time"), &json!(1), &Value::Null)
     );
     assert_eq!(env.run(&["usage", "--since", "2999-01-01", "--json"]).code(0).stdout, "[]\n");
-    env.run(&["usage", "--by", "day"]).code(2).says(&["tool", "agent", "model"]);
+    env.run(&["usage", "--by", "hour"]).code(2).says(&["tool", "agent", "model"]);
 }
 
 /// A model looks back at what was done before, in another process.

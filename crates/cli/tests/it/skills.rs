@@ -169,7 +169,9 @@ fn a_skill_is_switched_off_and_on() {
     say: Then without.
 "#;
     env.play(turns, &[]).code(0);
-    let prompt = env.run(&["prompt", "show", "--agent", "poet"]).code(0).stdout;
+    let model = env.script("hi", "  - say: Hello.\n");
+    let prompt = env.run(&["prompt", "show", "--agent", "poet", "--model", &model]);
+    let prompt = prompt.code(0).stdout;
     assert!(!prompt.contains("Writes poems") && !prompt.contains("five words"), "{prompt}");
     env.run(&["skill", "enable", "poems"]).code(0).says(&["skill:poems is on"]);
     let shown = env.run(&["skill", "show", "poems"]).code(0);

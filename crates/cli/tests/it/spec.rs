@@ -34,7 +34,7 @@ fn nodes<'v>(value: &'v Value, visit: &mut impl FnMut(&'v Value)) {
 }
 
 /// The tools that ship with it and are on.
-const TOOLS: usize = 48;
+const TOOLS: usize = 49;
 
 #[test]
 fn openai_chat() {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The tools that ship with it.
-const TOOLS: [&str; 62] = [
+const TOOLS: [&str; 63] = [
     "get_current_time",
     "read_file",
     "write_file",
@@ -30,6 +30,7 @@ const TOOLS: [&str; 62] = [
     "web_search",
     "get_weather",
     "get_location_from_ip",
+    "open_url",
     "read",
     "execute_shell_command",
     "manage_process",
@@ -242,7 +243,7 @@ fn every_tool_is_stopped_at_once_and_started_again() {
     // A database that cannot be used hinders nobody from stopping.
     let database = env.outside().join("home/state/toolcrib.db");
     std::fs::write(&database, "something else").unwrap();
-    env.run(&["stop-tools"]).says(&["every tool is off on this machine", "could not be stored"]);
+    env.run(&["stop-tools"]).says(&["all tools are off on this machine", "could not be stored"]);
     assert!(file.exists());
 }
 
@@ -300,7 +301,11 @@ fn call_prints_one_object_for_machines() {
         ),
     ];
     for (tool, args, code, expected) in rows {
-        assert_eq!(env.call(tool, &args, &[]), (expected, code));
+        let (reply, ended) = env.call(tool, &args, &[]);
+        let members = expected.as_object().unwrap();
+        let seen: serde_json::Map<String, Value> =
+            members.keys().map(|name| (name.clone(), reply[name].clone())).collect();
+        assert_eq!((&seen, ended), (members, code), "{reply}");
     }
     let (reply, code) = env.call("read_file", &json!({"pth": "notes.md"}), &[]);
     assert_eq!((reply["error_type"].as_str(), code), (Some("validation_error"), 1));
@@ -422,7 +427,7 @@ fn titles_and_first_sentences_of_tools_are_for_people() {
 }
 
 /// The verbs that titles of built-in tools begin with.
-const VERBS: [&str; 38] = [
+const VERBS: [&str; 39] = [
     "Apply",
     "Ask",
     "Cancel",
@@ -439,6 +444,7 @@ const VERBS: [&str; 38] = [
     "Forget",
     "Get",
     "Keep",
+    "Leave",
     "List",
     "Load",
     "Look",

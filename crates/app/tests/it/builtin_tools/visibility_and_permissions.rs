@@ -260,7 +260,7 @@ fn agents() -> Vec<TestCase> {
                 })
             },
             json!({
-                "two": ["get_current_time", "read_file"], "none": [], "group": ["http_request", "fetch_url", "docs_search", "news", "get_weather", "get_location_from_ip"],
+                "two": ["get_current_time", "read_file"], "none": [], "group": ["http_request", "fetch_url", "docs_search", "news", "get_weather", "get_location_from_ip", "open_url"],
                 "no prefix": [], "unknown names are ignored": ["read_file"],
             }),
         ),
