@@ -244,7 +244,7 @@ mod tests {
             fs::write(&path, bytes).unwrap();
             let error = AuditKey::open(folder.path()).unwrap_err();
             assert!(matches!(error, KeyError::Damaged { .. }), "{error}");
-            assert!(error.to_string().contains("move it away"), "{error}");
+            assert!(error.to_string().contains("move it and its public key away"), "{error}");
             assert_eq!(fs::read(&path).unwrap(), bytes, "left as it was");
         };
         check(b"");

@@ -56,6 +56,7 @@ async fn every_tool_declares_what_it_needs() {
             | "news"
             | "get_weather"
             | "get_location_from_ip"
+            | "open_url"
             | "setup_email"
             | "check_email"
             | "read_email"

@@ -58,7 +58,7 @@ fn concepts() -> Vec<TestCase> {
                     .collect();
                 json!({"tools": declared.as_array().unwrap().len(), "lacking": lacking})
             },
-            json!({"tools": 43, "lacking": []}),
+            json!({"tools": 44, "lacking": []}),
         ),
         case(
             "Tool Info: id, name and description with localised resources, enabled state, for all tools whether enabled or not",
@@ -73,7 +73,7 @@ fn concepts() -> Vec<TestCase> {
                 })
             },
             json!({
-                "all": 49,
+                "all": 51,
                 "off": {
                     "id": "read_file", "title": "Read file", "title_key": "tool.read_file.title", "enabled": false,
                     "description": "Read a text file…", "description_key": "tool.read_file.description", "status": "disabled",

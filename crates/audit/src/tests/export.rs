@@ -64,7 +64,7 @@ fn what_is_no_whole_export_is_refused_with_its_line() {
         assert!(error.contains(wanted), "{error}");
     };
     check(&|l| l.clear(), "empty");
-    check(&|l| drop(l.pop()), "cut off after line 5");
+    check(&|l| drop(l.pop()), "truncated after line 5");
     check(&|l| l[2].truncate(20), "line 3");
     check(&|l| l[2] = "{}".into(), "line 3");
     check(&|l| l[2] = r#"{"type":"other"}"#.into(), "line 3");

@@ -171,7 +171,7 @@ fn blocks() {
         "mixed",
         FILE,
         &format!("{}@@ -1 +1 @@\n-a\n+b\n", block("one\n", "1\n")),
-        "beside a block",
+        "mixes hunks and blocks",
     );
 }
 

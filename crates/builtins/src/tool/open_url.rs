@@ -226,11 +226,11 @@ mod tests {
         check("mailto:ann@example.org", "only web addresses and files");
         check("ftp://example.org/", "only web addresses and files");
         check("https://ann:pw@example.org/", "a user name or a password");
-        check("example.org", "no complete address");
-        check("https://", "no complete address");
+        check("example.org", "not a complete address");
+        check("https://", "not a complete address");
         check("file://server/share/x.pdf", "no file of this machine");
         check("https://example.org/\u{7}", "control characters");
-        check("--help", "no complete address");
+        check("--help", "not a complete address");
         check(&format!("https://example.org/{}", "x".repeat(9_000)), "too long");
     }
 }

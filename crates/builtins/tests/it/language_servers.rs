@@ -254,7 +254,7 @@ async fn a_server_that_cannot_start_says_why() {
     let (shop, _folder) = scripted("sys.stderr.write('no licence found\\n'); sys.exit(3)");
     let message = shop.fails(30, definition(), ErrorType::ExecutionError).await;
     assert!(
-        message.contains("cannot go on: it ended. Its last words: no licence found"),
+        message.contains("failed: it ended. Its last words: no licence found"),
         "{message}"
     );
 }
@@ -271,7 +271,7 @@ for number, message in enumerate(requests()):
     let hover = || json!({"action": "hover", "file": ASK, "symbol": "x"});
     assert_eq!(shop.ok(hover()).await, "answer 0");
     let message = shop.fails(30, definition(), ErrorType::ExecutionError).await;
-    assert!(message.contains("It is started anew at the next call."), "{message}");
+    assert!(message.contains("The next call restarts it."), "{message}");
     assert_eq!(shop.ok(hover()).await, "answer 0");
 }
 
@@ -295,7 +295,7 @@ async fn a_server_that_talks_nonsense_is_given_up() {
         let message = shop.fails(30, definition(), ErrorType::ExecutionError).await;
         assert!(message.contains(expected), "{behaviour}: {message}");
     };
-    check("print('Traceback: something'); time.sleep(1000)", "no message of the protocol").await;
+    check("print('Traceback: something'); time.sleep(1000)", "not a message of the protocol").await;
     check("sys.stdout.buffer.write(b'Content-Length: 99999999999\\r\\n\\r\\n'); sys.stdout.flush(); time.sleep(1000)", "announced a message longer").await;
     check(
         "for message in requests(): send({'id': message['id'], 'error': {'code': 5, 'message': 'not today'}})",

@@ -234,7 +234,7 @@ mod tests {
             ("echo \"a b\"", "write Bash(echo a b)"),
             ("rm $HOME", "not known before"),
             (":*", "no program"),
-            ("git:* push", "at the end only"),
+            ("git:* push", "only allowed at the end"),
             ("git push: *", "write Bash(git push:*)"),
             ("A=b ls:*", "without them"),
             ("if true", "is not a program"),

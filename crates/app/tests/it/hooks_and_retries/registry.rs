@@ -51,7 +51,7 @@ pub(super) fn registry() -> Vec<TestCase> {
                     "left": w.toolcrib.infos().len(),
                 })
             },
-            json!({"gone": [true, false], "work": "tool_not_found", "global": "success", "left": 49}),
+            json!({"gone": [true, false], "work": "tool_not_found", "global": "success", "left": 51}),
         ),
         case(
             "a clean workspace switch: calls in flight finish on the old version, the next one runs the new",
@@ -246,7 +246,7 @@ pub(super) fn specs() -> Vec<TestCase> {
                         .count()
                 ])
             },
-            json!(["…<tool_call>…\"name\":\"read_file\"…\"path\"…", 43]),
+            json!(["…<tool_call>…\"name\":\"read_file\"…\"path\"…", 44]),
         ),
         case(
             "… and their answer: one object {\"actions\": [{\"tool\", \"params\"}]}",

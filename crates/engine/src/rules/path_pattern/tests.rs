@@ -56,7 +56,7 @@ fn patterns_that_are_refused() {
         ("./a/../b", "can never match"),
         ("a//b", "write / once"),
         ("~root/x", "//home/NAME"),
-        ("a[z-a]", "no pattern of paths"),
+        ("a[z-a]", "not a pattern of paths"),
     ] {
         let error = PathPattern::parse(pattern, "x:1").expect_err(pattern);
         assert!(error.contains(says), "{pattern}: {error}");
