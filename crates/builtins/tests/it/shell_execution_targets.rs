@@ -195,7 +195,7 @@ async fn a_userland_that_is_not_whole_is_said_with_what_mends_it() {
     let client = HttpClient::new(AddressPolicy::with_allowed([scene.mirror.entry()]).unwrap());
     scene.userland.install(&client, false, &|_| ()).await.unwrap_err();
     assert!(matches!(scene.userland.status().state, State::Downloading { .. }));
-    check("half installed").await;
+    check("partly installed").await;
 
     scene.mirror.behave(Way::Good);
     scene.install().await;
