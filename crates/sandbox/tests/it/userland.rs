@@ -233,7 +233,7 @@ async fn a_download_that_was_killed_is_gone_on_with_by_the_next_installation() {
     let status = scene.userland().status();
     assert_eq!((status.downloaded, status.at_work), (300_000, false));
     let Err(UserlandError::NotReady(state)) = scene.userland().root() else { panic!("it is not") };
-    assert!(state.message().contains("half installed"), "{}", state.message());
+    assert!(state.message().contains("partly installed"), "{}", state.message());
 
     assert!(scene.install().await.is_err());
     assert_eq!(fs::metadata(&part).unwrap().len(), 300_000, "what came is kept");
