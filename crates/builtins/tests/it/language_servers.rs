@@ -253,10 +253,7 @@ while True:
 async fn a_server_that_cannot_start_says_why() {
     let (shop, _folder) = scripted("sys.stderr.write('no licence found\\n'); sys.exit(3)");
     let message = shop.fails(30, definition(), ErrorType::ExecutionError).await;
-    assert!(
-        message.contains("failed: it ended. Its last words: no licence found"),
-        "{message}"
-    );
+    assert!(message.contains("failed: it ended. Its last words: no licence found"), "{message}");
 }
 
 #[tokio::test]

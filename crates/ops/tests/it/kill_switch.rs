@@ -52,7 +52,7 @@ async fn without_a_store_the_file_stops_this_machine_and_the_error_says_so() {
     let ctx = context(&fixture, &open_store);
     let error = kill_switch::engage(&ctx, EngageRequest::default()).await.unwrap_err();
     let text = error.to_string();
-    assert!(text.contains("every tool is off on this machine"), "{text}");
+    assert!(text.contains("all tools are off on this machine"), "{text}");
     assert!(text.ends_with("it is damaged") && ctx.file.is_engaged(), "{text}");
     fixture.call("greet", json!({})).await;
     assert_eq!(fixture.tool.runs(), 0);

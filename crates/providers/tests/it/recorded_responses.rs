@@ -354,7 +354,7 @@ fn text() {
     );
     let prose = turn(TEXT, "prose.txt");
     assert!(prose.calls.is_empty());
-    assert!(prose.notes[0].contains("not taken as a call"), "{:?}", prose.notes);
+    assert!(prose.notes[0].contains("so it was not run"), "{:?}", prose.notes);
 }
 
 /// The item is a complete message and the response is completed; only the kind of its part shows

@@ -139,6 +139,7 @@ mod tests {
         let queued = [
             "/calls",
             "/calls/batch",
+            "/calls/{id}/again",
             "/calls/{id}/page/calls",
             "/exec",
             "/tools/{name}/test",

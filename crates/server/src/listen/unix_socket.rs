@@ -124,7 +124,7 @@ mod tests {
         fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
         let file = folder.path().join("file");
         fs::write(&file, "mine").unwrap();
-        assert!(refused(&file).contains("no socket"));
+        assert!(refused(&file).contains("not a socket"));
         assert_eq!(fs::read_to_string(&file).unwrap(), "mine");
         assert!(refused(&folder.path().join("x".repeat(120))).contains("shorter"));
         let open = folder.path().join("open");

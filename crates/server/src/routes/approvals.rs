@@ -101,7 +101,7 @@ pub(super) fn routes(api: &mut Api) {
     );
     api.add(
         preview
-            .body::<preview::PreviewBody>()
+            .body::<preview::PreviewApprovalBody>()
             .returns_ok::<preview::GrantPreviewDocument>("What it would match."),
         preview::preview,
     );

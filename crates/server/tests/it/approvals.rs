@@ -81,8 +81,8 @@ async fn what_a_remembered_approval_would_match_is_shown_first() {
     check(json!({}), 1).await;
     check(json!({"what": "d*"}), 1).await;
     let other = json!({"scope": "always", "only": {"what": "window"}});
-    client.post(&preview, &other).await.expect(400);
-    client.post(&preview, &json!({"scope": "once"})).await.expect(400);
+    client.post(&preview, &other).await.expect(422);
+    client.post(&preview, &json!({"scope": "once"})).await.expect(422);
     assert_eq!(only(&client).await["state"], "pending");
     assert_eq!(client.get("/api/v1/grants").await.expect(200)["items"], json!([]));
     daemon.stop().await;

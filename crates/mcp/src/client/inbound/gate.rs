@@ -199,7 +199,7 @@ impl LineHook<RoleClient> for InboundGate {
             state.noise += 1;
             if state.noise.is_power_of_two() {
                 let (count, reason) = (state.noise, line.reason);
-                let what = if line.is_noise() { "no message" } else { "not readable" };
+                let what = if line.is_noise() { "not a message" } else { "not readable" };
                 let start = String::from_utf8_lossy(line.head.get(..100).unwrap_or(line.head));
                 connection.log().push_line(&format!(
                     "a line of its output is {what} ({reason}): {start:?}; such lines so far: {count}"

@@ -113,7 +113,7 @@ async fn nothing_is_lost_when_only_the_connection_ends_badly() {
 async fn what_is_no_answer_is_told_and_not_asked_again() {
     for (body, part) in [
         ("<html><head><title>My NAS</title></head></html>", "My NAS"),
-        ("{\"status\":\"fine\"}", "no answer of a model"),
+        ("{\"status\":\"fine\"}", "not an answer of a model"),
         ("welcome", "welcome"),
     ] {
         for stream in [true, false] {

@@ -24,7 +24,7 @@ const MAX_LISTED: usize = 20;
 /// An approval that is to be remembered: the fields of the decision with their meaning there.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PreviewBody {
+pub(super) struct PreviewApprovalBody {
     /// For how long: `run`, `conversation` or `always`.
     scope: GrantScopeName,
     /// What arguments must look like, by name: a glob for each.
@@ -60,7 +60,7 @@ pub(super) async fn preview(
     State(daemon): State<DaemonState>,
     principal: Principal,
     Path(id): Path<String>,
-    Json(PreviewBody { scope, only, taint }): Json<PreviewBody>,
+    Json(PreviewApprovalBody { scope, only, taint }): Json<PreviewApprovalBody>,
 ) -> Result<Json<GrantPreviewDocument>, Problem> {
     let (waiting, _) = find_approval(&daemon, &principal, &id).await?;
     if !principal.sees_payloads() {
