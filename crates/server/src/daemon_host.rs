@@ -173,7 +173,7 @@ pub trait DaemonHost: Send + Sync {
     /// Takes a backup without keys, and returns its file, which has no name any more. Blocks while
     /// the disk works.
     fn backup(&self) -> Result<std::fs::File, HostError> {
-        Err(HostError::Failed("this program takes no backups".to_owned()))
+        Err(HostError::Invalid("this daemon takes no backups; use `toolcrib backup`".to_owned()))
     }
 
     /// Reloads the configuration and applies it. An invalid one changes nothing; the error says

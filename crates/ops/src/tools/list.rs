@@ -92,5 +92,5 @@ async fn find(
         let row = rows.remove(&name)?;
         Some(ToolRow { score, ..row })
     });
-    Ok(found.collect())
+    Ok(found.take(limit).collect())
 }

@@ -126,7 +126,7 @@ async fn an_edit_keeps_a_masked_secret_only_for_an_editor_who_may_read_it() {
     let approver = daemon.anybody().with_token(token["token"].as_str().unwrap());
     let refused = approver.post(&path, &body).await;
     assert_eq!(refused.problem(), "forbidden");
-    assert!(refused.text.contains("stands for a secret"), "{}", refused.text);
+    assert!(refused.text.contains("in place of a secret"), "{}", refused.text);
     assert_eq!(tool.runs(), 0);
     let decided = client.post(&path, &body).await;
     assert!(decided.status.is_success() && !decided.text.contains("s3cr3t"), "{}", decided.text);
@@ -163,6 +163,6 @@ async fn usage_is_added_up() {
     assert_eq!((&by_tool["name"], &by_tool["calls"]), (&json!("get_current_time"), &json!(1)));
     assert_eq!(sums("?until=1").await["items"], json!([]));
     assert_eq!(sums("?since=4102444800000").await["items"], json!([]));
-    assert_eq!(client.get("/api/v1/usage?by=day").await.problem(), "bad_request");
+    assert_eq!(client.get("/api/v1/usage?by=hour").await.problem(), "bad_request");
     daemon.stop().await;
 }

@@ -83,7 +83,7 @@ async fn conversations_are_searched_by_their_text() {
     let path = format!("/api/v1/conversations/search?find=lighthouse&limit=1&cursor={next}");
     let rest = client.get(&path).await.expect(200);
     assert_eq!(rest["items"][0]["conversation"], first["conversation"]);
-    client.get("/api/v1/conversations/search?find=%20").await.expect(400);
+    client.get("/api/v1/conversations/search?find=%20").await.expect(422);
     daemon.stop().await;
 }
 
