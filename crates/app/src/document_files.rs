@@ -1,6 +1,6 @@
 //! Files of documents: the assistant's traits on the readers of the built-in tools.
 
-use std::sync::{Arc, Weak};
+use std::sync::Weak;
 
 use toolcrib_assistant::WorkspaceFiles;
 use toolcrib_assistant::document::{Documents, TextExtractor, TextWindow};

@@ -97,7 +97,7 @@ fn what_is_no_model_is_refused_in_clear_words() {
     for (dtype, rows, weights, tokenizer, expected) in [
         ("I8", &eight[..7], None, TOKENIZER, "does not lie inside"),
         ("I4", &eight[..], None, TOKENIZER, "I8, F16 and F32 can be read"),
-        ("I8", &eight[..], Some(&nan[..]), TOKENIZER, "no number"),
+        ("I8", &eight[..], Some(&nan[..]), TOKENIZER, "not a number"),
         ("I8", &eight[..], Some(&nan[..3]), TOKENIZER, "does not lie inside"),
         ("I8", &eight[..], None, "{}", "missing field"),
         ("I8", &eight[..], None, r#"{"model":{"type":"BPE","vocab":{}}}"#, "only WordPiece"),
