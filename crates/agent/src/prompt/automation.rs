@@ -13,14 +13,8 @@ pub(super) fn automation(tools: &[&str]) -> Option<String> {
     if !tools.contains(&"schedule_task") {
         return None;
     }
-    let mut text = "## Automation\n\n- A wish for later, or for again and again, becomes a task (schedule_task). It runs without this conversation and without the person: its prompt says everything that it needs. Say when it runs first.".to_owned();
-    text.push_str("\n- What only needs a look from time to time is a task with on_heartbeat: the heartbeat is a regular run that reports to the person only if something needs attention. Its times are a setting of the person.");
-    if tools.contains(&"promote_learning") {
-        text.push_str(
-            "\n- promote_learning is for a memory that should hold in every run from now on.",
-        );
-    }
-    Some(text)
+    let text = "## Automation\n\n- A request for later, or for repeatedly, becomes a task (schedule_task). It runs without this conversation and the person: put everything that it needs into its prompt.\n- A regular check is a task with on_heartbeat, which reports only if something needs attention.";
+    Some(text.to_owned())
 }
 
 /// Renders the person's mail accounts, for a model that reads mail.
@@ -53,6 +47,6 @@ pub(super) fn tasks(lines: &[String], tools: &[&str]) -> Option<String> {
 /// Renders the instruction on when an answer is a card.
 pub(super) fn cards(tools: &[&str]) -> Option<String> {
     tools.contains(&"rich_render").then(|| {
-        "## Cards\n\nShow figures, comparisons, choices and forms with rich_render when they are clearer than sentences; then answer without repeating them.".to_owned()
+        "## Cards\n\nUse rich_render for figures, comparisons, choices and forms; do not repeat them as text.".to_owned()
     })
 }

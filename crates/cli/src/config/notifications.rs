@@ -150,7 +150,7 @@ mod tests {
             ("[notifications]\nquiet = \"25:00-07:00\"\n", "not a daily time such as"),
             ("[notifications.ntfy]\nurl = \"https://ntfy.sh\"\n", "is not a topic such as"),
             ("[notifications.webhook]\nurl = \"example.org\"\n", "is not an address such as"),
-            ("[notifications]\nmails = true\n", "known are"),
+            ("[notifications]\nmails = true\n", "did you mean `mail`?"),
             ("[notifications.mail]\nto = \"bob@example.org\"\n", "known are"),
         ] {
             let error = parse(Path::new("/c/config.toml"), text).unwrap_err().message;

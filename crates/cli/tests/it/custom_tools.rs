@@ -29,7 +29,7 @@ fn a_new_tool_works_at_once() {
     assert!(text.contains("\ngreet "), "{text}");
     env.play(GREETS, &[]).code(0);
     env.run(&["tool", "new", "greet"]).code(2).says(&["a tool greet already exists"]);
-    env.run(&["tool", "new", "read_file"]).code(2).says(&["there is a tool read_file already"]);
+    env.run(&["tool", "new", "read_file"]).code(2).says(&["a tool read_file already exists"]);
     env.run(&["tool", "new", "get_local_time"]).code(2).says(&["get_current_time"]);
     env.run(&["tool", "new", "Not Good"]).code(2);
     let made = env.run(&["tool", "new", "other", "--dir", "mine", "--json"]).code(0);
