@@ -7,21 +7,26 @@ from typing import Any, Literal, NotRequired, TypeAlias
 
 from typing_extensions import TypedDict
 
-
-class AgentRow(TypedDict):
-    name: str
-    title: str
-    description: str
-    model: NotRequired[str | None]
-    tools: NotRequired[list[str] | None]
-    skills: list[str]
-    role: str
-    mode: NotRequired[str | None]
-    temperature: NotRequired[float | None]
-    max_output: NotRequired[int | None]
-    limits: Any
-    place: str
-    writable: bool
+AgentRow = TypedDict(
+    'AgentRow',
+    {
+        'name': str,
+        'title': str,
+        'description': str,
+        'model': NotRequired[str | None],
+        'tools': NotRequired[list[str] | None],
+        'skills': list[str],
+        'role': str,
+        'mode': NotRequired[str | None],
+        'temperature': NotRequired[float | None],
+        'max_output': NotRequired[int | None],
+        'limits': Any,
+        'place': str,
+        'writable': bool,
+        'from': str,
+        'path': NotRequired[str | None],
+    },
+)
 
 
 class FileProblem(TypedDict):
@@ -31,7 +36,18 @@ class FileProblem(TypedDict):
 
 class ExcludedTool(TypedDict):
     tool: str
+    excluded: Any
     reason: str
+
+
+class ExpandedListEntry(TypedDict):
+    entry: str
+    tools: list[str]
+
+
+class UnknownListEntry(TypedDict):
+    entry: str
+    near: list[str]
 
 
 NewAgent = TypedDict(
@@ -45,6 +61,23 @@ NewAgent = TypedDict(
 
 
 Form: TypeAlias = Literal['markdown', 'toml']
+
+
+class AgentFault(TypedDict):
+    field: NotRequired[str | None]
+    message: str
+
+
+class AgentToolEntry(TypedDict):
+    entry: str
+    tools: list[str]
+
+
+class CheckAgent(TypedDict, closed=True):
+    text: str
+    form: NotRequired[Form | None]
+    fields: NotRequired[dict[str, Any] | None]
+    prompt: NotRequired[str | None]
 
 
 class Approval(TypedDict):
@@ -86,6 +119,22 @@ class EarlierDecision(TypedDict):
     decision: NotRequired[Any]
 
 
+CallState: TypeAlias = Literal[
+    'running',
+    'waiting',
+    'succeeded',
+    'failed',
+    'timed_out',
+    'cancelled',
+    'denied',
+    'expired',
+    'unknown',
+]
+
+
+GrantScopeName: TypeAlias = Literal['once', 'run', 'conversation', 'always']
+
+
 class DecisionResult(TypedDict):
     approval: str
     decision: Any
@@ -95,9 +144,6 @@ class DecisionResult(TypedDict):
 
 
 Kind: TypeAlias = Literal['approve', 'deny', 'edit', 'skip', 'answer']
-
-
-GrantScopeName: TypeAlias = Literal['once', 'run', 'conversation', 'always']
 
 
 class ArtifactDocument(TypedDict):
@@ -113,19 +159,6 @@ class ArtifactDocument(TypedDict):
     conversation: NotRequired[str | None]
     created_at: int
     expires_at: NotRequired[int | None]
-
-
-CallState: TypeAlias = Literal[
-    'running',
-    'waiting',
-    'succeeded',
-    'failed',
-    'timed_out',
-    'cancelled',
-    'denied',
-    'expired',
-    'unknown',
-]
 
 
 class CallRefusal(TypedDict):
@@ -201,35 +234,8 @@ class NewCall(TypedDict, closed=True):
     arguments: NotRequired[Any]
 
 
-class CallSummary(TypedDict):
-    call: str
-    status: CallState
-    tool: NotRequired[str | None]
-    asked: NotRequired[str | None]
-    operation: NotRequired[str | None]
-    origin: str
-    agent: NotRequired[str | None]
-    conversation: NotRequired[str | None]
-    topic: NotRequired[str | None]
-    channel: NotRequired[str | None]
-    workspace: NotRequired[str | None]
-    run: NotRequired[str | None]
-    received_at: int
-    started_at: NotRequired[int | None]
-    ended_at: NotRequired[int | None]
-    duration_ms: NotRequired[float | None]
-    attempts: NotRequired[int | None]
-    error_type: NotRequired[str | None]
-    message: NotRequired[str | None]
-    risk: NotRequired[str | None]
-    effect: NotRequired[str | None]
-    args: NotRequired[Any]
-    args_hash: NotRequired[str | None]
-    definition_hash: NotRequired[str | None]
-    policy: NotRequired[str | None]
-    approval: NotRequired[str | None]
-    approved_by: NotRequired[str | None]
-    undone_at: NotRequired[int | None]
+class RepeatCall(TypedDict, closed=True):
+    wait_ms: NotRequired[int | None]
 
 
 class PageCall(TypedDict, closed=True):
@@ -250,6 +256,7 @@ class ChainRow(TypedDict):
     problem: NotRequired[str | None]
     folder: str
     asked_about: bool
+    path: str
 
 
 class ChainDetails(TypedDict):
@@ -258,6 +265,7 @@ class ChainDetails(TypedDict):
     problem: NotRequired[str | None]
     folder: str
     asked_about: bool
+    path: str
     code: str
 
 
@@ -320,6 +328,16 @@ class ConversationRow(TypedDict):
     updated_at: int
 
 
+class FoundMessageRow(TypedDict):
+    conversation: str
+    title: str
+    run: NotRequired[str | None]
+    seq: NotRequired[int | None]
+    typed: bool
+    excerpt: str
+    updated_at: int
+
+
 class MessageRow(TypedDict):
     seq: int
     run: NotRequired[str | None]
@@ -372,6 +390,19 @@ class DraftFile(TypedDict):
     bytes: int
 
 
+class DraftDifference(TypedDict):
+    part: str
+    diff: str
+
+
+class NewDraftBody(TypedDict, closed=True):
+    kind: str
+    account: NotRequired[str | None]
+    to: list[str]
+    subject: NotRequired[str]
+    body: str
+
+
 class EditDraftBody(TypedDict, closed=True):
     version: int
     to: NotRequired[list[str] | None]
@@ -400,6 +431,7 @@ class ExecutedCall(TypedDict):
     artifact: NotRequired[str | None]
     trust: NotRequired[str | None]
     source: NotRequired[str | None]
+    sandbox: NotRequired[str | None]
     flagged: NotRequired[bool]
     neutralised: NotRequired[list[str]]
     notes: NotRequired[list[str]]
@@ -439,11 +471,11 @@ class Goal(TypedDict):
     ended_at: NotRequired[int | None]
 
 
-class NewGoalBody(TypedDict, closed=True):
-    goal: str
-    agent: NotRequired[str | None]
-    rounds: NotRequired[int | None]
-    tokens: NotRequired[int | None]
+class PersonSurroundings(TypedDict, closed=True):
+    locale: NotRequired[str | None]
+    time_zone: NotRequired[str | None]
+    place: NotRequired[str | None]
+    device: NotRequired[str | None]
 
 
 class GrantRow(TypedDict):
@@ -540,18 +572,15 @@ class TaskExecution(TypedDict):
     untrusted: NotRequired[str | None]
 
 
-class NewTask(TypedDict, closed=True):
-    description: str
-    prompt: str
-    alarm: NotRequired[bool]
-    execute_at: NotRequired[str | None]
-    cron: NotRequired[str | None]
-    recurrence: NotRequired[str | None]
-    on_heartbeat: NotRequired[bool]
-    hook: NotRequired[str | None]
-    on_change: NotRequired[str | None]
-    zone: NotRequired[str | None]
-    agent: NotRequired[str | None]
+MailFilter = TypedDict(
+    'MailFilter',
+    {
+        'account': NotRequired[str | None],
+        'from': NotRequired[str | None],
+        'subject': NotRequired[str | None],
+    },
+    closed=True,
+)
 
 
 class FailedDelivery(TypedDict):
@@ -692,6 +721,13 @@ class TestModel(TypedDict, closed=True):
 Effect: TypeAlias = Literal['allow', 'ask', 'deny']
 
 
+class FindingRow(TypedDict):
+    severity: str
+    origin: str
+    rule: str
+    what: str
+
+
 class RuleBody(TypedDict, closed=True):
     effect: Effect
     rule: str
@@ -706,14 +742,18 @@ class RuleBody(TypedDict, closed=True):
     observe: NotRequired[bool]
 
 
-class RuleExplained(TypedDict):
-    verdict: NotRequired[Effect | None]
-    by: NotRequired[Any]
-    reason: str
-    rule: NotRequired[Any]
-    segments: Any
-    asking: NotRequired[str | None]
-    refused: NotRequired[Any]
+class ExplainedSegment(TypedDict):
+    text: str
+    verdict: Effect
+    rule: NotRequired[str | None]
+    origin: NotRequired[str | None]
+    rule_reason: NotRequired[str | None]
+    reason: NotRequired[str | None]
+
+
+class RefusedBeforeRules(TypedDict):
+    error_type: str
+    message: str
 
 
 class ExplainBody(TypedDict, closed=True):
@@ -722,17 +762,56 @@ class ExplainBody(TypedDict, closed=True):
     args: NotRequired[Any]
     agent: NotRequired[str]
     channel: NotRequired[str | None]
+    default: NotRequired[Effect | None]
 
 
-class FindingRow(TypedDict):
-    severity: str
-    origin: str
-    rule: str
+ImportedRule = TypedDict(
+    'ImportedRule',
+    {
+        'body': Any,
+        'from': str,
+    },
+)
+
+
+RefusedRule = TypedDict(
+    'RefusedRule',
+    {
+        'from': str,
+        'rule': str,
+        'why': str,
+    },
+)
+
+
+class SkippedEntry(TypedDict):
     what: str
+    why: str
+
+
+class ImportRulesBody(TypedDict, closed=True):
+    text: str
+    name: str
+    format: NotRequired[str | None]
+    anyway: NotRequired[bool]
+
+
+class LintedRules(TypedDict):
+    rules: int
+    broken: list[str]
+    findings: list[FindingRow]
 
 
 class LintBody(TypedDict, closed=True):
     rules: NotRequired[list[RuleBody] | None]
+
+
+class TestedRules(TypedDict):
+    rules: int
+    rules_with_examples: int
+    examples: int
+    failed: list[str]
+    unusable: list[str]
 
 
 class ReplayedCall(TypedDict):
@@ -859,13 +938,6 @@ class Limits(TypedDict, closed=True):
     micro_dollars: NotRequired[int | None]
 
 
-class PersonSurroundings(TypedDict, closed=True):
-    locale: NotRequired[str | None]
-    time_zone: NotRequired[str | None]
-    place: NotRequired[str | None]
-    device: NotRequired[str | None]
-
-
 class RunRow(TypedDict):
     run: str
     conversation: str
@@ -888,6 +960,7 @@ class SecretRow(TypedDict):
     value: str
     set_at: int
     used_by: list[str]
+    consumers: list[Any]
 
 
 class SecretStored(TypedDict):
@@ -915,7 +988,9 @@ class SignIn(TypedDict, closed=True):
 class SettingRow(TypedDict):
     key: str
     value: Any
+    layer: NotRequired[str]
     origin: str
+    secret: NotRequired[bool]
     live: bool
 
 
@@ -928,14 +1003,24 @@ class SettingBody(TypedDict, closed=True):
     value: Any
 
 
-class SkillRow(TypedDict):
-    name: str
-    display_name: NotRequired[str | None]
-    description: str
-    version: str
-    allowed_tools: list[str]
-    tools_required: list[str]
-    place: str
+SkillRow = TypedDict(
+    'SkillRow',
+    {
+        'name': str,
+        'display_name': NotRequired[str | None],
+        'description': str,
+        'version': str,
+        'allowed_tools': list[str],
+        'tools_required': list[str],
+        'enabled': bool,
+        'agents': list[str],
+        'place': str,
+        'license': NotRequired[str | None],
+        'compatibility': NotRequired[str | None],
+        'from': str,
+        'path': NotRequired[str | None],
+    },
+)
 
 
 class SkillParameter(TypedDict):
@@ -950,11 +1035,11 @@ class CheckReport(TypedDict):
     problems: list[FileProblem]
 
 
-class KitRow(TypedDict):
-    name: str
-    description: str
-    tools: list[str]
-    place: str
+class KitStep(TypedDict):
+    tool: str
+    params: Any
+    note: str
+    optional: bool
 
 
 class Soul(TypedDict):
@@ -1065,20 +1150,26 @@ class Why(TypedDict):
     offered: bool
     excluded: NotRequired[Any]
     reason: NotRequired[str | None]
+    advice: NotRequired[str | None]
+    agent: NotRequired[str | None]
 
 
 class ForecastDocument(TypedDict):
     would: str
+    tool: NotRequired[str | None]
+    asked: str
     operation: NotRequired[str | None]
     args: Any
     risk: NotRequired[Any]
     effect: NotRequired[Any]
     reach: NotRequired[Any]
     ruling: NotRequired[Any]
+    labels: Any
     reasons: list[Any]
     asking: NotRequired[str | None]
     error_type: NotRequired[str | None]
     message: NotRequired[str | None]
+    advice: NotRequired[str | None]
     stages: list[Any]
 
 
@@ -1154,30 +1245,22 @@ class AgentList(TypedDict):
     problems: list[FileProblem]
 
 
-class AgentDetails(TypedDict):
-    name: str
-    title: str
-    description: str
-    model: NotRequired[str | None]
-    tools: NotRequired[list[str] | None]
-    skills: list[str]
-    role: str
-    mode: NotRequired[str | None]
-    temperature: NotRequired[float | None]
-    max_output: NotRequired[int | None]
-    limits: Any
-    place: str
-    writable: bool
-    prompt: str
-    text: NotRequired[str | None]
-    resolved: list[str]
-    offered: list[str]
-    excluded: list[ExcludedTool]
+class ExpandedList(TypedDict):
+    tools: list[str]
+    entries: list[ExpandedListEntry]
+    unknown: list[UnknownListEntry]
 
 
 class AgentText(TypedDict, closed=True):
     text: str
     form: NotRequired[Form | None]
+
+
+class AgentTools(TypedDict):
+    resolved: list[str]
+    offered: list[str]
+    excluded: list[ExcludedTool]
+    expansion: ExpandedList
 
 
 class ApprovalPage(TypedDict):
@@ -1216,7 +1299,48 @@ class ApprovalShown(TypedDict):
     decision: NotRequired[Any]
     definition_hash: str
     goes_on: str
+    sandbox: NotRequired[str | None]
     earlier: list[EarlierDecision]
+
+
+class CallSummary(TypedDict):
+    call: str
+    status: CallState
+    tool: NotRequired[str | None]
+    asked: NotRequired[str | None]
+    operation: NotRequired[str | None]
+    origin: str
+    agent: NotRequired[str | None]
+    conversation: NotRequired[str | None]
+    topic: NotRequired[str | None]
+    channel: NotRequired[str | None]
+    workspace: NotRequired[str | None]
+    device: NotRequired[str | None]
+    run: NotRequired[str | None]
+    parent: NotRequired[str | None]
+    received_at: int
+    started_at: NotRequired[int | None]
+    ended_at: NotRequired[int | None]
+    duration_ms: NotRequired[float | None]
+    attempts: NotRequired[int | None]
+    error_type: NotRequired[str | None]
+    message: NotRequired[str | None]
+    risk: NotRequired[str | None]
+    effect: NotRequired[str | None]
+    args: NotRequired[Any]
+    args_hash: NotRequired[str | None]
+    definition_hash: NotRequired[str | None]
+    output_hash: NotRequired[str | None]
+    policy: NotRequired[str | None]
+    approval: NotRequired[str | None]
+    approved_by: NotRequired[str | None]
+    undone_at: NotRequired[int | None]
+
+
+class PreviewApprovalBody(TypedDict, closed=True):
+    scope: GrantScopeName
+    only: NotRequired[dict[str, str]]
+    taint: NotRequired[bool]
 
 
 class DecideBody(TypedDict, closed=True):
@@ -1250,6 +1374,7 @@ class CallDocument(TypedDict):
     artifact: NotRequired[str | None]
     trust: NotRequired[str | None]
     source: NotRequired[str | None]
+    sandbox: NotRequired[str | None]
     flagged: NotRequired[bool]
     neutralised: NotRequired[list[str]]
     notes: NotRequired[list[str]]
@@ -1301,6 +1426,7 @@ class Explained(TypedDict):
     earlier: list[Any]
     question: NotRequired[Any]
     grants: list[Any]
+    calls: list[CallSummary]
     audit: list[Any]
 
 
@@ -1340,6 +1466,11 @@ class ConversationRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
+class FoundMessageRowPage(TypedDict):
+    items: list[FoundMessageRow]
+    next: NotRequired[str | None]
+
+
 class MessageRowPage(TypedDict):
     items: list[MessageRow]
     next: NotRequired[str | None]
@@ -1371,8 +1502,17 @@ class Draft(TypedDict):
     by: str
     sent_by: NotRequired[str | None]
     note: NotRequired[str | None]
+    changed: NotRequired[list[DraftDifference] | None]
     created_at: int
     changed_at: int
+
+
+class DraftVersion(TypedDict):
+    change: str
+    at: int
+    by: str
+    run: NotRequired[str | None]
+    draft: Draft
 
 
 class ExecDocument(TypedDict):
@@ -1389,6 +1529,14 @@ class ExecDocument(TypedDict):
 class GoalPage(TypedDict):
     items: list[Goal]
     next: NotRequired[str | None]
+
+
+class NewGoalBody(TypedDict, closed=True):
+    goal: str
+    agent: NotRequired[str | None]
+    rounds: NotRequired[int | None]
+    tokens: NotRequired[int | None]
+    surroundings: NotRequired[PersonSurroundings]
 
 
 class GrantRowPage(TypedDict):
@@ -1444,6 +1592,8 @@ class Task(TypedDict):
     schedule: str
     zone: str
     next: list[str]
+    next_in_words: NotRequired[list[str]]
+    hook: NotRequired[str | None]
     agent: NotRequired[str | None]
     conversation: NotRequired[str | None]
     consecutive_failures: int
@@ -1452,6 +1602,25 @@ class Task(TypedDict):
     made_by_run: NotRequired[str | None]
     created_at: int
     history: list[TaskExecution]
+
+
+class NewTask(TypedDict, closed=True):
+    description: str
+    prompt: str
+    alarm: NotRequired[bool]
+    notification: NotRequired[bool]
+    execute_at: NotRequired[str | None]
+    cron: NotRequired[str | None]
+    recurrence: NotRequired[str | None]
+    window_start: NotRequired[str | None]
+    window_end: NotRequired[str | None]
+    on_heartbeat: NotRequired[bool]
+    hook: NotRequired[str | None]
+    on_change: NotRequired[str | None]
+    on_mail: NotRequired[MailFilter | None]
+    zone: NotRequired[str | None]
+    agent: NotRequired[str | None]
+    surroundings: NotRequired[PersonSurroundings]
 
 
 class Notification(TypedDict):
@@ -1499,6 +1668,7 @@ class McpServerDetails(TypedDict):
     given: list[str]
     network: bool
     tool_names: list[str]
+    reviewed: bool
     reviews: list[McpReview]
     log: str
 
@@ -1531,30 +1701,47 @@ class RuleRow(TypedDict):
     number: int
     effect: Effect
     rule: str
-    agents: NotRequired[list[str]]
-    channels: NotRequired[list[str]]
-    workspaces: NotRequired[list[str]]
-    reason: NotRequired[str | None]
-    match: NotRequired[list[str]]
-    not_match: NotRequired[list[str]]
-    expires: NotRequired[str | None]
-    unsafe: NotRequired[bool]
-    observe: NotRequired[bool]
     layer: str
     origin: str
+    agents: list[str]
+    channels: list[str]
+    workspaces: list[str]
+    reason: NotRequired[str | None]
+    match: list[str]
+    not_match: list[str]
+    expires: NotRequired[str | None]
+    unsafe: bool
+    observe: bool
     counts: bool
 
 
 class RulesChanged(TypedDict):
     rules: list[RuleRow]
-    etag: str
     changed: bool
+    remarks: list[FindingRow]
     needs_restart: list[str]
+    etag: str
 
 
-class FindingRowPage(TypedDict):
-    items: list[FindingRow]
-    next: NotRequired[str | None]
+class RuleExplained(TypedDict):
+    call: str
+    verdict: Effect
+    by: str
+    reason: str
+    rule: NotRequired[str | None]
+    origin: NotRequired[str | None]
+    rule_reason: NotRequired[str | None]
+    segments: list[ExplainedSegment]
+    asking: NotRequired[str | None]
+    refused: NotRequired[RefusedBeforeRules | None]
+
+
+class RulesImport(TypedDict):
+    rules: list[ImportedRule]
+    left_out: list[RefusedRule]
+    not_rules: list[SkippedEntry]
+    before: str
+    after: str
 
 
 class ReplayReply(TypedDict):
@@ -1636,25 +1823,42 @@ class SkillRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
-class SkillDetails(TypedDict):
-    name: str
-    display_name: NotRequired[str | None]
-    description: str
-    version: str
-    allowed_tools: list[str]
-    tools_required: list[str]
-    place: str
-    license: NotRequired[str | None]
-    compatibility: NotRequired[str | None]
-    metadata: Any
-    parameters: list[SkillParameter]
-    instructions: str
-    files: list[str]
+SkillDetails = TypedDict(
+    'SkillDetails',
+    {
+        'name': str,
+        'display_name': NotRequired[str | None],
+        'description': str,
+        'version': str,
+        'allowed_tools': list[str],
+        'tools_required': list[str],
+        'enabled': bool,
+        'agents': list[str],
+        'place': str,
+        'license': NotRequired[str | None],
+        'compatibility': NotRequired[str | None],
+        'from': str,
+        'path': NotRequired[str | None],
+        'metadata': Any,
+        'parameters': list[SkillParameter],
+        'instructions': str,
+        'files': list[str],
+    },
+)
 
 
-class KitRowPage(TypedDict):
-    items: list[KitRow]
-    next: NotRequired[str | None]
+KitRow = TypedDict(
+    'KitRow',
+    {
+        'name': str,
+        'description': str,
+        'tools': list[str],
+        'place': str,
+        'steps': list[KitStep],
+        'from': str,
+        'path': NotRequired[str | None],
+    },
+)
 
 
 class SoulChangePage(TypedDict):
@@ -1714,6 +1918,7 @@ class ToolRow(TypedDict):
     own_state: SwitchMode
     controlled_by: NotRequired[str | None]
     offered: bool
+    excluded: NotRequired[Any]
     risk: str
     effect: str
     permissions: list[str]
@@ -1739,6 +1944,7 @@ class ToolDocument(TypedDict):
     own_state: SwitchMode
     controlled_by: NotRequired[str | None]
     offered: bool
+    excluded: NotRequired[Any]
     risk: str
     effect: str
     permissions: list[str]
@@ -1784,12 +1990,65 @@ class PackagesBody(TypedDict, closed=True):
     names: list[str]
 
 
+AgentDetails = TypedDict(
+    'AgentDetails',
+    {
+        'name': str,
+        'title': str,
+        'description': str,
+        'model': NotRequired[str | None],
+        'tools': NotRequired[list[str] | None],
+        'skills': list[str],
+        'role': str,
+        'mode': NotRequired[str | None],
+        'temperature': NotRequired[float | None],
+        'max_output': NotRequired[int | None],
+        'limits': Any,
+        'place': str,
+        'writable': bool,
+        'from': str,
+        'path': NotRequired[str | None],
+        'prompt': str,
+        'text': NotRequired[str | None],
+        'resolved': list[str],
+        'offered': list[str],
+        'excluded': list[ExcludedTool],
+        'expansion': ExpandedList,
+    },
+)
+
+
+class CheckedAgent(TypedDict):
+    text: str
+    fields: NotRequired[dict[str, Any] | None]
+    prompt: str
+    faults: list[AgentFault]
+    entries: list[AgentToolEntry]
+    tools: NotRequired[AgentTools | None]
+
+
+class GrantPreviewDocument(TypedDict):
+    operation: str
+    risk: str
+    reasons: Any
+    leaves_taint: bool
+    matched: int
+    compared: int
+    truncated: bool
+    calls: list[CallSummary]
+
+
 class PreviewDocument(TypedDict):
     files: list[FilePreview]
 
 
 class DraftPage(TypedDict):
     items: list[Draft]
+    next: NotRequired[str | None]
+
+
+class DraftVersionPage(TypedDict):
+    items: list[DraftVersion]
     next: NotRequired[str | None]
 
 
@@ -1823,6 +2082,11 @@ class McpServerRow(TypedDict):
 
 class RuleRowPage(TypedDict):
     items: list[RuleRow]
+    next: NotRequired[str | None]
+
+
+class KitRowPage(TypedDict):
+    items: list[KitRow]
     next: NotRequired[str | None]
 
 

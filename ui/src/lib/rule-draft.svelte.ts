@@ -53,7 +53,7 @@ export class RuleDraft {
   /** What is wrong with the rules as they would be. */
   async lint(): Promise<void> {
     const rules = this.kept.map(bodyOf);
-    this.findings = rules.length ? (await api.post<Schemas["FindingRowPage"]>("/rules/lint", { rules })).items : [];
+    this.findings = rules.length ? (await api.post<Schemas["LintedRules"]>("/rules/lint", { rules })).findings : [];
   }
 
   /** What is said of a row: origins are `rules:NUMBER` of what was sent. */

@@ -13,7 +13,7 @@ pub(super) fn automation(tools: &[&str]) -> Option<String> {
     if !tools.contains(&"schedule_task") {
         return None;
     }
-    let text = "## Automation\n\n- A request for later, or for repeatedly, becomes a task (schedule_task). It runs without this conversation and the person: put everything that it needs into its prompt.\n- A regular check is a task with on_heartbeat, which reports only if something needs attention.";
+    let text = "## Automation\n\nA request for later, or for repeatedly, becomes a task (schedule_task), which runs without this conversation: put everything that it needs into its prompt.";
     Some(text.to_owned())
 }
 
