@@ -14,7 +14,7 @@ export interface paths {
         /** Lists the agents. */
         get: operations["get_agents"];
         put?: never;
-        /** Makes an agent, from a template or as a copy of another. */
+        /** Creates an agent, from a template or as a copy of another. */
         post: operations["post_agents"];
         delete?: never;
         options?: never;
@@ -29,16 +29,36 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows an agent with what its tools come to. */
+        /** Shows an agent with the tools that its patterns select. */
         get: operations["get_agents_name"];
         /**
          * Writes the file of an agent.
-         * @description It is read as a run would read it first, and put in its place only when nothing is wrong with it. An agent that is there needs `If-Match`.
+         * @description The daemon parses the file as a run would, and writes it only if it is valid. Replacing an existing agent needs `If-Match`.
          */
         put: operations["put_agents_name"];
         post?: never;
         /** Removes the file of an agent. */
         delete: operations["delete_agents_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/agents/{name}/check": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Checks a text as the file of an agent, and changes single keys of it.
+         * @description Each fault names its field. Comments, order and keys that are not changed stay. Nothing is written: `PUT /agents/{name}` does that.
+         */
+        post: operations["post_agents_name_check"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -51,7 +71,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists what waits for a person, or was decided. */
+        /** Lists approvals and questions: open ones, or all. */
         get: operations["get_approvals"];
         put?: never;
         post?: never;
@@ -69,8 +89,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists operations that are approved faster than the question can be read.
-         * @description Those with at least three approvals within 3 seconds of the question in the last 30 days: a remembered approval or a rule would ask less.
+         * Lists operations that people approve faster than they can read the question.
+         * @description Operations with at least three approvals within 3 seconds of the question in the last 30 days: a remembered approval or a rule would ask less often.
          */
         get: operations["get_approvals_hasty"];
         put?: never;
@@ -88,14 +108,34 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows a question with what helps to decide. */
+        /** Shows a question with everything that is needed to decide it. */
         get: operations["get_approvals_approval"];
         put?: never;
         /**
          * Decides a question, once.
-         * @description The decision is stored before it is answered; then the daemon goes on with the run or the call itself. A second decision is a `conflict` with the first in `about`; one that comes too late is `gone`; one about something else than what is stored is a `conflict`.
+         * @description The daemon stores the decision before it answers, then continues the run or the call itself. A second decision is a `conflict` with the first in `about`; one after the deadline is `gone`; one whose `binding` does not match the stored question is a `conflict`.
          */
         post: operations["post_approvals_approval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/approvals/{approval}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Shows what an approval that is remembered would match.
+         * @description Nothing is decided. It is compared with the newest 1,000 calls of the operation.
+         */
+        post: operations["post_approvals_approval_preview"];
         delete?: never;
         options?: never;
         head?: never;
@@ -109,7 +149,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists stored results, the newest first. */
+        /** Lists artifacts, newest first. */
         get: operations["get_artifacts"];
         put?: never;
         post?: never;
@@ -126,11 +166,11 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows what is known of a stored result. */
+        /** Shows the metadata of a stored result. */
         get: operations["get_artifacts_ref"];
         put?: never;
         post?: never;
-        /** Removes a stored result. */
+        /** Removes an artifact. */
         delete: operations["delete_artifacts_ref"];
         options?: never;
         head?: never;
@@ -145,8 +185,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Reads a part of a stored result, made harmless.
-         * @description A call of `read_artifact`: what it answers is what a model would read.
+         * Reads a part of a stored result as sanitized text.
+         * @description Runs a call of `read_artifact`; the response is the text that a model would read.
          */
         get: operations["get_artifacts_ref_page"];
         put?: never;
@@ -165,8 +205,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Gives the bytes of a stored result, to be saved.
-         * @description As the tool made them, with known secrets masked and nothing else changed: do not show them as a page.
+         * Downloads the bytes of a stored result.
+         * @description Unchanged except that known secrets are masked: do not render them as a page.
          */
         get: operations["get_artifacts_ref_content"];
         put?: never;
@@ -204,8 +244,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Verifies that no record was changed, taken out, added or moved.
-         * @description With the key and the anchors of this machine. Every record is read.
+         * Verifies that no record was changed, removed, added or moved.
+         * @description Uses the key and the anchors of this machine, and reads every record.
          */
         post: operations["post_audit_verify"];
         delete?: never;
@@ -240,7 +280,7 @@ export interface paths {
         };
         /**
          * Streams all records with hashes and checkpoints, as JSON lines.
-         * @description `toolcrib audit verify --file FILE --key KEY` verifies it anywhere. A stream that breaks off has no last line `end`.
+         * @description `toolcrib audit verify --file FILE --key KEY` verifies the export anywhere. An incomplete stream has no last line `end`.
          */
         get: operations["get_audit_export"];
         put?: never;
@@ -260,9 +300,29 @@ export interface paths {
         };
         /**
          * Streams a bundle: the audit with keys, rules, tool definitions and a verifier.
-         * @description A tar archive that `python3 verify.py audit.tar --key KEY` (the verifier in it) and `toolcrib audit verify --bundle` verify. A stream that breaks off has no SHA256SUMS.
+         * @description A tar archive that `python3 verify.py audit.tar --key KEY` (the verifier in it) and `toolcrib audit verify --bundle` verify. A truncated stream has no SHA256SUMS.
          */
         get: operations["get_audit_bundle"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/backup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Takes a backup and streams its file.
+         * @description Database, results, rules, agents, skills and configuration of one moment, read again before the first byte is sent. Keys and tokens are left out: `toolcrib backup --with-keys` keeps them. `toolcrib restore` puts it back.
+         */
+        get: operations["get_backup"];
         put?: never;
         post?: never;
         delete?: never;
@@ -278,12 +338,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists calls, the newest first. */
+        /** Lists calls, newest first. */
         get: operations["get_calls"];
         put?: never;
         /**
          * Runs one tool.
-         * @description The answer is what became of the call, with its HTTP status. A call that was taken goes on when you go away: its result is found by its id. Only calls that policy allows run; one that a person must decide about answers 202 and waits.
+         * @description The response has the outcome of the call and its HTTP status. An accepted call continues if the client disconnects: its result is found by its id. Only calls that policy allows run; a call that needs approval answers 202 and waits.
          */
         post: operations["post_calls"];
         delete?: never;
@@ -302,8 +362,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Runs several tools side by side.
-         * @description Calls that fail are results like others: the status says only whether all have ended.
+         * Runs several tools concurrently.
+         * @description A failed call is a result like any other: the status only tells whether all calls have ended.
          */
         post: operations["post_calls_batch"];
         delete?: never;
@@ -336,10 +396,30 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Says everything that is known of a call. */
+        /** Explains a call: everything that the store knows about it. */
         get: operations["get_calls_id_explain"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/calls/{id}/again": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Makes a call once more: the same tool with the same arguments.
+         * @description It is a new call of yours: policy decides about it again, and a person where it has to. It belongs to the conversation of the first one while that exists. A call whose arguments had a secret in them, or are too long to be stored, is a `conflict`.
+         */
+        post: operations["post_calls_id_again"];
         delete?: never;
         options?: never;
         head?: never;
@@ -354,8 +434,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Gives the page with which the server of a call's tool shows its result.
-         * @description HTML of the server (MCP Apps, SEP-1865), under a policy that gives it no origin and no network. Put it into a frame with `sandbox="allow-scripts"`, and never into a page.
+         * Gets the page with which the MCP server of a call's tool shows its result.
+         * @description HTML of the server (MCP Apps, SEP-1865), under a policy that gives it no origin and no network. Show it only in a frame with `sandbox="allow-scripts"`, never as part of a page.
          */
         get: operations["get_calls_id_page"];
         put?: never;
@@ -376,7 +456,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Runs a tool that the page of a call asks for.
+         * Runs a tool on request of the page of a call.
          * @description Only tools of the same server that are for pages. The call goes through the same checks as every other; its topic names the page that asked.
          */
         post: operations["post_calls_id_page_calls"];
@@ -394,10 +474,30 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Reads a resource that the page of a call asks for.
+         * Reads a resource on request of the page of a call.
          * @description Only resources of the server of the page, while its tool is enabled; of at most 4 MB, with secrets masked. It is for the page: nothing in it is sanitized.
          */
         get: operations["get_calls_id_page_resource"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/calls/{id}/card": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Gives the HTML cards that a call shows to people.
+         * @description One document with all HTML cards of the call, rewritten from an allow-list, under a policy that runs and loads nothing. Put it into a frame with `sandbox="allow-same-origin allow-popups allow-popups-to-escape-sandbox"`: without `allow-scripts`.
+         */
+        get: operations["get_calls_id_card"];
         put?: never;
         post?: never;
         delete?: never;
@@ -416,8 +516,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Stops a call, or takes it back while it waits for a person.
-         * @description What has not run does not run; a tool at work is told to stop. What it has done by then is done: its outcome says so.
+         * Stops a call, or withdraws it while it waits for a person.
+         * @description A call that has not started does not run; a running tool is cancelled. What the tool has changed by then stays changed, as its outcome reports.
          */
         post: operations["post_calls_id_cancel"];
         delete?: never;
@@ -433,7 +533,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the scripts that are kept as tools. */
+        /** Lists the scripts that are saved as tools. */
         get: operations["get_chains"];
         put?: never;
         post?: never;
@@ -453,8 +553,8 @@ export interface paths {
         /** Shows a script with its text. */
         get: operations["get_chains_name"];
         /**
-         * Keeps a script as a tool.
-         * @description It is written into the folder of tools of the workspace, and can be called at once. One that is there needs `If-Match`.
+         * Saves a script as a tool.
+         * @description The script is written into the tool folder of the workspace and can be called at once. Replacing an existing script needs `If-Match`.
          */
         put: operations["put_chains_name"];
         post?: never;
@@ -475,7 +575,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists what tools changed in the workspace, the newest first. */
+        /** Lists changes that tools made in the workspace, newest first. */
         get: operations["get_changes"];
         put?: never;
         post?: never;
@@ -513,7 +613,7 @@ export interface paths {
         put?: never;
         /**
          * Undoes changes of tools, newest first.
-         * @description It stops at a change whose files were changed since; `conflict` names it, and `about` has what was undone before it.
+         * @description The undo stops at a change whose files were changed since; `conflict` names it, and `about` has the changes that were undone before it.
          */
         post: operations["post_changes_undo"];
         delete?: never;
@@ -532,8 +632,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Redoes undone changes, the last undone first.
-         * @description It stops at a change whose files were changed since; `conflict` names it, and `about` has what was redone before it.
+         * Redoes undone changes, last undone first.
+         * @description The redo stops at a change whose files were changed since; `conflict` names it, and `about` has the changes that were redone before it.
          */
         post: operations["post_changes_redo"];
         delete?: never;
@@ -549,8 +649,28 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists conversations, those with the newest messages first. */
+        /** Lists conversations, the one with the newest message first. */
         get: operations["get_conversations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversations/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Searches the text of conversations, those with the newest messages first.
+         * @description What people wrote and models answered, and titles; the three newest hits of each conversation. A request reads at most about 20,000 messages: `next` goes on behind them, even after a page without hits.
+         */
+        get: operations["get_conversations_search"];
         put?: never;
         post?: never;
         delete?: never;
@@ -572,7 +692,7 @@ export interface paths {
         post?: never;
         /**
          * Deletes a conversation.
-         * @description Its messages and runs are gone, and what programs still do for it ends. Calls stay in the history and in the audit, stored results until they expire. While one of its runs is not over, nothing is deleted.
+         * @description Its messages and runs are deleted, and its background programs end. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.
          */
         delete: operations["delete_conversations_conversation"];
         options?: never;
@@ -588,8 +708,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Lists the messages of a conversation, the oldest first.
-         * @description All messages, including those that requests to models left out. Secrets are masked.
+         * Lists the messages of a conversation, oldest first.
+         * @description All messages, including those that compaction leaves out of requests to models. Secrets are masked.
          */
         get: operations["get_conversations_conversation_messages"];
         put?: never;
@@ -627,8 +747,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Makes a conversation that begins as this one did before a run.
-         * @description Messages and runs are copied, with the labels of what they had read. Nothing that tools did is undone.
+         * Makes a conversation with the messages that this one had before a run.
+         * @description Messages and runs are copied with their taint labels. Nothing that tools changed is undone.
          */
         post: operations["post_conversations_conversation_branch"];
         delete?: never;
@@ -665,8 +785,8 @@ export interface paths {
         get: operations["get_documents"];
         put?: never;
         /**
-         * Puts a file in.
-         * @description The body is the file: PDF, Word, Excel, CSV, HTML or text. The first pages can be found when this answers; the rest of a long file is read in the background.
+         * Adds a document.
+         * @description The body is the file: PDF, Word, Excel, CSV, HTML or text. The first pages are indexed before the reply; the rest of a long file is indexed in the background.
          */
         post: operations["post_documents"];
         delete?: never;
@@ -737,6 +857,24 @@ export interface paths {
         /** Lists drafts, newest first. */
         get: operations["get_drafts"];
         put?: never;
+        /** Makes a draft; nothing leaves. */
+        post: operations["post_drafts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/drafts/{draft}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the versions of a draft, newest first. */
+        get: operations["get_drafts_draft_history"];
+        put?: never;
         post?: never;
         delete?: never;
         options?: never;
@@ -774,7 +912,7 @@ export interface paths {
         put?: never;
         /**
          * Sends a draft.
-         * @description Answers when the server has taken or refused it; `status` says which. A draft whose end is not known is `unknown`, and `note` says how to find out.
+         * @description The response comes when the server has accepted or refused the draft; `status` tells which. If that cannot be known, `status` is `unknown`, and `note` says how to find out.
          */
         post: operations["post_drafts_draft_send"];
         delete?: never;
@@ -793,8 +931,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Runs the calls of a model's answer, and gives the messages to append.
-         * @description The body is the provider's answer as it came: the whole JSON body, or a recorded stream with `Content-Type: text/event-stream`. Calls that fail are results for the model to read. Calls that wait for a person say so in their message.
+         * Runs the calls of a model's response, and returns the messages to append.
+         * @description The body is the unchanged response of the provider: the whole JSON body, or a recorded stream with `Content-Type: text/event-stream`. Failed calls are results for the model. The message of a call that waits for a person says so.
          */
         post: operations["post_exec"];
         delete?: never;
@@ -817,13 +955,13 @@ export interface paths {
         get: operations["get_files"];
         /**
          * Writes a text file of the workspace.
-         * @description A call of `write_file`; the body is the text, UTF-8. A file that is there needs `If-Match` with the tag that was read, or `*` for any version; `If-None-Match: *` only makes a new one. It is looked at first and written then: what somebody else writes between the two is replaced. `POST /changes/undo` takes it back. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.
+         * @description A call of `write_file`; the body is the text, UTF-8. Replacing a file requires `If-Match` with its `ETag`, or `*` for any version; `If-None-Match: *` only creates a new file. The check and the write are two steps: a change by another program between them is overwritten. `POST /changes/undo` undoes the write. A text with `***` does not replace a file in which a known secret was shown so, nor one with a tag a file that was made harmless to be shown: both are a `conflict`.
          */
         put: operations["put_files"];
         post?: never;
         /**
          * Deletes a file or folder of the workspace.
-         * @description A call of `delete_file`, which people are asked about unless a rule allows it.
+         * @description A call of `delete_file`, which requires approval unless a rule allows it.
          */
         delete: operations["delete_files"];
         options?: never;
@@ -900,8 +1038,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Lets a goal begin.
-         * @description Who lets a goal begin whose text came from outside answers for that text.
+         * Starts a waiting goal.
+         * @description Letting a goal begin whose text came from outside vouches for that text.
          */
         post: operations["post_goals_goal_resume"];
         delete?: never;
@@ -938,7 +1076,7 @@ export interface paths {
         get: operations["get_grants_id"];
         put?: never;
         post?: never;
-        /** Takes a remembered approval back: such calls are asked about again, at once. */
+        /** Revokes a remembered approval: such calls are asked about again, at once. */
         delete: operations["delete_grants_id"];
         options?: never;
         head?: never;
@@ -952,7 +1090,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the lists, last changed first. */
+        /** Returns all lists, last changed first. */
         get: operations["get_lists"];
         put?: never;
         post?: never;
@@ -973,8 +1111,8 @@ export interface paths {
         get: operations["get_lists_name"];
         put?: never;
         /**
-         * Makes a list or changes it.
-         * @description Adding to a name that no list has makes the list. Items are named without regard to case; what is not on the list is in `missing`.
+         * Creates or changes a list.
+         * @description Adding to a new name creates the list. Items are matched case-insensitively; items that are not on the list are in `missing`.
          */
         post: operations["post_lists_name"];
         /** Deletes a list. */
@@ -1010,7 +1148,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Takes back the last change of a list. */
+        /** Undoes the last change of a list. */
         post: operations["post_list_undo"];
         delete?: never;
         options?: never;
@@ -1046,7 +1184,7 @@ export interface paths {
         get: operations["get_memories_key"];
         /**
          * Writes a memory.
-         * @description The text is yours from then on: a memory that came from outside text loses that label. A text with a secret is refused.
+         * @description The caller becomes its author: a memory from untrusted text loses that label. A text with a secret is refused.
          */
         put: operations["put_memories_key"];
         post?: never;
@@ -1066,7 +1204,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Takes back the last change of a memory. */
+        /** Undoes the last change of a memory. */
         post: operations["post_memory_undo"];
         delete?: never;
         options?: never;
@@ -1123,7 +1261,7 @@ export interface paths {
         put?: never;
         /**
          * Makes a task.
-         * @description The daemon runs it when it is due, in the channel `background`: a call that needs a person is denied and left in the inbox.
+         * @description The daemon runs it when it is due, in the channel `background`: a call that needs a person is denied and put into the inbox.
          */
         post: operations["post_tasks"];
         delete?: never;
@@ -1178,7 +1316,7 @@ export interface paths {
         put?: never;
         /**
          * Resumes a task.
-         * @description Who resumes a task whose text came from outside answers for that text.
+         * @description Resuming a task whose text came from outside vouches for that text.
          */
         post: operations["post_tasks_task_resume"];
         delete?: never;
@@ -1230,13 +1368,13 @@ export interface paths {
         };
         /**
          * Lists notifications, newest first.
-         * @description The event `notification` of `GET /events` says that there is a new one, or that one was dismissed.
+         * @description The event `notification` of `GET /events` reports new and dismissed notifications.
          */
         get: operations["get_notifications"];
         put?: never;
         /**
          * Sends a notification.
-         * @description It is stored, and pushed over the configured channels unless it is quiet. A channel that fails is in `failed`.
+         * @description Stores it, and pushes it over the configured channels outside the quiet hours. Failed channels are in `failed`.
          */
         post: operations["post_notifications"];
         delete?: never;
@@ -1269,7 +1407,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Says that the daemon lives. */
+        /** Tells that the daemon is alive. */
         get: operations["get_healthz"];
         put?: never;
         post?: never;
@@ -1286,7 +1424,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Says whether the daemon takes calls. */
+        /** Tells whether the daemon accepts calls. */
         get: operations["get_readyz"];
         put?: never;
         post?: never;
@@ -1305,7 +1443,7 @@ export interface paths {
         };
         /**
          * Shows the heartbeat and its last runs.
-         * @description The section `heartbeat` of the configuration says whether, how often and in which hours it runs.
+         * @description The section `heartbeat` of the configuration sets whether, how often and in which hours it runs.
          */
         get: operations["get_heartbeat"];
         put?: never;
@@ -1327,7 +1465,7 @@ export interface paths {
         put?: never;
         /**
          * Runs the heartbeat now.
-         * @description Outside of its hours too.
+         * @description It also runs outside of its hours.
          */
         post: operations["post_heartbeat_run"];
         delete?: never;
@@ -1363,15 +1501,15 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows whether tools are stopped. */
+        /** Shows the state of the kill switch. */
         get: operations["get_kill_switch"];
         /**
-         * Stops every tool, on every daemon.
+         * Engages the kill switch: stops all tools, on every daemon.
          * @description After the answer no call starts. The kill switch stays on until a person releases it, also across restarts; no model can reach this route.
          */
         put: operations["put_kill_switch"];
         post?: never;
-        /** Lets tools run again. */
+        /** Releases the kill switch. */
         delete: operations["delete_kill_switch"];
         options?: never;
         head?: never;
@@ -1389,7 +1527,7 @@ export interface paths {
         get: operations["get_mcp"];
         put?: never;
         /**
-         * Takes a message of an MCP client.
+         * Accepts a message of an MCP client.
          * @description Streamable HTTP in all revisions up to 2026-07-28 (docs/mcp.md).
          */
         post: operations["post_mcp"];
@@ -1409,7 +1547,7 @@ export interface paths {
         };
         /**
          * Lists the MCP servers.
-         * @description None is connected to for this. They are in `mcp.toml` of the configuration (docs/mcp.md).
+         * @description The daemon connects to none of them for this. They are in `mcp.toml` of the configuration (docs/mcp.md).
          */
         get: operations["get_mcp_servers"];
         put?: never;
@@ -1429,12 +1567,12 @@ export interface paths {
         };
         /**
          * Shows an MCP server.
-         * @description It is not connected to for this.
+         * @description The daemon does not connect to it for this.
          */
         get: operations["get_mcp_servers_name"];
         /**
          * Changes an MCP server.
-         * @description It holds at once: a server that is switched off is disconnected, and its tools are gone.
+         * @description The change takes effect at once: a server that is disabled is disconnected, and its tools are removed.
          */
         put: operations["put_mcp_servers_name"];
         post?: never;
@@ -1459,7 +1597,7 @@ export interface paths {
         put?: never;
         /**
          * Connects to an MCP server and reads its tools.
-         * @description One that cannot be reached is an answer too: `last_error` says why.
+         * @description If the server cannot be reached, the response says so: `last_error` has the reason.
          */
         post: operations["post_mcp_servers_name_connect"];
         delete?: never;
@@ -1478,7 +1616,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Counts the present definitions of an MCP server as reviewed.
+         * Marks the present definitions of an MCP server as reviewed.
          * @description Its held tools can be called from now on.
          */
         post: operations["post_mcp_servers_name_accept"];
@@ -1498,8 +1636,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Adds MCP servers, in the form that other programs keep them in.
-         * @description New servers are off until they are switched on. Values that look like secrets are kept in the vault.
+         * Adds MCP servers from the configuration of another program.
+         * @description New servers are disabled until a person enables them. Values that look like secrets are stored in the vault.
          */
         post: operations["post_mcp_import"];
         delete?: never;
@@ -1520,7 +1658,7 @@ export interface paths {
         put?: never;
         /**
          * Begins a login to an MCP server.
-         * @description Open `url` in a browser that reaches the daemon at the address of this request: it comes back to `/oauth/callback` there. Another login to the same server ends this one.
+         * @description Open `url` in a browser that reaches the daemon at the address of this request: the authorization server redirects to `/oauth/callback` there. Another login to the same server ends this one.
          */
         post: operations["post_mcp_servers_name_login"];
         delete?: never;
@@ -1538,7 +1676,7 @@ export interface paths {
         };
         /**
          * Ends a login to an MCP server.
-         * @description Where an authorization server sends the browser back to.
+         * @description The redirect target of an authorization server.
          */
         get: operations["get_oauth_callback"];
         put?: never;
@@ -1558,7 +1696,7 @@ export interface paths {
         };
         /**
          * Lists the models of the configuration.
-         * @description Runs may name others of a configured provider too.
+         * @description A run may also name another model of a configured provider.
          */
         get: operations["get_models"];
         put?: never;
@@ -1577,8 +1715,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Looks for models that could be configured.
-         * @description Those of providers whose key the daemon's environment holds, and those of Ollama on its machine.
+         * Searches for models that could be configured.
+         * @description Models of providers whose key is in the daemon's environment, and of Ollama on its machine.
          */
         get: operations["get_models_found"];
         put?: never;
@@ -1600,7 +1738,7 @@ export interface paths {
         put?: never;
         /**
          * Asks a model for one word.
-         * @description One request to its provider, which may cost a fraction of a cent. A model that does not answer is an answer too: `answers` is false, and `message` says why.
+         * @description Sends one request to the provider, which may cost a fraction of a cent. If the model does not answer, `answers` is false, and `message` has the reason.
          */
         post: operations["post_models_test"];
         delete?: never;
@@ -1634,7 +1772,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Gives figures for Prometheus.
+         * Gets metrics for Prometheus.
          * @description A token with the role viewer is enough for a scraper: it sees no arguments and no results.
          */
         get: operations["get_metrics"];
@@ -1670,7 +1808,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Gives the icon of the page. */
+        /** Gets the icon of the page. */
         get: operations["get_favicon_svg"];
         put?: never;
         post?: never;
@@ -1687,7 +1825,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lets browsers install the page. */
+        /** Returns the manifest with which browsers install the page. */
         get: operations["get_manifest_webmanifest"];
         put?: never;
         post?: never;
@@ -1704,7 +1842,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Gives a script or a style of the page. */
+        /** Gets a script or a style sheet of the page. */
         get: operations["get_assets_file"];
         put?: never;
         post?: never;
@@ -1741,12 +1879,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists the rules of the person's own file, which is the one that is changed here. */
+        /** Lists the rules of the user's own file, which these routes change. */
         get: operations["get_rules_own"];
         put?: never;
         /**
-         * Adds rules to the person's own file.
-         * @description They are checked first, with their examples; comments and order of the file stay. From the answer on every new call is judged by them.
+         * Adds rules to the user's own file.
+         * @description The daemon checks the rules with their examples first, and keeps comments and order of the file. After the response every new call is judged by them.
          */
         post: operations["post_rules_own"];
         delete?: never;
@@ -1765,8 +1903,25 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Removes a rule from the person's own file, by its number in that file. */
+        /** Removes a rule from the user's own file, by its number in that file. */
         delete: operations["delete_rules_own_number"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rules/own/{number}/enforce": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Puts an observed rule of the person's own file in force, by its number in that file. */
+        post: operations["post_rules_own_number_enforce"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1789,6 +1944,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/rules/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Shows what an import of rules of another program would add to the person's own file.
+         * @description Nothing is written: `POST /rules/own` adds the rules.
+         */
+        post: operations["post_rules_import"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/rules/lint": {
         parameters: {
             query?: never;
@@ -1798,8 +1973,25 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Says what is wrong with rules. */
+        /** Finds problems in rules. */
         post: operations["post_rules_lint"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/rules/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Runs the examples of rules. */
+        post: operations["post_rules_test"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1816,8 +2008,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Shows what changed rules would have decided about the calls of the history.
-         * @description The newest 1,000 calls of the caller are judged by the rules in force and by the changed ones. Nothing runs and nothing is changed.
+         * Shows which past calls changed rules would have decided differently.
+         * @description Evaluates the newest 1,000 calls of the caller with the rules in force and with the changed rules. Nothing runs or changes.
          */
         post: operations["post_rules_replay"];
         delete?: never;
@@ -1834,8 +2026,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Suggests rules for what a person approved at least three times in the last 30 days.
-         * @description Each allows exactly what was approved; `POST /rules/own` adds one.
+         * Suggests rules for calls that a person approved at least three times in the last 30 days.
+         * @description Each rule allows exactly what was approved; `POST /rules/own` adds one.
          */
         get: operations["get_rules_suggestions"];
         put?: never;
@@ -1853,12 +2045,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists runs, the newest first. */
+        /** Lists runs, newest first. */
         get: operations["get_runs"];
         put?: never;
         /**
-         * Lets an agent work.
-         * @description The run is stored before the answer, and continues when the client disconnects. `wait` holds the answer back until the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.
+         * Starts a run of an agent.
+         * @description The daemon stores the run before it answers, and continues it when the client disconnects. With `wait`, the reply comes when the run has ended or waits for a person; `stream`, or `Accept: text/event-stream`, answers with its events.
          */
         post: operations["post_runs"];
         delete?: never;
@@ -1874,7 +2066,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows a run as it is now. */
+        /** Shows the current state of a run. */
         get: operations["get_runs_run"];
         put?: never;
         post?: never;
@@ -1914,8 +2106,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Stops a run for good.
-         * @description Its request is dropped, its tools are stopped, its questions are withdrawn; what was said stays.
+         * Stops a run permanently.
+         * @description Its request to the model is dropped, its tools are stopped, and its questions are withdrawn; its messages stay.
          */
         post: operations["post_runs_run_stop"];
         delete?: never;
@@ -1934,8 +2126,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Says something to a run at work.
-         * @description The words are said to the model before its next request. A run that waits for a person hears them when it goes on.
+         * Sends a message to an active run.
+         * @description The model gets the message with its next request; a run that waits for a person sends it when it continues.
          */
         post: operations["post_runs_run_steer"];
         delete?: never;
@@ -1954,8 +2146,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Takes up a run that waits or was left behind.
-         * @description The daemon does this itself when its questions are decided; this is for those who do not want to wait.
+         * Resumes a run that is paused or was interrupted.
+         * @description The daemon does this itself when the questions of the run are decided; this route does it at once.
          */
         post: operations["post_runs_run_resume"];
         delete?: never;
@@ -1972,8 +2164,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Streams what happens to all runs, questions and switches.
-         * @description The first event is `snapshot`: the runs that are not over and the questions that are open. Then `run`, `approval`, `decision` and `switch`.
+         * Streams changes of all runs, approvals and switches.
+         * @description The first event is `snapshot`: the runs that have not ended and the open approvals. Then come `run`, `approval`, `decision`, `switch`, `notification` and `drafts.changed`.
          */
         get: operations["get_events"];
         put?: never;
@@ -2010,14 +2202,14 @@ export interface paths {
         };
         get?: never;
         /**
-         * Keeps a secret, encrypted.
-         * @description From the answer on it is masked in results, logs and records, and the tools that declare it get it.
+         * Stores a secret, encrypted.
+         * @description After the reply, the secret is masked in results, logs and records, and tools that declare it get it.
          */
         put: operations["put_secrets_name"];
         post?: never;
         /**
          * Removes a secret.
-         * @description It stays masked for as long as the daemon lives.
+         * @description The value stays masked until the daemon ends.
          */
         delete: operations["delete_secrets_name"];
         options?: never;
@@ -2032,7 +2224,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Says who asks and what it may do. */
+        /** Shows the principal of the request and its roles. */
         get: operations["get_session"];
         put?: never;
         /**
@@ -2057,7 +2249,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Makes a code with which a browser signs in once, as who asks.
+         * Makes a code with which a browser signs in once, as the principal of this request.
          * @description `toolcrib open` puts it into the fragment of the address that it opens, which no server and no log sees.
          */
         post: operations["post_session_code"];
@@ -2078,7 +2270,7 @@ export interface paths {
         put?: never;
         /**
          * Exchanges a code for the cookie.
-         * @description The answer is that of `POST /session`. A code is valid for a minute, and once.
+         * @description The answer is that of `POST /session`. A code is valid for one minute and one use.
          */
         post: operations["post_session_sign_in"];
         delete?: never;
@@ -2116,12 +2308,12 @@ export interface paths {
         };
         get?: never;
         /**
-         * Sets a key in the person's own file.
-         * @description The file stays as it was when the configuration would not hold with it.
+         * Sets a key in the user's own file.
+         * @description If the configuration would be invalid with the value, the file stays unchanged.
          */
         put: operations["put_settings_key"];
         post?: never;
-        /** Takes a key out of the person's own file. */
+        /** Removes a key from the person's own file. */
         delete: operations["delete_settings_key"];
         options?: never;
         head?: never;
@@ -2138,8 +2330,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Reads all files of the configuration again.
-         * @description Rules, hooks, agents and tools of folders too. A broken file changes nothing.
+         * Reloads all files of the configuration.
+         * @description This includes rules, hooks, agents and folder tools. If a file is invalid, nothing changes.
          */
         post: operations["post_settings_reload"];
         delete?: never;
@@ -2240,7 +2432,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Says what is wrong with files of agents, skills, kits and guides. */
+        /** Checks the files of agents, skills, kits and guides. */
         get: operations["get_library_problems"];
         put?: never;
         post?: never;
@@ -2261,7 +2453,7 @@ export interface paths {
         get: operations["get_soul"];
         /**
          * Writes your part of the system prompt.
-         * @description It is in the prompt of every run that begins from now on.
+         * @description The text is in the prompt of every run that starts from now on.
          */
         put: operations["put_soul"];
         post?: never;
@@ -2298,7 +2490,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Takes back the last change. */
+        /** Undoes the last change. */
         post: operations["post_soul_undo"];
         delete?: never;
         options?: never;
@@ -2313,7 +2505,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows how the daemon stands. */
+        /** Shows the status of the daemon. */
         get: operations["get_status"];
         put?: never;
         post?: never;
@@ -2352,12 +2544,12 @@ export interface paths {
         };
         get?: never;
         /**
-         * Switches something off, on, or on with every call asked about.
-         * @description In force for every call from the next step on, in runs at work too, and on other daemons within 100 ms. All tools at once are stopped with `PUT /kill-switch`.
+         * Sets a switch: off, on, or ask about every call.
+         * @description In force from the next step of every call, also in active runs, and on other daemons within 100 ms. `PUT /kill-switch` stops all tools at once.
          */
         put: operations["put_switches_name"];
         post?: never;
-        /** Takes a setting back: the default holds again. */
+        /** Removes a setting: the default applies again. */
         delete: operations["delete_switches_name"];
         options?: never;
         head?: never;
@@ -2371,12 +2563,12 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Lists terminals, the oldest first. */
+        /** Lists terminals, oldest first. */
         get: operations["get_terminals"];
         put?: never;
         /**
          * Opens a terminal: a shell in the sandbox of programs.
-         * @description It begins in the workspace, outlives its clients, and ends with the daemon. While tools are stopped none is opened, and stopping them ends all.
+         * @description The shell starts in the workspace, outlives its clients, and ends with the daemon. The kill switch ends all terminals, and none can be opened while it is engaged.
          */
         post: operations["post_terminals"];
         delete?: never;
@@ -2393,8 +2585,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Streams what a terminal shows.
-         * @description Events `output` with `data` in Base64, and `cut` where what was before is not kept any more; `end` with the exit code. The last megabyte is kept: a client continues behind its `Last-Event-ID`, or begins with what is kept.
+         * Streams the output of a terminal.
+         * @description Events `output` with `data` in Base64, `cut` where older output is no longer stored, and `end` with the exit code. The last megabyte is stored: a client continues after its `Last-Event-ID`, or begins with the stored output.
          */
         get: operations["get_terminals_terminal_output"];
         put?: never;
@@ -2414,7 +2606,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Types into a terminal. */
+        /** Sends input to a terminal. */
         post: operations["post_terminals_terminal_input"];
         delete?: never;
         options?: never;
@@ -2430,7 +2622,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Says how large the window of a terminal is. */
+        /** Sets the size of a terminal. */
         put: operations["put_terminals_terminal_size"];
         post?: never;
         delete?: never;
@@ -2449,7 +2641,7 @@ export interface paths {
         get?: never;
         put?: never;
         post?: never;
-        /** Closes a terminal, with everything that runs in it. */
+        /** Closes a terminal, and kills its programs. */
         delete: operations["delete_terminals_terminal"];
         options?: never;
         head?: never;
@@ -2468,7 +2660,7 @@ export interface paths {
         put?: never;
         /**
          * Makes a token.
-         * @description A token has at most the roles, the tools and the time of the one that makes it, and a name that no valid token has. It takes a token or the socket: a browser session creates none.
+         * @description A token has at most the roles, tools and lifetime of its creator, and a name that no other valid token has. Requires a token or the socket: a browser session cannot create tokens.
          */
         post: operations["post_tokens"];
         delete?: never;
@@ -2489,8 +2681,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Takes a token back.
-         * @description It holds no more once this is answered, and within a second on other daemons of the same store; streams that it reads end.
+         * Revokes a token.
+         * @description The token is invalid after the response, and within a second on other daemons of the same store; streams that it reads end.
          */
         delete: operations["delete_tokens_id"];
         options?: never;
@@ -2507,7 +2699,7 @@ export interface paths {
         };
         /**
          * Lists the tools.
-         * @description Whether switched on or not. `PUT /switches/tool:NAME` switches one.
+         * @description Enabled or not. `PUT /switches/tool:NAME` sets the switch of a tool.
          */
         get: operations["get_tools"];
         put?: never;
@@ -2542,7 +2734,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows how the calls of a tool went. */
+        /** Shows the metrics of a tool. */
         get: operations["get_tools_name_metrics"];
         put?: never;
         post?: never;
@@ -2559,7 +2751,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Says whether a tool is offered to a caller, and what keeps it away. */
+        /** Tells whether a caller gets a tool, and otherwise why not. */
         get: operations["get_tools_name_why"];
         put?: never;
         post?: never;
@@ -2580,7 +2772,7 @@ export interface paths {
         put?: never;
         /**
          * Tries a tool.
-         * @description Without arguments it only looks whether the configuration is complete. With arguments the tool runs, through the pipeline like every call; with `dry_run` nothing runs, and what policy would say is told.
+         * @description Without arguments the daemon only checks whether the configuration is complete. With arguments the tool runs through the pipeline like every call; with `dry_run` nothing runs, and the response has the ruling.
          */
         post: operations["post_tools_name_test"];
         delete?: never;
@@ -2599,11 +2791,11 @@ export interface paths {
         get?: never;
         /**
          * Sets a value that a tool needs.
-         * @description A secret is kept in the vault, for which the role owner is needed; it is never shown again. Writing `***` back keeps what is there.
+         * @description A secret is stored in the vault, which needs the role owner; it is never shown again. Writing `***` keeps the stored value.
          */
         put: operations["put_tools_name_config_key"];
         post?: never;
-        /** Takes a value away. */
+        /** Removes a value. */
         delete: operations["delete_tools_name_config_key"];
         options?: never;
         head?: never;
@@ -2617,7 +2809,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Adds up tokens, money and calls. */
+        /** Sums tokens, cost and calls. */
         get: operations["get_usage"];
         put?: never;
         post?: never;
@@ -2636,13 +2828,13 @@ export interface paths {
         };
         /**
          * Shows the Linux userland.
-         * @description With the disk space that it takes and the isolation that this machine gives programs, which is tried for this.
+         * @description Includes its disk space, and the isolation of programs on this machine, which the daemon tests for this.
          */
         get: operations["get_userland"];
         put?: never;
         /**
          * Installs the Linux userland.
-         * @description It goes on in the background: `GET /userland/work` has its log. The archive has to have the digest and the signature that this build knows.
+         * @description The installation runs in the background; `GET /userland/work` has its log. The archive must have the digest and the signature that this build knows.
          */
         post: operations["post_userland"];
         /** Removes the Linux userland. */
@@ -2659,7 +2851,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Shows what is being done to the Linux userland, or was done last. */
+        /** Shows the current or last work on the Linux userland. */
         get: operations["get_userland_work"];
         put?: never;
         post?: never;
@@ -2681,7 +2873,7 @@ export interface paths {
         put?: never;
         /**
          * Installs or removes packages of the userland.
-         * @description It goes on in the background: `GET /userland/work` has its log. The package manager runs in the sandbox and reaches only the mirror.
+         * @description The work runs in the background; `GET /userland/work` has its log. The package manager runs in the sandbox and reaches only the mirror.
          */
         post: operations["post_userland_packages"];
         delete?: never;
@@ -2694,7 +2886,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description Agents with what is wrong with others. */
+        /** @description Agents, and the findings about broken files. */
         AgentList: {
             /** @description The agents. */
             items: components["schemas"]["AgentRow"][];
@@ -2707,7 +2899,7 @@ export interface components {
             name: string;
             /** @description Name for people. */
             title: string;
-            /** @description What it is for. */
+            /** @description Its purpose. */
             description: string;
             /** @description Its model as `provider/model`; `null` = the configured one. */
             model?: string | null;
@@ -2735,12 +2927,16 @@ export interface components {
             place: string;
             /** @description Whether it can be written and removed here. */
             writable: boolean;
+            /** @description The owner of its file in one word: `built-in`, `server`, `user` or `project`. */
+            from: string;
+            /** @description Its file; null = it is built in. */
+            path?: string | null;
         };
-        /** @description What is wrong with a file. */
+        /** @description A finding about a file. */
         FileProblem: {
             /** @description The file. */
             path: string;
-            /** @description What is wrong. */
+            /** @description What is wrong, and how to correct it. */
             message: string;
         };
         /** @description An agent, whole. */
@@ -2749,7 +2945,7 @@ export interface components {
             name: string;
             /** @description Name for people. */
             title: string;
-            /** @description What it is for. */
+            /** @description Its purpose. */
             description: string;
             /** @description Its model as `provider/model`; `null` = the configured one. */
             model?: string | null;
@@ -2777,6 +2973,10 @@ export interface components {
             place: string;
             /** @description Whether it can be written and removed here. */
             writable: boolean;
+            /** @description The owner of its file in one word: `built-in`, `server`, `user` or `project`. */
+            from: string;
+            /** @description Its file; null = it is built in. */
+            path?: string | null;
             /** @description Its part of the system prompt. */
             prompt: string;
             /** @description The text of its file; `null` = it is built in. */
@@ -2787,53 +2987,40 @@ export interface components {
             offered: string[];
             /** @description The others, with the reason. */
             excluded: components["schemas"]["ExcludedTool"][];
-        };
-        /** @description The text with what it says and what is wrong with it. */
-        CheckedAgent: {
-            /** @description The text with the wanted keys. */
-            text: string;
-            /** @description Its keys as they are written, also those with a wrong value; `null` = the text cannot be parsed. */
-            fields?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description Its prompt. */
-            prompt: string;
-            /** @description What is wrong; nothing = it can be saved. */
-            faults: components["schemas"]["AgentFault"][];
-            /** @description The entries of its list of tools with the tools that each names. */
-            entries: components["schemas"]["AgentToolEntry"][];
-            /** @description What its list of tools comes to; `null` = no agent can be read from the text. */
-            tools?: components["schemas"]["AgentTools"] | null;
-        };
-        /** @description What the list of tools of an agent comes to. */
-        AgentTools: {
-            /** @description The tools that its list comes to. */
-            resolved: string[];
-            /** @description Of these, those that it is offered now. */
-            offered: string[];
-            /** @description The others, with the reason. */
-            excluded: components["schemas"]["ExcludedTool"][];
-        };
-        /** @description An entry of a list of tools. */
-        AgentToolEntry: {
-            /** @description A name, `group:G`, `server:S` or a glob. */
-            entry: string;
-            /** @description The tools that it names. */
-            tools: string[];
-        };
-        /** @description What is wrong with an agent. */
-        AgentFault: {
-            /** @description The key, `prompt`, or a limit such as `limits.rounds`; `null` = the text as a whole. */
-            field?: string | null;
-            /** @description What is wrong. */
-            message: string;
+            /** @description The list, entry by entry. */
+            expansion: components["schemas"]["ExpandedList"];
         };
         /** @description A tool that an agent is not offered. */
         ExcludedTool: {
             /** @description The tool. */
             tool: string;
-            /** @description Why. */
+            /** @description What keeps it away: `because` is one word, with what belongs to it. */
+            excluded: unknown;
+            /** @description The same in words. */
             reason: string;
+        };
+        /** @description A list of tools, entry by entry. */
+        ExpandedList: {
+            /** @description The tools that it comes to. */
+            tools: string[];
+            /** @description The entries that name tools. */
+            entries: components["schemas"]["ExpandedListEntry"][];
+            /** @description The entries that name none. */
+            unknown: components["schemas"]["UnknownListEntry"][];
+        };
+        /** @description An entry of a list with the tools that it names. */
+        ExpandedListEntry: {
+            /** @description The entry. */
+            entry: string;
+            /** @description The tools, by their canonical names. */
+            tools: string[];
+        };
+        /** @description An entry of a list that names no tool. */
+        UnknownListEntry: {
+            /** @description The entry. */
+            entry: string;
+            /** @description Similar names, the most similar first. */
+            near: string[];
         };
         /** @description A new agent. */
         NewAgent: {
@@ -2848,7 +3035,7 @@ export interface components {
         /** @description The file of an agent. */
         AgentText: {
             /**
-             * @description All of it: Markdown with the keys in front and the prompt as its body, or TOML
+             * @description The whole file: Markdown with front matter and the prompt as its body, or TOML
              *     (docs/agents.md).
              */
             text: string;
@@ -2860,6 +3047,73 @@ export interface components {
         };
         /** @description How the file of an agent is written. */
         Form: "markdown" | "toml";
+        /** @description The text with what it says and what is wrong with it. */
+        CheckedAgent: {
+            /** @description The text with the wanted keys. */
+            text: string;
+            /**
+             * @description Its keys as they are written, also those with a wrong value; `null` = the text cannot be
+             *     parsed.
+             */
+            fields?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Its prompt. */
+            prompt: string;
+            /** @description What is wrong; nothing = it can be saved. */
+            faults: components["schemas"]["AgentFault"][];
+            /** @description The entries of its list of tools with the tools that each names. */
+            entries: components["schemas"]["AgentToolEntry"][];
+            /** @description What its list of tools comes to; `null` = no agent can be read from the text. */
+            tools?: components["schemas"]["AgentTools"] | null;
+        };
+        /** @description What is wrong with an agent. */
+        AgentFault: {
+            /** @description The key, `prompt`, or a limit such as `limits.rounds`; `null` = the text as a whole. */
+            field?: string | null;
+            /** @description What is wrong. */
+            message: string;
+        };
+        /** @description An entry of a list of tools. */
+        AgentToolEntry: {
+            /** @description A name, `group:G`, `server:S` or a glob. */
+            entry: string;
+            /** @description The tools that it names. */
+            tools: string[];
+        };
+        /** @description What the list of tools of an agent comes to. */
+        AgentTools: {
+            /** @description The tools that its list comes to. */
+            resolved: string[];
+            /** @description Of these, those that it is offered now. */
+            offered: string[];
+            /** @description The others, with the reason. */
+            excluded: components["schemas"]["ExcludedTool"][];
+            /** @description The list, entry by entry. */
+            expansion: components["schemas"]["ExpandedList"];
+        };
+        /** @description A text that is to become the file of an agent, and what is to be changed of it. */
+        CheckAgent: {
+            /** @description The text. */
+            text: string;
+            /**
+             * @description How it is written; default as the present file, or `markdown`.
+             * @default null
+             */
+            form: components["schemas"]["Form"] | null;
+            /**
+             * @description The keys that it is to have; default as they are.
+             * @default null
+             */
+            fields: {
+                [key: string]: unknown;
+            } | null;
+            /**
+             * @description The prompt that it is to have; default as it is.
+             * @default null
+             */
+            prompt: string | null;
+        };
         /** @description A part of a list. */
         ApprovalPage: {
             /** @description The rows. */
@@ -2867,7 +3121,7 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /** @description A question with what became of it. */
+        /** @description A question with its decision. */
         Approval: {
             /** @description Its id. */
             approval: string;
@@ -2908,7 +3162,7 @@ export interface components {
             reach: unknown;
             /** @description Why a person is asked: by a rule, the risk, or what the run has read. */
             reasons: unknown;
-            /** @description One line that says what will happen; empty for those who only look. */
+            /** @description One line that describes what will happen; empty for viewers. */
             summary: string;
             /** @description The arguments, secrets masked; `null` for those who only look. */
             args: unknown;
@@ -2924,7 +3178,7 @@ export interface components {
             requested_at: number;
             /**
              * Format: int64
-             * @description Milliseconds since 1970; `null` = it waits as long as it takes.
+             * @description Milliseconds since 1970; `null` = it waits without limit.
              */
             expires_at?: number | null;
             /**
@@ -2994,7 +3248,7 @@ export interface components {
             reach: unknown;
             /** @description Why a person is asked: by a rule, the risk, or what the run has read. */
             reasons: unknown;
-            /** @description One line that says what will happen; empty for those who only look. */
+            /** @description One line that describes what will happen; empty for viewers. */
             summary: string;
             /** @description The arguments, secrets masked; `null` for those who only look. */
             args: unknown;
@@ -3010,7 +3264,7 @@ export interface components {
             requested_at: number;
             /**
              * Format: int64
-             * @description Milliseconds since 1970; `null` = it waits as long as it takes.
+             * @description Milliseconds since 1970; `null` = it waits without limit.
              */
             expires_at?: number | null;
             /**
@@ -3022,12 +3276,16 @@ export interface components {
             definition_hash: string;
             /**
              * @description What continues after the decision: `run`, `call`, `elsewhere` (another process waits) or
-             *     `nobody` (its run is over).
+             *     `nobody` (its run has ended).
              */
             goes_on: string;
-            /** @description The sandbox level of the programs that the call starts. */
+            /**
+             * @description The sandbox level of the programs that the call starts: `none`, `reduced`, `namespace`,
+             *     `external`, or `unavailable` if this machine gives none that is strong enough. Absent = it
+             *     starts none here.
+             */
             sandbox?: string | null;
-            /** @description What was decided about calls of this operation before, the newest first. */
+            /** @description Earlier decisions about calls of this operation, the newest first. */
             earlier: components["schemas"]["EarlierDecision"][];
         };
         /** @description An earlier decision. */
@@ -3039,7 +3297,142 @@ export interface components {
             /** @description The decision. */
             decision?: unknown;
         };
-        /** @description What came of deciding. */
+        /** @description What a remembered approval would match. */
+        GrantPreviewDocument: {
+            /** @description The operation, exactly. */
+            operation: string;
+            /** @description The highest risk that it answers for. */
+            risk: string;
+            /** @description Reasons of asking that it answers. */
+            reasons: unknown;
+            /** @description Whether a run that has read text from outside is asked again all the same. */
+            leaves_taint: boolean;
+            /**
+             * Format: uint
+             * @description Number of past calls that it would have matched.
+             */
+            matched: number;
+            /**
+             * Format: uint
+             * @description Past calls that were compared at most, the newest.
+             */
+            compared: number;
+            /** @description Whether there are older ones, which were not compared. */
+            truncated: boolean;
+            /** @description The newest 20 that match. */
+            calls: components["schemas"]["CallSummary"][];
+        };
+        /** @description A call in a list. A token that only looks is not shown arguments and words. */
+        CallSummary: {
+            /** @description Its id. */
+            call: string;
+            /** @description Its status. */
+            status: components["schemas"]["CallState"];
+            /** @description Canonical name of the tool, when there is one. */
+            tool?: string | null;
+            /** @description The name as it was asked for, when it is another. */
+            asked?: string | null;
+            /** @description The operation that policy names. */
+            operation?: string | null;
+            /** @description Who asked: `model`, `chain`, `mcp`, `rest`, `cli`, `schedule` or `device`. */
+            origin: string;
+            /** @description Agent that called. */
+            agent?: string | null;
+            /** @description Conversation. */
+            conversation?: string | null;
+            /** @description What the conversation is about. */
+            topic?: string | null;
+            /** @description Channel: `chat`, `external-agent` or `background`. */
+            channel?: string | null;
+            /** @description Workspace folder. */
+            workspace?: string | null;
+            /**
+             * @description Who asked for it, where it came over the API.
+             * @default null
+             */
+            device: string | null;
+            /** @description Run. */
+            run?: string | null;
+            /** @description The call that made it, such as a script. */
+            parent?: string | null;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            received_at: number;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970; absent = it never started.
+             */
+            started_at?: number | null;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            ended_at?: number | null;
+            /**
+             * Format: double
+             * @description Milliseconds that the tool ran.
+             */
+            duration_ms?: number | null;
+            /**
+             * Format: uint32
+             * @description Attempts that were started.
+             */
+            attempts?: number | null;
+            /** @description Why it failed. */
+            error_type?: string | null;
+            /** @description The first words of what went wrong. */
+            message?: string | null;
+            /** @description `safe`, `high` or `critical`. */
+            risk?: string | null;
+            /** @description What a crash would mean, such as `side_effect`. */
+            effect?: string | null;
+            /** @description Arguments, secrets masked; absent too where they are long. */
+            args?: unknown;
+            /** @description SHA-256 of the canonical arguments. */
+            args_hash?: string | null;
+            /** @description SHA-256 of the tool's definition. */
+            definition_hash?: string | null;
+            /**
+             * @description SHA-256 of the result.
+             * @default null
+             */
+            output_hash: string | null;
+            /** @description What policy said, in one line. */
+            policy?: string | null;
+            /** @description The question that was decided about it. */
+            approval?: string | null;
+            /** @description Who approved. */
+            approved_by?: string | null;
+            /**
+             * Format: int64
+             * @description When its changes were undone, milliseconds since 1970; absent = they were not.
+             */
+            undone_at?: number | null;
+        };
+        /** @description Status of a call. */
+        CallState: "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled" | "denied" | "expired" | "unknown";
+        /** @description An approval that is to be remembered: the fields of the decision with their meaning there. */
+        PreviewApprovalBody: {
+            /** @description For how long: `run`, `conversation` or `always`. */
+            scope: components["schemas"]["GrantScopeName"];
+            /**
+             * @description What arguments must look like, by name: a glob for each.
+             * @default {}
+             */
+            only: {
+                [key: string]: string;
+            };
+            /**
+             * @description Whether it counts for what a run has read, too.
+             * @default false
+             */
+            taint: boolean;
+        };
+        /** @description For how long an approval is remembered. */
+        GrantScopeName: "once" | "run" | "conversation" | "always";
+        /** @description The result of a decision. */
         DecisionResult: {
             /** @description The question. */
             approval: string;
@@ -3048,14 +3441,14 @@ export interface components {
             /** @description The call; its result is looked up by this id. */
             call: string;
             /**
-             * @description Who goes on: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run is
-             *     over).
+             * @description What continues: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run has
+             *     ended).
              */
             goes_on: string;
             /** @description Its run. */
             run?: string | null;
         };
-        /** @description What is decided. */
+        /** @description A decision. */
         DecideBody: {
             /**
              * @description What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are
@@ -3102,8 +3495,6 @@ export interface components {
         };
         /** @description What can be decided. */
         Kind: "approve" | "deny" | "edit" | "skip" | "answer";
-        /** @description For how long an approval is remembered. */
-        GrantScopeName: "once" | "run" | "conversation" | "always";
         /** @description A part of a list. */
         ArtifactDocumentPage: {
             /** @description The rows. */
@@ -3123,7 +3514,7 @@ export interface components {
             source?: string | null;
             /**
              * Format: uint64
-             * @description Bytes kept.
+             * @description Number of stored bytes.
              */
             bytes: number;
             /**
@@ -3131,7 +3522,7 @@ export interface components {
              * @description Bytes that the tool produced; more than `bytes` where too many came.
              */
             total_bytes: number;
-            /** @description SHA-256 of its owner, a zero byte and the bytes kept. */
+            /** @description SHA-256 of its owner, a zero byte and the stored bytes. */
             sha256: string;
             /** @description Call that made it. */
             call: string;
@@ -3151,19 +3542,19 @@ export interface components {
             expires_at?: number | null;
         };
         /**
-         * @description A call: where it stands, and what came of it. What is not there is not known or does not apply;
-         *     a token that only looks is not shown arguments and results.
+         * @description A call with its status and outcome. An absent field is unknown or does not apply; viewers do not
+         *     see arguments and results.
          */
         CallDocument: {
             /** @description Its id. */
             call: string;
-            /** @description Where it stands. */
+            /** @description Its status. */
             status: components["schemas"]["CallState"];
             /** @description Canonical name of the tool, when there is one. */
             tool?: string | null;
             /** @description The name as it was asked for. */
             asked: string;
-            /** @description What came out, as a model reads it: text or JSON, harmless and bounded. */
+            /** @description The result as a model reads it: text or JSON, sanitized and bounded. */
             result?: unknown;
             /** @description The tool's own data, where it is small enough. */
             structured?: unknown;
@@ -3175,7 +3566,7 @@ export interface components {
             message?: string | null;
             /** @description `message` without its instructions to a model, for people; absent if it has none. */
             reason?: string | null;
-            /** @description What kept the call from running, where the owner can change it. */
+            /** @description The obstacle that kept the call from running, if the owner can remove it. */
             refusal?: components["schemas"]["CallRefusal"] | null;
             /** @description The whole result, when the text is only a part of it: `GET /artifacts/{ref}`. */
             artifact?: string | null;
@@ -3186,6 +3577,8 @@ export interface components {
             trust?: string | null;
             /** @description Where they come from: a path or an address. */
             source?: string | null;
+            /** @description How the program was isolated that the tool ran, where it ran one. */
+            sandbox?: string | null;
             /** @description Whether the result reads like orders to a model. */
             flagged?: boolean;
             /** @description What of the result was made harmless, in words. */
@@ -3210,9 +3603,10 @@ export interface components {
              */
             duration_ms?: number | null;
         };
-        /** @description Where a call stands. */
-        CallState: "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled" | "denied" | "expired" | "unknown";
-        /** @description What kept a call from running. A client words the remedy from it, as the command line does. */
+        /**
+         * @description The obstacle that kept a call from running. A client can derive the remedy from it, as the
+         *     command line does.
+         */
         CallRefusal: {
             /** @description The operation that policy names, such as `http_request.post`. */
             operation?: string | null;
@@ -3225,14 +3619,14 @@ export interface components {
         PendingApproval: {
             /** @description Id of the question. */
             id: string;
-            /** @description One line that says what will happen. */
+            /** @description One line that describes what will happen. */
             summary: string;
             /** @description Why a person is asked. */
             reasons: string[];
             /**
              * Format: int64
-             * @description Milliseconds since 1970 after which it counts as not approved; absent = it waits as long as
-             *     it takes.
+             * @description Milliseconds since 1970 after which it counts as not approved; absent = it waits without
+             *     limit.
              */
             expires_at?: number | null;
         };
@@ -3266,7 +3660,7 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /** @description A record with its place. */
+        /** @description A record with its number. */
         RecordRow: {
             /**
              * Format: uint64
@@ -3286,23 +3680,23 @@ export interface components {
              */
             record: unknown;
         };
-        /** @description What was found. */
+        /** @description The findings. */
         Verified: {
             /**
-             * @description Whether nothing was found. A key that lies on this machine proves nothing to others: they
+             * @description Whether there are no findings. A key that is on this machine proves nothing to others: they
              *     verify an export with a key that they hold.
              */
             sound: boolean;
             /** @description Each chain with its findings. */
             chains: unknown;
-            /** @description What became of the calls; absent unless it was asked for. */
+            /** @description The outcomes of the calls; absent unless requested. */
             calls?: unknown;
             /** @description The same of questions, grants and switches. */
             decisions?: unknown;
-            /** @description What is odd and no finding. */
+            /** @description Remarks that are no findings. */
             remarks: unknown[];
         };
-        /** @description What is to be verified. */
+        /** @description What to verify. */
         VerifyBody: {
             /**
              * @description Whether calls, questions, grants and switches are held against their records too: slower,
@@ -3333,9 +3727,9 @@ export interface components {
             arguments: unknown;
             /**
              * Format: uint64
-             * @description Milliseconds to wait for its end, at most 600,000; 0 = not at all. None = as long as it
-             *     takes. A call that is given a time is stored before it begins, and goes on after a restart
-             *     of the daemon.
+             * @description Milliseconds to wait for its end, at most 600,000; 0 = do not wait, absent = without limit.
+             *     A call with this field is stored before it starts, and continues after a restart of the
+             *     daemon.
              */
             wait_ms?: number | null;
             /** @description Name of the agent that makes the call: its tool list limits it, and rules for it apply. */
@@ -3346,11 +3740,12 @@ export interface components {
             topic?: string | null;
             /**
              * Format: uint32
-             * @description Most tokens of its result in this answer, at least 64; the stored call has all of it.
+             * @description The maximum number of tokens of its result in this response, at least 64; the stored call
+             *     has the whole result.
              */
             max_tokens?: number | null;
         };
-        /** @description What became of several calls. */
+        /** @description The outcomes of several calls. */
         CallsDocument: {
             /** @description One for each call, in their order. */
             calls: components["schemas"]["CallDocument"][];
@@ -3393,91 +3788,12 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /** @description A call in a list. A token that only looks is not shown arguments and words. */
-        CallSummary: {
-            /** @description Its id. */
-            call: string;
-            /** @description Where it stands. */
-            status: components["schemas"]["CallState"];
-            /** @description Canonical name of the tool, when there is one. */
-            tool?: string | null;
-            /** @description The name as it was asked for, when it is another. */
-            asked?: string | null;
-            /** @description The operation that policy names. */
-            operation?: string | null;
-            /** @description Who asked: `model`, `chain`, `mcp`, `rest`, `cli`, `schedule` or `device`. */
-            origin: string;
-            /** @description Agent that called. */
-            agent?: string | null;
-            /** @description Conversation. */
-            conversation?: string | null;
-            /** @description What the conversation is about. */
-            topic?: string | null;
-            /** @description Channel: `chat`, `external-agent` or `background`. */
-            channel?: string | null;
-            /** @description Workspace folder. */
-            workspace?: string | null;
-            /** @description Run. */
-            run?: string | null;
-            /** @description The call that made it, such as a script. */
-            parent?: string | null;
-            /**
-             * Format: int64
-             * @description Milliseconds since 1970.
-             */
-            received_at: number;
-            /**
-             * Format: int64
-             * @description Milliseconds since 1970; absent = it never started.
-             */
-            started_at?: number | null;
-            /**
-             * Format: int64
-             * @description Milliseconds since 1970.
-             */
-            ended_at?: number | null;
-            /**
-             * Format: double
-             * @description Milliseconds that the tool ran.
-             */
-            duration_ms?: number | null;
-            /**
-             * Format: uint32
-             * @description Attempts that were started.
-             */
-            attempts?: number | null;
-            /** @description Why it failed. */
-            error_type?: string | null;
-            /** @description The first words of what went wrong. */
-            message?: string | null;
-            /** @description `safe`, `high` or `critical`. */
-            risk?: string | null;
-            /** @description What a crash would mean, such as `side_effect`. */
-            effect?: string | null;
-            /** @description Arguments, secrets masked; absent too where they are long. */
-            args?: unknown;
-            /** @description SHA-256 of the canonical arguments. */
-            args_hash?: string | null;
-            /** @description SHA-256 of the tool's definition. */
-            definition_hash?: string | null;
-            /** @description What policy said, in one line. */
-            policy?: string | null;
-            /** @description The question that was decided about it. */
-            approval?: string | null;
-            /** @description Who approved. */
-            approved_by?: string | null;
-            /**
-             * Format: int64
-             * @description When its changes were undone, milliseconds since 1970; absent = they were not.
-             */
-            undone_at?: number | null;
-        };
         /**
          * @description Everything that is known of a call. A token that only looks is not shown arguments, results and
          *     words.
          */
         Explained: {
-            /** @description Where it stands, and what came of it. */
+            /** @description Its state and outcome. */
             call: components["schemas"]["CallDocument"];
             /** @description What is recorded of it; absent = nothing yet. */
             facts?: components["schemas"]["CallSummary"] | null;
@@ -3495,10 +3811,20 @@ export interface components {
             question?: unknown;
             /** @description Remembered approvals of its operation that were there when it came. */
             grants: unknown[];
-            /** @description Records of the audit about it. */
-            audit: unknown[];
             /** @description The calls that it made, such as those of a script, oldest first, at most 200. */
             calls: components["schemas"]["CallSummary"][];
+            /** @description Records of the audit about it. */
+            audit: unknown[];
+        };
+        /** @description How a call is made again. */
+        RepeatCall: {
+            /**
+             * Format: uint64
+             * @description Milliseconds to wait for its end, at most 600,000; 0 = not at all. None = as long as it
+             *     takes.
+             * @default null
+             */
+            wait_ms: number | null;
         };
         /** @description A call that a page asks for. */
         PageCall: {
@@ -3520,7 +3846,7 @@ export interface components {
             media_type?: string | null;
             /** @description Its text. */
             text?: string | null;
-            /** @description Its bytes in place of a text, base64. */
+            /** @description Its bytes instead of a text, in Base64. */
             data?: string | null;
         };
         /** @description A part of a list. */
@@ -3542,6 +3868,8 @@ export interface components {
             folder: string;
             /** @description Whether a person is asked before it runs, because its author is unknown. */
             asked_about: boolean;
+            /** @description Its file. */
+            path: string;
         };
         /** @description A script, whole. */
         ChainDetails: {
@@ -3555,15 +3883,16 @@ export interface components {
             folder: string;
             /** @description Whether a person is asked before it runs, because its author is unknown. */
             asked_about: boolean;
+            /** @description Its file. */
+            path: string;
             /** @description Its text. */
             code: string;
         };
         /** @description A script to keep. */
         ChainText: {
             /**
-             * @description Its text. Its first lines say what it does (`# description: ...`), what it takes (`#
-             *     parameters: {...}`, `# required: [...]`) and where it runs (`# level:
-             *     expression|full|auto`).
+             * @description Its text. Its first lines have its description (`# description: ...`), its parameters (`#
+             *     parameters: {...}`, `# required: [...]`) and its level (`# level: expression|full|auto`).
              */
             code: string;
         };
@@ -3618,27 +3947,27 @@ export interface components {
         };
         /** @description What happens to a file. */
         FileAct: "remove" | "restore" | "change" | "move";
-        /** @description What is previewed. */
+        /** @description A preview. */
         PreviewBody: {
             /** @description `undo` or `redo`. */
             direction: components["schemas"]["Direction"];
             /** @description Numbers of the changes, as they were listed, at most 50. */
             changes: number[];
         };
-        /** @description Which way changes are taken. */
+        /** @description The direction. */
         Direction: "undo" | "redo";
-        /** @description What was undone. */
+        /** @description The undone changes. */
         UndoneDocument: {
             /** @description The changes, the newest first. */
             undone: components["schemas"]["ChangeDone"][];
-            /** @description The change that stands in the way of the others, and why. */
+            /** @description The change that blocks the others, and why. */
             refused?: components["schemas"]["ChangeRefused"] | null;
         };
         /** @description A change that was undone or redone. */
         ChangeDone: {
             /** @description The change. */
             change: components["schemas"]["Change"];
-            /** @description What was done to files, one line each; empty when there was nothing to do. */
+            /** @description The changes of files, one line each; empty if there was nothing to do. */
             did: string[];
         };
         /** @description A change that was not undone or redone. */
@@ -3663,16 +3992,16 @@ export interface components {
             /** @description Numbers of the changes, as they were listed, at most 50; they need not be the newest ones. */
             changes?: number[] | null;
             /**
-             * @description Whether what was changed since is overwritten.
+             * @description Whether later changes are overwritten.
              * @default false
              */
             force: boolean;
         };
-        /** @description What was redone. */
+        /** @description The redone changes. */
         RedoneDocument: {
             /** @description The changes with their new numbers, in the order in which they were made. */
             redone: components["schemas"]["ChangeDone"][];
-            /** @description The change that stands in the way of the others, and why. */
+            /** @description The change that blocks the others, and why. */
             refused?: components["schemas"]["ChangeRefused"] | null;
         };
         /** @description Which undone changes are redone. */
@@ -3680,7 +4009,7 @@ export interface components {
             /** @description Numbers of the changes, as `GET /changes?undone=true` lists them, at most 50. */
             changes: number[];
             /**
-             * @description Whether what was changed since is overwritten.
+             * @description Whether later changes are overwritten.
              * @default false
              */
             force: boolean;
@@ -3696,7 +4025,7 @@ export interface components {
         ConversationRow: {
             /** @description Its id. */
             conversation: string;
-            /** @description What it is about. */
+            /** @description Its subject. */
             title: string;
             /** @description The agent that answers in it. */
             agent: string;
@@ -3714,40 +4043,47 @@ export interface components {
             updated_at: number;
         };
         /** @description A part of a list. */
+        FoundMessageRowPage: {
+            /** @description The rows. */
+            items: components["schemas"]["FoundMessageRow"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A message that was found by its words, or a conversation by its title. */
+        FoundMessageRow: {
+            /** @description The conversation. */
+            conversation: string;
+            /** @description What it is about. */
+            title: string;
+            /** @description The run that wrote the message; absent = the words are in the title. */
+            run?: string | null;
+            /**
+             * Format: uint64
+             * @description Place of the message in the conversation, from 0.
+             */
+            seq?: number | null;
+            /** @description Whether a person wrote it; else a model. */
+            typed: boolean;
+            /** @description The text around the first of the words. */
+            excerpt: string;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970 of the newest message of the conversation.
+             */
+            updated_at: number;
+        };
+        /** @description A part of a list. */
         MessageRowPage: {
             /** @description The rows. */
             items: components["schemas"]["MessageRow"][];
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        FoundMessageRow: {
-            conversation: string;
-            title: string;
-            run?: string | null;
-            seq?: number | null;
-            typed: boolean;
-            excerpt: string;
-            updated_at: number;
-        };
-        FoundMessageRowPage: {
-            items: components["schemas"]["FoundMessageRow"][];
-            next?: string | null;
-        };
-        GrantPreviewDocument: {
-            operation: string;
-            risk: string;
-            reasons: unknown;
-            leaves_taint: boolean;
-            matched: number;
-            compared: number;
-            truncated: boolean;
-            calls: components["schemas"]["CallSummary"][];
-        };
         /** @description One message. */
         MessageRow: {
             /**
              * Format: uint64
-             * @description Place in the conversation, from 0.
+             * @description Position in the conversation, from 0.
              */
             seq: number;
             /** @description The run that wrote it. */
@@ -3812,7 +4148,7 @@ export interface components {
              * @description Size of the file in bytes.
              */
             bytes: number;
-            /** @description Why not all of it can be found. */
+            /** @description Why some of its text cannot be found. */
             problem?: string | null;
             /**
              * Format: int64
@@ -3861,7 +4197,7 @@ export interface components {
             text: string;
             /**
              * Format: uint32
-             * @description The page to go on with; absent = that was all.
+             * @description The page to continue with; absent = this was the last.
              */
             next_page?: number | null;
             /**
@@ -3881,7 +4217,7 @@ export interface components {
         Draft: {
             /** @description Its id. */
             draft: string;
-            /** @description What it is: `mail`. */
+            /** @description What it is: `mail` or `webhook`. */
             kind: string;
             /** @description `draft`, `sending`, `sent`, `failed`, `unknown` or `discarded`. */
             status: string;
@@ -3912,6 +4248,8 @@ export interface components {
             sent_by?: string | null;
             /** @description Why it failed, how to find out, or what did not work besides. */
             note?: string | null;
+            /** @description What changed since the version that the caller named; absent if none was named. */
+            changed?: components["schemas"]["DraftDifference"][] | null;
             /**
              * Format: int64
              * @description Milliseconds since 1970.
@@ -3935,7 +4273,56 @@ export interface components {
              */
             bytes: number;
         };
-        /** @description What is changed of a draft. */
+        /** @description What differs in one part of a draft. */
+        DraftDifference: {
+            /** @description `account`, `to`, `subject`, `files` or `text`. */
+            part: string;
+            /** @description Lines that begin with `-` (before), `+` (after) or a space (the same). */
+            diff: string;
+        };
+        /** @description A new draft. */
+        NewDraftBody: {
+            /** @description `mail` or `webhook`. */
+            kind: string;
+            /**
+             * @description The account that sends a mail; default the only one.
+             * @default null
+             */
+            account: string | null;
+            /** @description Recipients: mail addresses, or the one web address of a webhook. */
+            to: string[];
+            /**
+             * @description Subject of a mail.
+             * @default
+             */
+            subject: string;
+            /** @description Text; for a webhook, the posted body. */
+            body: string;
+        };
+        /** @description A part of a list. */
+        DraftVersionPage: {
+            /** @description The rows. */
+            items: components["schemas"]["DraftVersion"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A version of a draft. */
+        DraftVersion: {
+            /** @description `made`, `changed`, `sending`, `ended`, `discarded` or `left behind`. */
+            change: string;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            at: number;
+            /** @description The person, token or agent that made the change. */
+            by: string;
+            /** @description The run that made it. */
+            run?: string | null;
+            /** @description The draft after the change. */
+            draft: components["schemas"]["Draft"];
+        };
+        /** @description Changes of a draft. */
         EditDraftBody: {
             /**
              * Format: int64
@@ -3971,7 +4358,7 @@ export interface components {
              */
             again: boolean;
         };
-        /** @description What goes back to the model, and what became of each call. */
+        /** @description The messages for the model, and the outcome of each call. */
         ExecDocument: {
             /** @description The format that was read, and that the messages are in. */
             format: string;
@@ -3981,14 +4368,14 @@ export interface components {
             assistant: unknown;
             /** @description One for each call, in their order. */
             calls: components["schemas"]["ExecutedCall"][];
-            /** @description Questions that a person has to decide before the calls they are about go on. */
+            /** @description Questions that a person must decide before their calls continue. */
             waiting: components["schemas"]["PendingApproval"][];
-            /** @description Calls that the provider ran itself: name, kind and what came of them. */
+            /** @description Calls that the provider ran itself: name, kind and result. */
             hosted: components["schemas"]["HostedDocument"][];
-            /** @description What was odd about the answer. */
+            /** @description Irregularities of the response. */
             notes: string[];
             /**
-             * @description Whether the answer arrived whole; when not, none of its calls was run, and each result says
+             * @description Whether the response is complete; if not, none of its calls was run, and each result says
              *     so.
              */
             complete: boolean;
@@ -3999,13 +4386,13 @@ export interface components {
             provider_id?: string | null;
             /** @description Its id. */
             call: string;
-            /** @description Where it stands. */
+            /** @description Its status. */
             status: components["schemas"]["CallState"];
             /** @description Canonical name of the tool, when there is one. */
             tool?: string | null;
             /** @description The name as it was asked for. */
             asked: string;
-            /** @description What came out, as a model reads it: text or JSON, harmless and bounded. */
+            /** @description The result as a model reads it: text or JSON, sanitized and bounded. */
             result?: unknown;
             /** @description The tool's own data, where it is small enough. */
             structured?: unknown;
@@ -4017,7 +4404,7 @@ export interface components {
             message?: string | null;
             /** @description `message` without its instructions to a model, for people; absent if it has none. */
             reason?: string | null;
-            /** @description What kept the call from running, where the owner can change it. */
+            /** @description The obstacle that kept the call from running, if the owner can remove it. */
             refusal?: components["schemas"]["CallRefusal"] | null;
             /** @description The whole result, when the text is only a part of it: `GET /artifacts/{ref}`. */
             artifact?: string | null;
@@ -4028,6 +4415,8 @@ export interface components {
             trust?: string | null;
             /** @description Where they come from: a path or an address. */
             source?: string | null;
+            /** @description How the program was isolated that the tool ran, where it ran one. */
+            sandbox?: string | null;
             /** @description Whether the result reads like orders to a model. */
             flagged?: boolean;
             /** @description What of the result was made harmless, in words. */
@@ -4056,7 +4445,7 @@ export interface components {
         HostedDocument: {
             /** @description The tool, when it is known. */
             name?: string | null;
-            /** @description The provider's word for it. */
+            /** @description The provider's name for it. */
             kind: string;
         };
         /** @description A text file. */
@@ -4066,8 +4455,8 @@ export interface components {
             /** @description Its text. */
             text: string;
             /**
-             * @description What of it was made harmless, in words: then this is not letter for letter the file. Known
-             *     secrets are masked in it all the same.
+             * @description What the sanitizer changed, in words; the text then differs from the file. Known secrets are
+             *     always masked.
              */
             neutralised: string[];
             /** @description The call that read it. */
@@ -4084,7 +4473,7 @@ export interface components {
         Goal: {
             /** @description Its id. */
             goal: string;
-            /** @description What is to be reached; only for callers that may see payloads. */
+            /** @description The objective; only for callers that may see payloads. */
             text?: string | null;
             /** @description `waiting`, `pending`, `running`, `done`, `failed` or `cancelled`. */
             status: string;
@@ -4133,7 +4522,7 @@ export interface components {
         };
         /** @description A goal to start. */
         NewGoalBody: {
-            /** @description What is to be reached, so that it can be understood on its own. */
+            /** @description The objective, in words that can be understood without context. */
             goal: string;
             /**
              * @description The agent of its run; default the configured one.
@@ -4152,6 +4541,40 @@ export interface components {
              * @default null
              */
             tokens: number | null;
+            /**
+             * @description What the client says about the person, for its run; an `Accept-Language` counts as the
+             *     locale where it says none.
+             * @default {
+             *       "locale": null,
+             *       "time_zone": null,
+             *       "place": null,
+             *       "device": null
+             *     }
+             */
+            surroundings: components["schemas"]["PersonSurroundings"];
+        };
+        /** @description What a client says about the person who asks, for the prompt and for tools that want it. */
+        PersonSurroundings: {
+            /**
+             * @description Language and region, such as `de-AT`.
+             * @default null
+             */
+            locale: string | null;
+            /**
+             * @description IANA name of the time zone, such as `Europe/Vienna`.
+             * @default null
+             */
+            time_zone: string | null;
+            /**
+             * @description Where they are: a name such as `Vienna, Austria`, or `LATITUDE,LONGITUDE`.
+             * @default null
+             */
+            place: string | null;
+            /**
+             * @description Kind of device, such as `phone`.
+             * @default null
+             */
+            device: string | null;
         };
         /** @description A part of a list. */
         GrantRowPage: {
@@ -4177,7 +4600,7 @@ export interface components {
             reasons: unknown;
             /** @description The highest risk it answers for: `safe`, `high` or `critical`. */
             risk: unknown;
-            /** @description How long it holds: `run`, `conversation` or `always`. */
+            /** @description Its scope: `run`, `conversation` or `always`. */
             scope: unknown;
             /** @description The run, for the scope `run`. */
             run?: string | null;
@@ -4196,7 +4619,7 @@ export interface components {
              */
             expires_at?: number | null;
         };
-        /** @description A remembered approval was taken back. */
+        /** @description A remembered approval was revoked. */
         Revoked: {
             /** @description Its id. */
             revoked: string;
@@ -4259,7 +4682,7 @@ export interface components {
         };
         /** @description A change of a list. */
         ListChangeBody: {
-            /** @description What is done. */
+            /** @description The action. */
             action: components["schemas"]["ListAction"];
             /**
              * @description The items; case does not matter.
@@ -4272,7 +4695,7 @@ export interface components {
              */
             new_name: string | null;
         };
-        /** @description What is done. */
+        /** @description The action. */
         ListAction: "create" | "add" | "remove" | "check" | "uncheck" | "clear" | "rename";
         /** @description The last changes of a list. */
         ListHistory: {
@@ -4295,14 +4718,14 @@ export interface components {
             /** @description The run that made it. */
             run?: string | null;
         };
-        /** @description A change was taken back. */
+        /** @description A change was undone. */
         UndoneList: {
-            /** @description The lists that changed, as they are now. A rename that is taken back changes two. */
+            /** @description The lists that changed, as they are now. Undoing a rename changes two. */
             lists: components["schemas"]["List"][];
             /** @description Names of lists that are gone again, in lower case. */
             gone: string[];
         };
-        /** @description Whose last change is taken back. */
+        /** @description The list or memory whose last change is undone. */
         UndoListBody: {
             /**
              * @description Name of the list; default the one that was changed last.
@@ -4362,7 +4785,7 @@ export interface components {
              */
             category: string | null;
         };
-        /** @description A change was taken back. */
+        /** @description A change was undone. */
         UndoneMemory: {
             /** @description Key of the memory. */
             key: string;
@@ -4371,7 +4794,7 @@ export interface components {
             /** @description Whether it had been promoted, and its instruction is out of the system prompt again. */
             instruction_removed?: boolean;
         };
-        /** @description Whose last change is taken back. */
+        /** @description The list or memory whose last change is undone. */
         UndoMemory: {
             /**
              * @description The key; default the memory that was changed last.
@@ -4423,9 +4846,12 @@ export interface components {
         Task: {
             /** @description Its id. */
             task: string;
-            /** @description What it is for. */
+            /** @description Its purpose. */
             description: string;
-            /** @description `run`: its agent runs. `alarm`: it notifies until it is dismissed. */
+            /**
+             * @description `run`: its agent runs. `alarm`: it notifies until it is dismissed. `notification`: it
+             *     notifies once.
+             */
             kind: string;
             /**
              * Format: uint32
@@ -4437,7 +4863,7 @@ export interface components {
              * @description Events that wait for their execution.
              */
             waiting_events: number;
-            /** @description What its runs are told, or what an alarm says; only for callers that may see payloads. */
+            /** @description The prompt of its runs, or the text of an alarm; only for callers that may see payloads. */
             prompt?: string | null;
             /** @description `PENDING`, `RUNNING`, `PAUSED`, `COMPLETED` or `CANCELLED`. */
             status: string;
@@ -4447,6 +4873,11 @@ export interface components {
             zone: string;
             /** @description Its next times, RFC 3339 with offset. */
             next: string[];
+            /**
+             * @description The same in words.
+             * @default []
+             */
+            next_in_words: string[];
             /** @description The webhook that starts it. */
             hook?: string | null;
             /** @description The agent of its runs; absent = the configured one. */
@@ -4506,19 +4937,24 @@ export interface components {
             untrusted?: string | null;
         };
         /**
-         * @description A task to make. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook` and `on_change`, or
-         *     `recurrence` with `execute_at` as its first time.
+         * @description A task to make. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change` and
+         *     `on_mail`, or `recurrence` with `execute_at` as its first time.
          */
         NewTask: {
-            /** @description What it is for, in a few words. */
+            /** @description Its purpose, in a few words. */
             description: string;
-            /** @description What its runs are told, or what an alarm says. */
+            /** @description The prompt of its runs, or the text of an alarm. */
             prompt: string;
             /**
              * @description Whether it is an alarm: it notifies every minute until it is dismissed.
              * @default false
              */
             alarm: boolean;
+            /**
+             * @description Whether it notifies once, with `prompt` as the message, and runs no agent.
+             * @default false
+             */
+            notification: boolean;
             /**
              * @description A time in ISO 8601.
              * @default null
@@ -4535,6 +4971,16 @@ export interface components {
              */
             recurrence: string | null;
             /**
+             * @description First time of the day of `hourly` and `interval:N`, such as `9:00`; with `window_end`.
+             * @default null
+             */
+            window_start: string | null;
+            /**
+             * @description The time of the day at which these end.
+             * @default null
+             */
+            window_end: string | null;
+            /**
              * @description At every heartbeat.
              * @default false
              */
@@ -4550,7 +4996,12 @@ export interface components {
              */
             on_change: string | null;
             /**
-             * @description IANA name of a time zone; default that of the daemon's machine.
+             * @description When mail arrives that this filter matches; `{}` matches all mail.
+             * @default null
+             */
+            on_mail: components["schemas"]["MailFilter"] | null;
+            /**
+             * @description IANA name of a time zone; default that of `surroundings`, else that of the daemon's machine.
              * @default null
              */
             zone: string | null;
@@ -4559,6 +5010,26 @@ export interface components {
              * @default null
              */
             agent: string | null;
+            /**
+             * @description What the client says about the person, for its runs; an `Accept-Language` counts as the
+             *     locale where it says none.
+             * @default {
+             *       "locale": null,
+             *       "time_zone": null,
+             *       "place": null,
+             *       "device": null
+             *     }
+             */
+            surroundings: components["schemas"]["PersonSurroundings"];
+        };
+        /** @description Filter for the mail that makes a task due. An omitted field matches every mail. */
+        MailFilter: {
+            /** @description Id or address of the account. Default: all accounts. */
+            account?: string | null;
+            /** @description Part of the sender's name or address. */
+            from?: string | null;
+            /** @description Part of the subject. */
+            subject?: string | null;
         };
         /** @description A part of a list. */
         NotificationPage: {
@@ -4659,7 +5130,7 @@ export interface components {
         };
         /** @description How the daemon is. */
         Health: {
-            /** @description Always `ok`: an answer says that it lives. */
+            /** @description Always `ok`: a response shows that the daemon is alive. */
             status: string;
             /** @description Its name. */
             name: string;
@@ -4696,23 +5167,23 @@ export interface components {
             running: boolean;
             /** @description When it runs next, RFC 3339 with offset. */
             next?: string | null;
-            /** @description What it would ask now; only for callers that may see payloads. */
+            /** @description The prompt that it would send now; only for callers that may see payloads. */
             prompt?: string | null;
             /** @description The last executions, newest first. */
             history: components["schemas"]["TaskExecution"][];
         };
-        /** @description What became of a request. */
+        /** @description The result of a request. */
         HookAnswer: {
             /** @description The tasks that it started. */
             tasks: string[];
             /** @description Tasks that had this request already. */
             repeated: string[];
         };
-        /** @description How the kill switch stands. */
+        /** @description The state of the kill switch. */
         KillSwitchDocument: {
             /** @description Whether it is pulled: no tool runs. */
             engaged: boolean;
-            /** @description Whether its file is there: no process of this machine runs a tool. */
+            /** @description Whether its file exists: then no process of this machine runs a tool. */
             file: boolean;
             /** @description Whether its row is set: no daemon on this database runs a tool. */
             row: boolean;
@@ -4726,11 +5197,11 @@ export interface components {
             /** @description Why. */
             reason?: string | null;
         };
-        /** @description How the kill switch stands, and what became of the calls that were at work. */
+        /** @description The state of the kill switch, and the outcomes of the calls that were running. */
         Stopped: {
             /** @description Whether it is pulled: no tool runs. */
             engaged: boolean;
-            /** @description Whether its file is there: no process of this machine runs a tool. */
+            /** @description Whether its file exists: then no process of this machine runs a tool. */
             file: boolean;
             /** @description Whether its row is set: no daemon on this database runs a tool. */
             row: boolean;
@@ -4754,14 +5225,14 @@ export interface components {
             tool: string;
             /** @description Its run. */
             run?: string | null;
-            /** @description What it may do, such as `side_effect`: what was cut off may have taken effect. */
+            /** @description Its effect, such as `side_effect`: a call that was cut off may have taken effect. */
             effect: string;
             /**
              * Format: int64
              * @description When it started, in milliseconds since 1970.
              */
             started_at: number;
-            /** @description What became of it; `running` = it runs still. */
+            /** @description Its outcome; `running` = it is still running. */
             status: components["schemas"]["CallState"];
         };
         /** @description Why and how tools are stopped. */
@@ -4792,11 +5263,11 @@ export interface components {
             enabled: boolean;
             /** @description How it is reached. */
             transport: components["schemas"]["McpTransport"];
-            /** @description Whether it is believed where it says that a tool only reads. */
+            /** @description Whether its statement that a tool only reads is trusted. */
             trusted: boolean;
-            /** @description How it stands. */
+            /** @description Its state. */
             state: components["schemas"]["McpServerState"];
-            /** @description What it calls itself, while it is connected. */
+            /** @description The name that it reports, while it is connected. */
             server?: string | null;
             /** @description The revision of the protocol that is spoken, while it is connected. */
             protocol?: string | null;
@@ -4806,8 +5277,8 @@ export interface components {
              */
             tools: number;
             /**
-             * @description Tools that differ from what was reviewed, as far as they were seen: they cannot be called
-             *     before `toolcrib mcp review`.
+             * @description Tools whose definitions differ from the reviewed ones, as far as known: they cannot be
+             *     called before `toolcrib mcp review`.
              */
             held: components["schemas"]["McpHeldTool"][];
             /** @description Why it cannot be reached, without the values of secrets. */
@@ -4815,7 +5286,7 @@ export interface components {
         };
         /** @description How a server is reached. */
         McpTransport: "stdio" | "http";
-        /** @description How a server stands. */
+        /** @description The state of a server. */
         McpServerState: "off" | "idle" | "connecting" | "connected" | "needs_authorization" | "error";
         /** @description A tool that waits for a review. */
         McpHeldTool: {
@@ -4824,7 +5295,7 @@ export interface components {
             /** @description How it differs. */
             change: components["schemas"]["McpHeldChange"];
         };
-        /** @description How a tool differs from what was reviewed. */
+        /** @description How a tool differs from its reviewed definition. */
         McpHeldChange: "new" | "changed" | "gone";
         /** @description A server, whole. */
         McpServerDetails: {
@@ -4834,11 +5305,11 @@ export interface components {
             enabled: boolean;
             /** @description How it is reached. */
             transport: components["schemas"]["McpTransport"];
-            /** @description Whether it is believed where it says that a tool only reads. */
+            /** @description Whether its statement that a tool only reads is trusted. */
             trusted: boolean;
-            /** @description How it stands. */
+            /** @description Its state. */
             state: components["schemas"]["McpServerState"];
-            /** @description What it calls itself, while it is connected. */
+            /** @description The name that it reports, while it is connected. */
             server?: string | null;
             /** @description The revision of the protocol that is spoken, while it is connected. */
             protocol?: string | null;
@@ -4848,8 +5319,8 @@ export interface components {
              */
             tools: number;
             /**
-             * @description Tools that differ from what was reviewed, as far as they were seen: they cannot be called
-             *     before `toolcrib mcp review`.
+             * @description Tools whose definitions differ from the reviewed ones, as far as known: they cannot be
+             *     called before `toolcrib mcp review`.
              */
             held: components["schemas"]["McpHeldTool"][];
             /** @description Why it cannot be reached, without the values of secrets. */
@@ -4862,6 +5333,8 @@ export interface components {
             network: boolean;
             /** @description The names of its tools here. */
             tool_names: string[];
+            /** @description Whether a person has reviewed its tools; false too while it is off. */
+            reviewed: boolean;
             /** @description What differs from what was reviewed, known while it is connected. */
             reviews: components["schemas"]["McpReview"][];
             /** @description The end of what its program wrote to its standard error. */
@@ -4876,7 +5349,7 @@ export interface components {
             /** @description The definitions, line by line: `-` as reviewed, `+` as it is now. */
             diff: string;
         };
-        /** @description What is changed; what is absent stays. */
+        /** @description The changes; absent fields stay as they are. */
         McpServerChange: {
             /**
              * @description Whether its tools are offered.
@@ -4884,7 +5357,7 @@ export interface components {
              */
             enabled: boolean | null;
             /**
-             * @description Whether it is believed where it says that a tool only reads.
+             * @description Whether its statement that a tool only reads is trusted.
              * @default null
              */
             trusted: boolean | null;
@@ -4909,9 +5382,9 @@ export interface components {
             place: string;
             /** @description Names of values that go into the vault and not into the file. */
             secrets: string[];
-            /** @description What to know of it. */
+            /** @description Notes about it. */
             notes: string[];
-            /** @description Whether it is added; one whose name is taken is not. */
+            /** @description Whether it is added; a server with a name that exists is not. */
             taken: boolean;
         };
         /** @description Servers to add. */
@@ -4929,13 +5402,13 @@ export interface components {
         };
         /** @description A login to an MCP server. */
         McpLogin: {
-            /** @description How it stands. */
+            /** @description Its state. */
             state: components["schemas"]["McpLoginState"];
             /** @description The address to open in a browser, while it waits. */
             url?: string | null;
             /** @description The authorization server. */
             issuer: string;
-            /** @description What is asked for; empty = what the server gives by default. */
+            /** @description The requested scopes; empty = the server's default. */
             scopes: string[];
             /**
              * Format: uint64
@@ -4945,7 +5418,7 @@ export interface components {
             /** @description Why it failed. */
             why?: string | null;
         };
-        /** @description How a login stands. */
+        /** @description The state of a login. */
         McpLoginState: "waiting" | "done" | "failed";
         /** @description A part of a list. */
         ModelRowPage: {
@@ -5014,24 +5487,6 @@ export interface components {
             effect: components["schemas"]["Effect"];
             /** @description What it is about: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`. */
             rule: string;
-            /** @description Agents it holds for; empty = all. */
-            agents?: string[];
-            /** @description Channels it holds for (`chat`, `background`, `external-agent`); empty = all. */
-            channels?: string[];
-            /** @description Workspace folders it holds for; empty = all. */
-            workspaces?: string[];
-            /** @description Why it is there: shown wherever it decides. */
-            reason?: string | null;
-            /** @description Calls that it must match: checked before it is taken. */
-            match?: string[];
-            /** @description Calls that it must not match: checked before it is taken. */
-            not_match?: string[];
-            /** @description When it ends: a date, or a time with its zone. */
-            expires?: string | null;
-            /** @description That its author knows that it allows more than it seems to. */
-            unsafe?: boolean;
-            /** @description That it decides nothing yet: `POST /rules/replay` shows what it would have decided. */
-            observe?: boolean;
             /**
              * @description Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that is not
              *     trusted).
@@ -5039,21 +5494,58 @@ export interface components {
             layer: string;
             /** @description Where it is written: `PATH:LINE`. */
             origin: string;
-            /** @description Whether it has any effect: allow rules of an untrusted workspace have none. */
+            /** @description Agents it holds for; empty = all. */
+            agents: string[];
+            /** @description Channels it holds for; empty = all. */
+            channels: string[];
+            /** @description Workspace folders it holds for; empty = all. */
+            workspaces: string[];
+            /** @description Why it is there. */
+            reason?: string | null;
+            /** @description Calls that it must match. */
+            match: string[];
+            /** @description Calls that it must not match. */
+            not_match: string[];
+            /** @description When it ends: a date, or a time with its zone. */
+            expires?: string | null;
+            /** @description That its author knows that it allows more than it seems to. */
+            unsafe: boolean;
+            /** @description That it decides nothing yet. */
+            observe: boolean;
+            /**
+             * @description Whether it has any effect: allow rules of an untrusted workspace have none, and rules that
+             *     are only observed have none.
+             */
             counts: boolean;
         };
         /** @description What a rule says. */
         Effect: "allow" | "ask" | "deny";
-        /** @description A file of rules was changed. */
+        /** @description The file of rules was changed. */
         RulesChanged: {
             /** @description The rules of the file as it is now. */
             rules: components["schemas"]["RuleRow"][];
-            /** @description The tag of the file, for the next change. */
-            etag: string;
-            /** @description Whether anything is another than before: a rule that is there already is not written twice. */
+            /**
+             * @description Whether the file is different from before: a rule that is there already is not written
+             *     twice.
+             */
             changed: boolean;
+            /** @description Remarks on the rules that were added, such as that one has expired. */
+            remarks: components["schemas"]["FindingRow"][];
             /** @description Settings that changed meanwhile and take effect only after a restart. */
             needs_restart: string[];
+            /** @description The tag of the file, for the next change. */
+            etag: string;
+        };
+        /** @description A finding about a rule. */
+        FindingRow: {
+            /** @description `error` (the rule is refused) or `warning`. */
+            severity: string;
+            /** @description Where the rule is written: `PATH:LINE`, or `rules:NUMBER` of the request. */
+            origin: string;
+            /** @description The rule as it is written. */
+            rule: string;
+            /** @description What is wrong with it, and the spelling that works. */
+            what: string;
         };
         /** @description A rule as it is written (docs/rules.md). */
         RuleBody: {
@@ -5080,27 +5572,62 @@ export interface components {
             /** @description That it decides nothing yet: `POST /rules/replay` shows what it would have decided. */
             observe?: boolean;
         };
-        /** @description What policy says of a call. */
+        /** @description The decision about a call. */
         RuleExplained: {
-            /** @description What becomes of it: `allow`, `ask` or `deny`; absent = it never comes so far, see `refused`. */
-            verdict?: components["schemas"]["Effect"] | null;
-            /** @description Who decides: `rule`, `preset`, `permission`, `taint`, `tool`, `switch` or `gate`. */
-            by?: unknown;
+            /** @description The call, for people. */
+            call: string;
+            /** @description The decision: `allow`, `ask` or `deny`. */
+            verdict: components["schemas"]["Effect"];
+            /**
+             * @description The part of policy that decides: `rule`, `floor`, `preset`, `permission`, `taint`, `tool`,
+             *     `switch`, `gate`, or `default` (the verdict that the request names).
+             */
+            by: string;
             /** @description Why, in words. */
             reason: string;
-            /** @description The rule that speaks of the whole call, with where it is written. */
-            rule?: unknown;
-            /** @description Parts of a command line with what rules say of each. */
-            segments: unknown;
-            /** @description What asking means for this caller, when a person is to be asked. */
+            /** @description The rule that decides; null = none does. */
+            rule?: string | null;
+            /** @description Where that rule is written: `PATH:LINE`. */
+            origin?: string | null;
+            /** @description Why that rule is there, as its author says. */
+            rule_reason?: string | null;
+            /** @description Parts of a command line, in their order; empty for other calls. */
+            segments: components["schemas"]["ExplainedSegment"][];
+            /** @description What asking means for this caller; null = no person would be asked. */
             asking?: string | null;
-            /** @description Why the call would not run, as its caller would be told. */
-            refused?: unknown;
+            /**
+             * @description Why the call would not run whatever rules say, such as a tool that is switched off; null =
+             *     nothing but policy decides.
+             */
+            refused?: components["schemas"]["RefusedBeforeRules"] | null;
+        };
+        /** @description The decision about one part of a command line. */
+        ExplainedSegment: {
+            /** @description The part, as it is written. */
+            text: string;
+            /** @description The decision. */
+            verdict: components["schemas"]["Effect"];
+            /** @description The rule that decides; null = none does. */
+            rule?: string | null;
+            /** @description Where that rule is written: `PATH:LINE`. */
+            origin?: string | null;
+            /** @description Why that rule is there, as its author says. */
+            rule_reason?: string | null;
+            /** @description Why, in words. */
+            reason?: string | null;
+        };
+        /** @description Why a call would not run whatever rules say. */
+        RefusedBeforeRules: {
+            /** @description The type of the error. */
+            error_type: string;
+            /** @description Why, in words for people. */
+            message: string;
         };
         /** @description A hypothetical call. */
         ExplainBody: {
             /**
-             * @description A command line; in place of a tool and its arguments.
+             * @description A command line, or a call as rules name it, such as `Read(./secrets/x)`; in place of a tool
+             *     and its arguments.
              * @default null
              */
             command: string | null;
@@ -5124,13 +5651,11 @@ export interface components {
              * @default null
              */
             channel: string | null;
-        };
-        /** @description A part of a list. */
-        FindingRowPage: {
-            /** @description The rows. */
-            items: components["schemas"]["FindingRow"][];
-            /** @description The `cursor` of the next page; absent = this is the last one. */
-            next?: string | null;
+            /**
+             * @description The verdict where no rule speaks; default: that of the preset and the rest of policy.
+             * @default null
+             */
+            default: components["schemas"]["Effect"] | null;
         };
         /** @description What an import would add. */
         RulesImport: {
@@ -5168,24 +5693,67 @@ export interface components {
             /** @description Why, and which setting has the same purpose. */
             why: string;
         };
-        /** @description What is to be said of a rule. */
-        FindingRow: {
-            /** @description `error` (the rule would not be taken) or `warning`. */
-            severity: string;
-            /** @description Where the rule is written: `PATH:LINE`, or `rules:NUMBER` of the request. */
-            origin: string;
-            /** @description The rule as it is written. */
-            rule: string;
-            /** @description What is wrong with it, and the spelling that works. */
-            what: string;
+        /** @description A text with rules of another program. */
+        ImportRulesBody: {
+            /** @description The text. */
+            text: string;
+            /** @description Name of the file that it comes from, such as `settings.json`. */
+            name: string;
+            /**
+             * @description The program: `claude` or `codex`; default as the name says.
+             * @default null
+             */
+            format: string | null;
+            /**
+             * @description Take rules that allow more than they seem to, too, marked as `unsafe`.
+             * @default false
+             */
+            anyway: boolean;
         };
-        /** @description Rules to be looked at. */
+        /** @description The findings about all rules of a request. */
+        LintedRules: {
+            /**
+             * Format: uint
+             * @description Rules that were read.
+             */
+            rules: number;
+            /** @description Files that could not be read as rules, each with the reason. */
+            broken: string[];
+            /** @description The findings, in the order of the rules. */
+            findings: components["schemas"]["FindingRow"][];
+        };
+        /** @description Rules to be checked. */
         LintBody: {
             /**
              * @description Rules that are written nowhere yet; absent = those in force.
              * @default null
              */
             rules: components["schemas"]["RuleBody"][] | null;
+        };
+        /** @description The result of the examples. */
+        TestedRules: {
+            /**
+             * Format: uint
+             * @description Rules that were read.
+             */
+            rules: number;
+            /**
+             * Format: uint
+             * @description Those of them that have examples.
+             */
+            rules_with_examples: number;
+            /**
+             * Format: uint
+             * @description All examples.
+             */
+            examples: number;
+            /** @description Examples that are not as they say, each with its rule. */
+            failed: string[];
+            /**
+             * @description Rules that are refused whatever their examples say, and files that are no rules, each with
+             *     the reason.
+             */
+            unusable: string[];
         };
         /** @description The calls about which the two sets of rules differ. */
         ReplayReply: {
@@ -5231,8 +5799,8 @@ export interface components {
         /** @description Changed rules. */
         ReplayBody: {
             /**
-             * @description Rules in place of the person's own file; absent = the rules in force, with those that are
-             *     only observed.
+             * @description Rules instead of the person's own file; absent = the rules in force, with observed rules
+             *     deciding.
              * @default null
              */
             rules: components["schemas"]["RuleBody"][] | null;
@@ -5248,9 +5816,9 @@ export interface components {
         RuleSuggestion: {
             /** @description The rule, which allows. */
             rule: string;
-            /** @description The workspace folder that it holds for; absent where the calls had none. */
+            /** @description The workspace folder that it applies to; absent if the calls had none. */
             workspace?: string | null;
-            /** @description The agent that it holds for; absent where no agent made the calls. */
+            /** @description The agent that it applies to; absent if no agent made the calls. */
             agent?: string | null;
             /**
              * Format: uint
@@ -5402,7 +5970,7 @@ export interface components {
             error_type?: string | null;
             /** @description The result as the model reads it. */
             output?: unknown;
-            /** @description Blocks that it shows to people. */
+            /** @description Cards that it shows to people: `{blocks, untrusted?}` or `{html}`. */
             cards?: unknown[];
             /**
              * Format: uint64
@@ -5413,10 +5981,11 @@ export interface components {
         };
         /** @description A run that is asked for. */
         NewRun: {
-            /** @description What is said, at least one word. */
+            /** @description The message, at least one word. */
             text: string;
             /**
-             * @description Images beside the text, at most 8, for models that take images; others are told of them.
+             * @description Images with the text, at most 8, for models that accept images; other models get a note
+             *     about them.
              * @default []
              */
             images: components["schemas"]["NewImage"][];
@@ -5431,7 +6000,7 @@ export interface components {
              */
             model: string | null;
             /**
-             * @description The conversation to go on with; default a new one.
+             * @description The conversation to continue; by default a new one.
              * @default null
              */
             conversation: string | null;
@@ -5441,7 +6010,7 @@ export interface components {
              */
             skill: string | null;
             /**
-             * @description What it may use; the agent's own limits hold where nothing is said.
+             * @description Its limits; the agent's own limits apply to those that are absent.
              * @default {
              *       "rounds": null,
              *       "calls": null,
@@ -5452,8 +6021,8 @@ export interface components {
              */
             limits: components["schemas"]["Limits"];
             /**
-             * @description What the client says about the person who asks; an `Accept-Language` counts as the locale
-             *     where it says none.
+             * @description Locale, time zone and device of the person, as the client knows them; without a locale,
+             *     `Accept-Language` counts.
              * @default {
              *       "locale": null,
              *       "time_zone": null,
@@ -5513,29 +6082,6 @@ export interface components {
              */
             micro_dollars: number | null;
         };
-        /** @description What a client says about the person who asks, for the prompt and for tools that want it. */
-        PersonSurroundings: {
-            /**
-             * @description Language and region, such as `de-AT`.
-             * @default null
-             */
-            locale: string | null;
-            /**
-             * @description IANA name of the time zone, such as `Europe/Vienna`.
-             * @default null
-             */
-            time_zone: string | null;
-            /**
-             * @description Where they are: a name such as `Vienna, Austria`, or `LATITUDE,LONGITUDE`.
-             * @default null
-             */
-            place: string | null;
-            /**
-             * @description Kind of device, such as `phone`.
-             * @default null
-             */
-            device: string | null;
-        };
         /** @description A part of a list. */
         RunRowPage: {
             /** @description The rows. */
@@ -5551,7 +6097,7 @@ export interface components {
             conversation: string;
             /** @description The agent. */
             agent: string;
-            /** @description Where it stands: `running`, `paused` or `ended`. */
+            /** @description Its state: `running`, `paused` or `ended`. */
             state: string;
             /** @description Why it waits or how it ended. */
             status?: string | null;
@@ -5570,12 +6116,13 @@ export interface components {
              */
             updated_at: number;
         };
-        /** @description Something that is said to a run. */
+        /** @description A message to a run. */
         SteerBody: {
             /** @description The words, at least one. */
             text: string;
             /**
-             * @description Images beside the text, at most 8, for models that take images; others are told of them.
+             * @description Images with the text, at most 8, for models that accept images; other models get a note
+             *     about them.
              * @default []
              */
             images: components["schemas"]["NewImage"][];
@@ -5598,10 +6145,12 @@ export interface components {
              * @description When it was set, in milliseconds since 1970.
              */
             set_at: number;
-            /** @description Who uses it, in words. */
+            /** @description What uses it, in words. */
             used_by: string[];
+            /** @description The same as objects: a `tool` with the `key`, a `provider`, or a `service`. */
+            consumers: unknown[];
         };
-        /** @description What became of a secret. */
+        /** @description The result of a change of a secret. */
         SecretStored: {
             /** @description Its name. */
             name: string;
@@ -5612,10 +6161,10 @@ export interface components {
         };
         /** @description A value to be kept. It is in no answer, log or audit record. */
         SecretBody: {
-            /** @description The value, 8 characters to 64 KB; `***` keeps the one that is there. */
+            /** @description The value, 8 characters to 64 KB; `***` keeps the stored value. */
             value: string;
         };
-        /** @description Who asks, and what it may do. */
+        /** @description The principal of the request, and its roles. */
         Session: {
             /** @description As records name it. */
             name: string;
@@ -5631,8 +6180,8 @@ export interface components {
              */
             expires_at?: number | null;
             /**
-             * @description In the response that creates a session, and in no other: what the page sends as
-             *     `X-Toolcrib-Session` with requests that change something. The page keeps it.
+             * @description Only in the response that creates a session: the value of the header `X-Toolcrib-Session`
+             *     for requests that change something. The page stores it.
              */
             word?: string | null;
             /**
@@ -5690,7 +6239,7 @@ export interface components {
         SettingChanged: {
             /** @description The key with its value in force now; absent = there is none. */
             setting?: components["schemas"]["SettingRow"] | null;
-            /** @description What came of reading the configuration again. */
+            /** @description The result of reloading the configuration. */
             reloaded: components["schemas"]["Reloaded"];
         };
         /** @description The result of reloading the configuration. */
@@ -5703,8 +6252,8 @@ export interface components {
         /** @description A value for a key. */
         SettingBody: {
             /**
-             * @description A text as `toolcrib config set` takes it, a number, true or false, or a list. `***` keeps
-             *     what is there.
+             * @description A text as for `toolcrib config set`, a number, true or false, or a list. `***` keeps the
+             *     stored value.
              */
             value: unknown;
         };
@@ -5735,6 +6284,14 @@ export interface components {
             agents: string[];
             /** @description Where it comes from: `built in`, or its file. */
             place: string;
+            /** @description Its licence. */
+            license?: string | null;
+            /** @description What it needs of its environment. */
+            compatibility?: string | null;
+            /** @description The owner of its file in one word: `built-in`, `server`, `user` or `project`. */
+            from: string;
+            /** @description Its file; null = it is built in. */
+            path?: string | null;
         };
         /** @description A skill, whole. */
         SkillDetails: {
@@ -5758,8 +6315,12 @@ export interface components {
             place: string;
             /** @description Its licence. */
             license?: string | null;
-            /** @description What it needs of its surroundings. */
+            /** @description Its requirements. */
             compatibility?: string | null;
+            /** @description The owner of its file in one word: `built-in`, `server`, `user` or `project`. */
+            from: string;
+            /** @description Its file; null = it is built in. */
+            path?: string | null;
             /** @description Further metadata of the author. */
             metadata: unknown;
             /** @description What a person fills in when it is started with `/name`. */
@@ -5780,11 +6341,11 @@ export interface components {
             /** @description Whether the skill needs it. */
             required: boolean;
         };
-        /** @description What is wrong with something; nothing, when the list is empty. */
+        /** @description Findings; an empty list means that there are none. */
         CheckReport: {
             /** @description Whether nothing is wrong. */
             valid: boolean;
-            /** @description What is wrong. */
+            /** @description The findings. */
             problems: components["schemas"]["FileProblem"][];
         };
         /** @description A part of a list. */
@@ -5798,12 +6359,29 @@ export interface components {
         KitRow: {
             /** @description Its name. */
             name: string;
-            /** @description What it is for. */
+            /** @description Its purpose. */
             description: string;
-            /** @description The tools of its steps, in order, without those of optional steps. */
+            /** @description The tools of its steps, each once, in order, without those of optional steps. */
             tools: string[];
             /** @description Where it comes from: `built in`, or its file. */
             place: string;
+            /** @description Its steps, in order. */
+            steps: components["schemas"]["KitStep"][];
+            /** @description The owner of its file in one word: `built-in`, `server`, `user` or `project`. */
+            from: string;
+            /** @description Its file; null = it is built in. */
+            path?: string | null;
+        };
+        /** @description A step of a kit. */
+        KitStep: {
+            /** @description The tool. */
+            tool: string;
+            /** @description Its arguments. */
+            params: unknown;
+            /** @description A remark; may be empty. */
+            note: string;
+            /** @description Whether it is left out where its tool is missing. */
+            optional: boolean;
         };
         /** @description The person's own part of the system prompt. */
         Soul: {
@@ -5841,7 +6419,7 @@ export interface components {
             /** @description The text before; absent = there was none. */
             before?: string | null;
         };
-        /** @description How the daemon stands. */
+        /** @description The status of the daemon. */
         Status: {
             /** @description Its version. */
             version: string;
@@ -5855,9 +6433,9 @@ export interface components {
              * @description Seconds since it started.
              */
             up_seconds: number;
-            /** @description Whether it was told to stop: it takes nothing new. */
+            /** @description Whether it is stopping and accepts nothing new. */
             stopping: boolean;
-            /** @description Where things are kept: `memory`, `sqlite` or `postgres`. */
+            /** @description The kind of its store: `memory`, `sqlite` or `postgres`. */
             store: string;
             /** @description The workspace folder; absent = there is none. */
             workspace?: string | null;
@@ -5887,7 +6465,7 @@ export interface components {
             calls: components["schemas"]["CallCounts"];
             /**
              * Format: uint
-             * @description Runs at work on this daemon.
+             * @description Active runs on this daemon.
              */
             runs: number;
             /**
@@ -5907,12 +6485,12 @@ export interface components {
             running: number;
             /**
              * Format: uint64
-             * @description Taken on this daemon and not ended, those at work among them.
+             * @description Calls that this daemon accepted and that have not ended, running calls included.
              */
             open: number;
             /**
              * Format: uint
-             * @description Requests that wait for their turn.
+             * @description Requests in the queue.
              */
             queued: number;
             /**
@@ -5967,9 +6545,12 @@ export interface components {
         };
         /** @description Something that can be switched. */
         SwitchRow: {
-            /** @description Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER` or `feature:NAME`. */
+            /**
+             * @description Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`, `feature:NAME` or
+             *     `skill:NAME`.
+             */
             name: string;
-            /** @description Its stored state; absent = none, and its default holds. */
+            /** @description Its stored state; absent = none: the default applies. */
             state?: components["schemas"]["SwitchMode"] | null;
             /** @description Who set it. */
             by?: string | null;
@@ -5980,7 +6561,7 @@ export interface components {
             at?: number | null;
             /**
              * Format: uint
-             * @description Tools that it switches now; 0 = what it is about is not there at present.
+             * @description Number of tools that it switches now; 0 = its subject does not exist at present.
              */
             tools: number;
             /**
@@ -5989,7 +6570,7 @@ export interface components {
              */
             on: number;
         };
-        /** @description What a switch says. */
+        /** @description State of a switch. */
         SwitchMode: "off" | "ask" | "on";
         /** @description What a switch is set to. */
         SetSwitch: {
@@ -6044,7 +6625,7 @@ export interface components {
         TokenRow: {
             /** @description Its id, such as `token_…`. */
             id: string;
-            /** @description What it is called. */
+            /** @description Its name. */
             name: string;
             /** @description What it may do. */
             roles: string[];
@@ -6076,21 +6657,21 @@ export interface components {
              * @description When it was used last, to the minute.
              */
             last_used_at?: number | null;
-            /** @description Whether it holds now. */
+            /** @description Whether it is valid now. */
             holds: boolean;
         };
         /** @description A token that was made. */
         MadeToken: {
-            /** @description The token. It is shown here once and kept nowhere. */
+            /** @description The token. It is shown only in this response and stored nowhere. */
             token: string;
-            /** @description What is kept of it. */
+            /** @description The stored facts about the token. */
             row: components["schemas"]["TokenRow"];
         };
         /** @description A token that is wanted. */
         NewToken: {
-            /** @description What it is called, for people: 1 to 60 characters in one line. */
+            /** @description Its name, for people: 1 to 60 characters in one line. */
             name: string;
-            /** @description What it may do; none of them beyond the roles of its creator. */
+            /** @description Its roles; none beyond the roles of its creator. */
             roles: components["schemas"]["Role"][];
             /**
              * @description Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs
@@ -6101,7 +6682,7 @@ export interface components {
             owner?: string | null;
             /**
              * Format: uint64
-             * @description Seconds that it holds; absent = until it is revoked.
+             * @description Seconds for which it is valid; absent = until it is revoked.
              */
             expires_in_seconds?: number | null;
         };
@@ -6133,7 +6714,7 @@ export interface components {
             status: string;
             /** @description Configuration that is missing. */
             missing: string[];
-            /** @description Why it is offline or broken. */
+            /** @description Why it is offline or broken, or else why it is not offered to this caller. */
             reason?: string | null;
             /** @description Whether it is on, and everything above it too. */
             enabled: boolean;
@@ -6143,8 +6724,10 @@ export interface components {
             own_state: components["schemas"]["SwitchMode"];
             /** @description The feature that switches it, for a tool without a switch of its own. */
             controlled_by?: string | null;
-            /** @description Whether this token can call it. */
+            /** @description Whether this caller can call it. */
             offered: boolean;
+            /** @description What keeps it away otherwise: `because` is one word, with what belongs to it. */
+            excluded?: unknown;
             /** @description `safe`, `high` or `critical`: the worst that a call can be. */
             risk: string;
             /** @description What a crash in the middle of it means, such as `side_effect`. */
@@ -6243,7 +6826,7 @@ export interface components {
             status: string;
             /** @description Configuration that is missing. */
             missing: string[];
-            /** @description Why it is offline or broken. */
+            /** @description Why it is offline or broken, or else why it is not offered to this caller. */
             reason?: string | null;
             /** @description Whether it is on, and everything above it too. */
             enabled: boolean;
@@ -6253,8 +6836,10 @@ export interface components {
             own_state: components["schemas"]["SwitchMode"];
             /** @description The feature that switches it, for a tool without a switch of its own. */
             controlled_by?: string | null;
-            /** @description Whether this token can call it. */
+            /** @description Whether this caller can call it. */
             offered: boolean;
+            /** @description What keeps it away otherwise: `because` is one word, with what belongs to it. */
+            excluded?: unknown;
             /** @description `safe`, `high` or `critical`: the worst that a call can be. */
             risk: string;
             /** @description What a crash in the middle of it means, such as `side_effect`. */
@@ -6321,7 +6906,7 @@ export interface components {
             key: string;
             /** @description What it is. */
             description: string;
-            /** @description Whether it is a secret: kept in the vault, masked everywhere. */
+            /** @description Whether it is a secret: stored in the vault, masked everywhere. */
             secret: boolean;
             /** @description Whether the tool does not work without it. */
             required: boolean;
@@ -6336,28 +6921,39 @@ export interface components {
             tool: string;
             /** @description Whether it is offered. */
             offered: boolean;
-            /** @description What keeps it away: `because` is one word, with what belongs to it. */
+            /** @description Why the caller does not get it: `because` is one word, with its details. */
             excluded?: unknown;
             /** @description The same in words. */
             reason?: string | null;
+            /** @description What the owner can do about it. */
+            advice?: string | null;
+            /**
+             * @description The agent that was asked about; absent = the caller.
+             * @default null
+             */
+            agent: string | null;
         };
-        /** @description What was found. */
+        /** @description The findings. */
         Tested: {
             /** @description Whether all required configuration has a value. */
             complete: boolean;
             /** @description Required configuration without a value. */
             missing: string[];
-            /** @description The same in words: `Configuration looks complete`, or what is missing. */
+            /** @description The result in words: `Configuration looks complete`, or what is missing. */
             message: string;
-            /** @description What became of the call. */
+            /** @description The outcome of the call. */
             call?: components["schemas"]["CallDocument"] | null;
-            /** @description What would become of it. */
+            /** @description The predicted verdict. */
             forecast?: components["schemas"]["ForecastDocument"] | null;
         };
         /** @description What would become of a call. */
         ForecastDocument: {
             /** @description `run`, `ask`, `deny`, or `fail` before it comes to policy. */
             would: string;
+            /** @description The tool, by its canonical name; null = there is no such tool. */
+            tool?: string | null;
+            /** @description The tool, as the caller named it. */
+            asked: string;
             /** @description The operation that policy names. */
             operation?: string | null;
             /** @description The arguments that it would run with, secrets masked. */
@@ -6370,6 +6966,8 @@ export interface components {
             reach?: unknown;
             /** @description What policy says, with the rule. */
             ruling?: unknown;
+            /** @description What the run of the caller has read before. */
+            labels: unknown;
             /** @description Why a person would be asked. */
             reasons: unknown[];
             /** @description What asking means here, in words. */
@@ -6378,18 +6976,20 @@ export interface components {
             error_type?: string | null;
             /** @description The same in words. */
             message?: string | null;
+            /** @description What the owner can do about it. */
+            advice?: string | null;
             /** @description The stages that it passed. */
             stages: unknown[];
         };
         /** @description How a tool is tried. */
         TestBody: {
             /**
-             * @description Arguments of a call; absent = only the configuration is looked at.
+             * @description Arguments of a call; absent = only the configuration is checked.
              * @default null
              */
             arguments: unknown;
             /**
-             * @description Whether nothing runs: it is only told what would become of the call.
+             * @description Whether nothing runs: the response only has the predicted ruling.
              * @default false
              */
             dry_run: boolean;
@@ -6409,7 +7009,7 @@ export interface components {
              */
             topic: string | null;
         };
-        /** @description How the value stands now. */
+        /** @description The value as it is now. */
         ConfigChanged: {
             /** @description The tool. */
             tool: string;
@@ -6418,7 +7018,7 @@ export interface components {
         };
         /** @description A value. */
         ConfigBody: {
-            /** @description The value; `***` keeps the one that is there. */
+            /** @description The value; `***` keeps the stored value. */
             value: string;
         };
         /** @description A part of a list. */
@@ -6433,7 +7033,7 @@ export interface components {
          *     `unpriced` is more than 0, the sums are lower bounds.
          */
         UsageDocument: {
-            /** @description Model (`provider/model`), agent or tool. */
+            /** @description Model (`provider/model`), agent, tool, or day (`2026-03-29`). */
             name: string;
             /**
              * Format: uint64
@@ -6521,11 +7121,11 @@ export interface components {
              */
             level: string;
         };
-        /** @description What is being done to the userland, or was done last. */
+        /** @description The current or last work on the userland. */
         UserlandWorkReply: {
             /** @description What: `install`, `packages add hello`; absent = nothing was done since the daemon started. */
             what?: string | null;
-            /** @description Whether it goes on. */
+            /** @description Whether it is still running. */
             running: boolean;
             /** @description Why it failed. */
             failed?: string | null;
@@ -6574,12 +7174,12 @@ export interface components {
         };
         /** @description A change of packages. */
         PackagesBody: {
-            /** @description What is done. */
+            /** @description The action. */
             change: components["schemas"]["PackageChange"];
             /** @description The names, at most 50. */
             names: string[];
         };
-        /** @description What is done with packages. */
+        /** @description The action on packages. */
         PackageChange: "install" | "remove";
     };
     responses: {
@@ -6612,7 +7212,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of them, the General Assistant first. */
+            /** @description All agents, the General Assistant first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6621,7 +7221,7 @@ export interface operations {
                     "application/json": components["schemas"]["AgentList"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6728,7 +7328,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is changed. */
+                /** @description The `ETag` of the version that the change applies to. */
                 "if-match"?: string;
             };
             path: {
@@ -6742,7 +7342,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is written. */
+            /** @description The file is written. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6782,7 +7382,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is removed. */
+                /** @description The `ETag` of the version that is removed. */
                 "if-match"?: string;
             };
             path: {
@@ -6792,7 +7392,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description Removed. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -6817,14 +7417,56 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    post_agents_name_check: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CheckAgent"];
+            };
+        };
+        responses: {
+            /** @description The text with its faults. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CheckedAgent"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_approvals: {
         parameters: {
             query?: {
                 /** @description `pending` (the inbox, oldest first; the default) or `all` (the history, newest first). */
                 state?: "pending" | "all";
-                /** @description Most rows, 1 to 500; default 50. */
+                /** @description The maximum number of rows, 1 to 500; default 50. */
                 limit?: number;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: {
@@ -6845,7 +7487,7 @@ export interface operations {
                     "application/json": components["schemas"]["ApprovalPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -6879,7 +7521,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The operations, the most frequent first. */
+            /** @description The operations, most frequent first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -6986,10 +7628,52 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    post_approvals_approval_preview: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                approval: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PreviewApprovalBody"];
+            };
+        };
+        responses: {
+            /** @description What it would match. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GrantPreviewDocument"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_artifacts: {
         parameters: {
             query?: {
-                /** @description Most rows, 1 to 500; default 50. */
+                /** @description The maximum number of rows, 1 to 500; default 50. */
                 limit?: number;
             };
             header?: never;
@@ -6998,7 +7682,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description At most as many as were asked for. */
+            /** @description At most the requested number. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7036,7 +7720,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What it is, and where it comes from. */
+            /** @description Its type, size and origin. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7074,7 +7758,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is removed, even if results still refer to it. */
+            /** @description Removed, even if results still refer to it. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -7102,7 +7786,7 @@ export interface operations {
     get_artifacts_ref_page: {
         parameters: {
             query?: {
-                /** @description Byte to begin at; each page says the next one. */
+                /** @description The offset in bytes; each page has the next one. */
                 offset?: number;
                 /** @description Bytes to read, at most 19,000. */
                 limit?: number;
@@ -7117,7 +7801,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It ran, and this is its result. */
+            /** @description The call has ended; this is its result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7126,7 +7810,7 @@ export interface operations {
                     "application/json": components["schemas"]["CallDocument"];
                 };
             };
-            /** @description It waits for a person, or goes on: ask for it by its id. */
+            /** @description The call waits for a person or is still running; get it by its id. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -7137,7 +7821,7 @@ export interface operations {
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7147,7 +7831,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7158,7 +7842,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7168,7 +7852,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -7179,7 +7863,7 @@ export interface operations {
                 };
             };
             412: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7191,7 +7875,7 @@ export interface operations {
             };
             415: components["responses"]["Problem"];
             421: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7202,7 +7886,7 @@ export interface operations {
                 };
             };
             428: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7212,7 +7896,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             499: {
                 headers: {
                     [name: string]: unknown;
@@ -7222,7 +7906,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7232,7 +7916,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -7242,7 +7926,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7252,7 +7936,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -7262,7 +7946,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -7297,7 +7981,7 @@ export interface operations {
                     "application/octet-stream": unknown;
                 };
             };
-            /** @description The part that was asked for. */
+            /** @description The requested range. */
             206: {
                 headers: {
                     [name: string]: unknown;
@@ -7335,17 +8019,17 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Most records, 1 to 500; default 50. A page may have fewer and still name a next one: what
-                 *     fits the filter may lie further back.
+                 * @description The maximum number of records, 1 to 500; default 50. A page may have fewer and still name a
+                 *     next one, because matching records may be older.
                  */
                 limit?: number;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
-                /** @description What they are about: `settled`, `asked`, `decided`, `administered` … (docs/audit.md). */
+                /** @description Kinds of records: `settled`, `asked`, `decided`, `administered` … (docs/audit.md). */
                 kind?: string;
                 /** @description Canonical name of a tool. */
                 tool?: string;
-                /** @description Who decided, switched, or changed something. */
+                /** @description The person or token that decided, switched or changed something. */
                 by?: string;
                 /** @description How calls ended: `succeeded`, `failed`, `denied` … */
                 outcome?: string;
@@ -7353,9 +8037,9 @@ export interface operations {
                 call?: string;
                 /** @description An agent. */
                 agent?: string;
-                /** @description Only of this time or later, in milliseconds since 1970. */
+                /** @description Only records of this time or later, in milliseconds since 1970. */
                 since?: number;
-                /** @description Only before this time, in milliseconds since 1970. */
+                /** @description Only records before this time, in milliseconds since 1970. */
                 until?: number;
             };
             header?: never;
@@ -7364,7 +8048,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Those that fit. */
+            /** @description Matching records. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7404,7 +8088,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was found. */
+            /** @description The findings. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7472,7 +8156,7 @@ export interface operations {
             query?: {
                 /** @description Number of the first record. */
                 from?: number;
-                /** @description In place of it: the first record of this time or later, in milliseconds since 1970. */
+                /** @description Instead of `from`: the first record of this time or later, in milliseconds since 1970. */
                 since?: number;
             };
             header?: never;
@@ -7481,7 +8165,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One line per chain begin, checkpoint, record and chain end. */
+            /** @description One line for each start of a chain, checkpoint, record and end of a chain. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7544,12 +8228,48 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    get_backup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/gzip": unknown;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_calls: {
         parameters: {
             query?: {
                 /** @description Name of the tool, canonical or an alias. */
                 tool?: string;
-                /** @description Operation that policy names, such as `http_request.get`. */
+                /** @description The operation that policy evaluates, such as `http_request.get`. */
                 operation?: string;
                 /** @description Agent that called. */
                 agent?: string;
@@ -7557,18 +8277,20 @@ export interface operations {
                 conversation?: string;
                 /** @description Run. */
                 run?: string;
+                /** @description The call that made them, such as a script: its calls. */
+                parent?: string;
                 /**
-                 * @description Where they stand: `running`, or how they ended, such as `failed`. Those that wait are listed
-                 *     by `GET /approvals`.
+                 * @description Their status: `running`, or their outcome, such as `failed`. `GET /approvals` lists the
+                 *     calls that wait for a person.
                  */
                 status?: "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled" | "denied" | "expired" | "unknown";
                 /** @description Received at or after, milliseconds since 1970. */
                 since?: number;
                 /** @description Received before, milliseconds since 1970. */
                 until?: number;
-                /** @description Most rows, 1 to 500; default 50. */
+                /** @description The maximum number of rows, 1 to 500; default 50. */
                 limit?: number;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -7577,7 +8299,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Those that fit. */
+            /** @description Matching records. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7608,7 +8330,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your own word for this request, 1 to 200 characters. Sent again with the same content, nothing runs twice and the answer is that of the first time; with other content it is a `conflict`. */
+                /** @description The idempotency key of this request, 1 to 200 characters. Repeating the request with the same content runs nothing twice and returns the first response; with other content it is a `conflict`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -7620,7 +8342,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It ran, and this is its result. */
+            /** @description The call has ended; this is its result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7629,7 +8351,7 @@ export interface operations {
                     "application/json": components["schemas"]["CallDocument"];
                 };
             };
-            /** @description It waits for a person, or goes on: ask for it by its id. */
+            /** @description The call waits for a person or is still running; get it by its id. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -7640,7 +8362,7 @@ export interface operations {
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7650,7 +8372,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -7661,7 +8383,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -7671,7 +8393,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -7682,7 +8404,7 @@ export interface operations {
                 };
             };
             412: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -7694,7 +8416,7 @@ export interface operations {
             };
             415: components["responses"]["Problem"];
             421: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -7705,7 +8427,7 @@ export interface operations {
                 };
             };
             428: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -7715,7 +8437,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             499: {
                 headers: {
                     [name: string]: unknown;
@@ -7725,7 +8447,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -7735,7 +8457,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -7745,7 +8467,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -7755,7 +8477,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -7765,7 +8487,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -7781,7 +8503,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your own word for this request, 1 to 200 characters. Sent again with the same content, nothing runs twice and the answer is that of the first time; with other content it is a `conflict`. */
+                /** @description The idempotency key of this request, 1 to 200 characters. Repeating the request with the same content runs nothing twice and returns the first response; with other content it is a `conflict`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -7793,7 +8515,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description All have ended. */
+            /** @description All calls have ended. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7802,7 +8524,7 @@ export interface operations {
                     "application/json": components["schemas"]["CallsDocument"];
                 };
             };
-            /** @description Some wait for a person, or go on. */
+            /** @description Some calls wait for a person or are still running. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -7832,7 +8554,7 @@ export interface operations {
     get_calls_id: {
         parameters: {
             query?: {
-                /** @description Milliseconds to wait while this daemon has it at work, at most 600,000; default 0. */
+                /** @description Milliseconds to wait while this daemon runs the call, at most 600,000; default 0. */
                 wait_ms?: number;
             };
             header?: never;
@@ -7843,7 +8565,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Where it stands, and what came of it. */
+            /** @description Its status, and its outcome once it has ended. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7908,6 +8630,181 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    post_calls_id_again: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The idempotency key of this request, 1 to 200 characters. Repeating the request with the same content runs nothing twice and returns the first response; with other content it is a `conflict`. */
+                "idempotency-key"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RepeatCall"];
+            };
+        };
+        responses: {
+            /** @description The call has ended; this is its result. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                };
+            };
+            /** @description The call waits for a person or is still running; get it by its id. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            /** @description There is no result; `error_type` has the reason. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            405: components["responses"]["Problem"];
+            /** @description There is no result; `error_type` has the reason. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["Problem"];
+            /** @description There is no result; `error_type` has the reason. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            /** @description There is no result; `error_type` has the reason. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            428: components["responses"]["Problem"];
+            /** @description There is no result; `error_type` has the reason. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            499: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     get_calls_id_page: {
         parameters: {
             query?: never;
@@ -7961,7 +8858,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It ran, and this is its result. */
+            /** @description The call has ended; this is its result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -7970,7 +8867,7 @@ export interface operations {
                     "application/json": components["schemas"]["CallDocument"];
                 };
             };
-            /** @description It waits for a person, or goes on: ask for it by its id. */
+            /** @description The call waits for a person or is still running; get it by its id. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -7981,7 +8878,7 @@ export interface operations {
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -7991,7 +8888,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -8002,7 +8899,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -8012,7 +8909,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -8023,7 +8920,7 @@ export interface operations {
                 };
             };
             412: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -8035,7 +8932,7 @@ export interface operations {
             };
             415: components["responses"]["Problem"];
             421: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -8046,7 +8943,7 @@ export interface operations {
                 };
             };
             428: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -8056,7 +8953,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             499: {
                 headers: {
                     [name: string]: unknown;
@@ -8066,7 +8963,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -8076,7 +8973,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -8086,7 +8983,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -8096,7 +8993,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -8106,7 +9003,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -8159,6 +9056,44 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    get_calls_id_card: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cards. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html; charset=utf-8": unknown;
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     post_calls_id_cancel: {
         parameters: {
             query?: never;
@@ -8170,7 +9105,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It waited, and was taken back. */
+            /** @description The call waited for a person, and is withdrawn. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8179,7 +9114,7 @@ export interface operations {
                     "application/json": components["schemas"]["CallDocument"];
                 };
             };
-            /** @description It is told to stop; ask for it by its id. */
+            /** @description The call is being stopped; get it by its id. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -8227,7 +9162,7 @@ export interface operations {
                     "application/json": components["schemas"]["ChainRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8294,7 +9229,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is changed. */
+                /** @description The `ETag` of the version that the change applies to. */
                 "if-match"?: string;
             };
             path: {
@@ -8308,7 +9243,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is kept. */
+            /** @description The script is saved. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8348,7 +9283,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of what is removed. */
+                /** @description The `ETag` of the version that is removed. */
                 "if-match"?: string;
             };
             path: {
@@ -8358,7 +9293,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description Removed. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8386,11 +9321,11 @@ export interface operations {
     get_changes: {
         parameters: {
             query?: {
-                /** @description Made by this run. */
+                /** @description Only changes of this run. */
                 run?: string;
-                /** @description Made in this conversation. */
+                /** @description Only changes of this conversation. */
                 conversation?: string;
-                /** @description Whether the undone changes are listed, which can be redone, the last undone first. */
+                /** @description Whether to list undone changes, which can be redone, the last undone first. */
                 undone?: boolean;
             };
             header?: never;
@@ -8399,7 +9334,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Those that the undo journal keeps. */
+            /** @description The changes in the undo journal. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8439,7 +9374,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The files; nothing was done. */
+            /** @description The files; nothing was changed. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8549,9 +9484,9 @@ export interface operations {
     get_conversations: {
         parameters: {
             query?: {
-                /** @description Most rows, 1 to 500; default 50. */
+                /** @description The maximum number of rows, 1 to 500; default 50. */
                 limit?: number;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: {
@@ -8572,12 +9507,55 @@ export interface operations {
                     "application/json": components["schemas"]["ConversationRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_conversations_search: {
+        parameters: {
+            query?: {
+                /** @description Words that a message must have, each anywhere in it, in any case. */
+                find?: string;
+                /** @description Most conversations with hits, about; 1 to 500, default 50. */
+                limit?: number;
+                /** @description The `next` of the page before. */
+                cursor?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Messages. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FoundMessageRowPage"];
+                };
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
@@ -8608,7 +9586,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its head; its messages are a list of their own. */
+            /** @description Its metadata; `GET /conversations/{conversation}/messages` lists its messages. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -8646,7 +9624,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description Removed. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -8674,9 +9652,9 @@ export interface operations {
     get_conversations_conversation_messages: {
         parameters: {
             query?: {
-                /** @description Most rows, 1 to 500; default 50. */
+                /** @description The maximum number of rows, 1 to 500; default 50. */
                 limit?: number;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: {
@@ -8699,7 +9677,7 @@ export interface operations {
                     "application/json": components["schemas"]["MessageRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8829,7 +9807,7 @@ export interface operations {
                     "text/html; charset=utf-8": unknown;
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8878,7 +9856,7 @@ export interface operations {
                     "application/json": components["schemas"]["DocumentPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -8949,9 +9927,9 @@ export interface operations {
     get_documents_search: {
         parameters: {
             query: {
-                /** @description In words. */
+                /** @description The query, in words. */
                 query: string;
-                /** @description How many passages at most; default 10, at most 50. */
+                /** @description The maximum number of passages, up to 50; default 10. */
                 limit?: number;
             };
             header?: never;
@@ -8994,7 +9972,7 @@ export interface operations {
                 page?: number;
                 /** @description The first character in the page; default 0. */
                 offset?: number;
-                /** @description How many characters at most; default 4000, at most 8000. */
+                /** @description The maximum number of characters, up to 8,000; default 4,000. */
                 max_chars?: number;
             };
             header?: never;
@@ -9081,7 +10059,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is found again. */
+            /** @description The document can be found again. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9129,7 +10107,7 @@ export interface operations {
                     "application/json": components["schemas"]["DraftPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -9154,9 +10132,90 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
-    get_drafts_draft: {
+    post_drafts: {
         parameters: {
             query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDraftBody"];
+            };
+        };
+        responses: {
+            /** @description The draft. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Draft"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_drafts_draft_history: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                draft: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The versions that are kept: 30 days, and 300 of all drafts. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DraftVersionPage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_drafts_draft: {
+        parameters: {
+            query?: {
+                /** @description Version that the client has seen: `changed` lists the changes since. */
+                since?: number;
+            };
             header?: never;
             path: {
                 draft: string;
@@ -9245,7 +10304,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It cannot leave any more. */
+            /** @description The draft cannot be sent any more. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9317,11 +10376,14 @@ export interface operations {
     post_exec: {
         parameters: {
             query?: {
-                /** @description `openai-chat`, `openai-responses`, `anthropic`, `gemini` or `text`; none = it is found out. */
+                /**
+                 * @description `openai-chat`, `openai-responses`, `anthropic`, `gemini` or `text`; by default it is
+                 *     detected.
+                 */
                 format?: string;
             };
             header?: {
-                /** @description Your own word for this request, 1 to 200 characters. Sent again with the same content, nothing runs twice and the answer is that of the first time; with other content it is a `conflict`. */
+                /** @description The idempotency key of this request, 1 to 200 characters. Repeating the request with the same content runs nothing twice and returns the first response; with other content it is a `conflict`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -9343,7 +10405,7 @@ export interface operations {
                     "application/json": components["schemas"]["ExecDocument"];
                 };
             };
-            /** @description A call waits for a person: `waiting` says for what. */
+            /** @description A call waits for a person; `waiting` has the question. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9391,7 +10453,7 @@ export interface operations {
                     "application/json": components["schemas"]["FileDocument"];
                 };
             };
-            /** @description It waits for a person, or goes on: ask for it by its id. */
+            /** @description The call waits for a person or is still running; get it by its id. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9402,7 +10464,7 @@ export interface operations {
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9412,7 +10474,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9423,7 +10485,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9433,7 +10495,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -9444,7 +10506,7 @@ export interface operations {
                 };
             };
             412: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -9456,7 +10518,7 @@ export interface operations {
             };
             415: components["responses"]["Problem"];
             421: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9467,7 +10529,7 @@ export interface operations {
                 };
             };
             428: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9477,7 +10539,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             499: {
                 headers: {
                     [name: string]: unknown;
@@ -9487,7 +10549,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9497,7 +10559,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -9507,7 +10569,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9517,7 +10579,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -9527,7 +10589,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -9546,7 +10608,7 @@ export interface operations {
                 path: string;
             };
             header?: {
-                /** @description The `ETag` that was read, or `*`. */
+                /** @description The `ETag` of the file, or `*`. */
                 "if-match"?: string;
                 /** @description `*`: only if there is no such file. */
                 "if-none-match"?: string;
@@ -9560,7 +10622,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It ran, and this is its result. */
+            /** @description The call has ended; this is its result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9569,7 +10631,7 @@ export interface operations {
                     "application/json": components["schemas"]["CallDocument"];
                 };
             };
-            /** @description It waits for a person, or goes on: ask for it by its id. */
+            /** @description The call waits for a person or is still running; get it by its id. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9580,7 +10642,7 @@ export interface operations {
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9590,7 +10652,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9601,7 +10663,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9611,7 +10673,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -9622,7 +10684,7 @@ export interface operations {
                 };
             };
             412: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -9634,7 +10696,7 @@ export interface operations {
             };
             415: components["responses"]["Problem"];
             421: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9645,7 +10707,7 @@ export interface operations {
                 };
             };
             428: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9655,7 +10717,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             499: {
                 headers: {
                     [name: string]: unknown;
@@ -9665,7 +10727,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9675,7 +10737,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -9685,7 +10747,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9695,7 +10757,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -9705,7 +10767,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -9726,7 +10788,7 @@ export interface operations {
                 recursive?: boolean;
             };
             header?: {
-                /** @description The `ETag` that was read; none = any version. */
+                /** @description The `ETag` of the file; without it, any version. */
                 "if-match"?: string;
             };
             path?: never;
@@ -9734,7 +10796,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It ran, and this is its result. */
+            /** @description The call has ended; this is its result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9743,7 +10805,7 @@ export interface operations {
                     "application/json": components["schemas"]["CallDocument"];
                 };
             };
-            /** @description It waits for a person, or goes on: ask for it by its id. */
+            /** @description The call waits for a person or is still running; get it by its id. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9754,7 +10816,7 @@ export interface operations {
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9764,7 +10826,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9775,7 +10837,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9785,7 +10847,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -9796,7 +10858,7 @@ export interface operations {
                 };
             };
             412: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -9808,7 +10870,7 @@ export interface operations {
             };
             415: components["responses"]["Problem"];
             421: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9819,7 +10881,7 @@ export interface operations {
                 };
             };
             428: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9829,7 +10891,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             499: {
                 headers: {
                     [name: string]: unknown;
@@ -9839,7 +10901,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -9849,7 +10911,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -9859,7 +10921,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -9869,7 +10931,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -9879,7 +10941,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -9903,7 +10965,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It ran, and this is its result. */
+            /** @description The call has ended; this is its result. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -9912,7 +10974,7 @@ export interface operations {
                     "application/json": components["schemas"]["CallDocument"];
                 };
             };
-            /** @description It waits for a person, or goes on: ask for it by its id. */
+            /** @description The call waits for a person or is still running; get it by its id. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -9923,7 +10985,7 @@ export interface operations {
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             403: {
                 headers: {
                     [name: string]: unknown;
@@ -9933,7 +10995,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             404: {
                 headers: {
                     [name: string]: unknown;
@@ -9944,7 +11006,7 @@ export interface operations {
                 };
             };
             405: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             409: {
                 headers: {
                     [name: string]: unknown;
@@ -9954,7 +11016,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             410: {
                 headers: {
                     [name: string]: unknown;
@@ -9965,7 +11027,7 @@ export interface operations {
                 };
             };
             412: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             413: {
                 headers: {
                     [name: string]: unknown;
@@ -9977,7 +11039,7 @@ export interface operations {
             };
             415: components["responses"]["Problem"];
             421: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             422: {
                 headers: {
                     [name: string]: unknown;
@@ -9988,7 +11050,7 @@ export interface operations {
                 };
             };
             428: components["responses"]["Problem"];
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             429: {
                 headers: {
                     [name: string]: unknown;
@@ -9998,7 +11060,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             499: {
                 headers: {
                     [name: string]: unknown;
@@ -10008,7 +11070,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             500: {
                 headers: {
                     [name: string]: unknown;
@@ -10018,7 +11080,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             502: {
                 headers: {
                     [name: string]: unknown;
@@ -10028,7 +11090,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10038,7 +11100,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             504: {
                 headers: {
                     [name: string]: unknown;
@@ -10048,7 +11110,7 @@ export interface operations {
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
-            /** @description It has no result; `error_type` says why. */
+            /** @description There is no result; `error_type` has the reason. */
             507: {
                 headers: {
                     [name: string]: unknown;
@@ -10081,7 +11143,7 @@ export interface operations {
                     "application/json": components["schemas"]["GoalPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10195,7 +11257,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its run is stopped within a second. */
+            /** @description Its run stops within a second. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10233,7 +11295,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It begins within a second. */
+            /** @description It starts within a second. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10272,7 +11334,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of them, expired ones too. */
+            /** @description All remembered approvals, including expired ones. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10281,7 +11343,7 @@ export interface operations {
                     "application/json": components["schemas"]["GrantRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10355,7 +11417,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It holds no longer. */
+            /** @description The remembered approval is revoked. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10403,7 +11465,7 @@ export interface operations {
                     "application/json": components["schemas"]["ListPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10519,7 +11581,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What it was; `POST /list/undo` brings it back. */
+            /** @description The deleted list; `POST /list/undo` restores it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10549,7 +11611,7 @@ export interface operations {
     get_lists_name_history: {
         parameters: {
             query?: {
-                /** @description The first day or time, such as `2026-11-20`. Default: all that are kept. */
+                /** @description The first day or time, such as `2026-11-20`. Default: all stored changes. */
                 since?: string;
             };
             header?: never;
@@ -10651,7 +11713,7 @@ export interface operations {
                     "application/json": components["schemas"]["MemoryPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -10767,7 +11829,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What it was; `POST /memory/undo` takes it back. */
+            /** @description The deleted memory; `POST /memory/undo` restores it. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10883,7 +11945,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was changed. */
+            /** @description The changes. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -10934,7 +11996,7 @@ export interface operations {
                     "application/json": components["schemas"]["TaskPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -11200,7 +12262,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It does not ring any more. */
+            /** @description The alarm stopped ringing. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11251,7 +12313,7 @@ export interface operations {
                     "application/json": components["schemas"]["NotificationPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -11363,7 +12425,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It lives. */
+            /** @description The daemon is alive. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11399,7 +12461,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It takes calls. */
+            /** @description The daemon accepts calls. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11514,7 +12576,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was taken. */
+            /** @description The event is accepted. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11550,7 +12612,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How it stands. */
+            /** @description The state of the kill switch. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11626,7 +12688,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description They run, each as its own switches say. */
+            /** @description The tools run again, as far as their own switches allow. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11775,7 +12837,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of them, those that are off too. */
+            /** @description All servers, disabled ones too. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11784,7 +12846,7 @@ export interface operations {
                     "application/json": components["schemas"]["McpServerRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -11820,7 +12882,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How it stands. */
+            /** @description Its state. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11862,7 +12924,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How it stands. */
+            /** @description Its state. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11900,7 +12962,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description Removed. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -11936,7 +12998,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How it stands. */
+            /** @description Its state. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -11974,7 +13036,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How it stands. */
+            /** @description Its state. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12014,7 +13076,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What is in the text, and what of it is added. */
+            /** @description The servers in the text, and which of them are added. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12052,7 +13114,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How it stands. */
+            /** @description Its state. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12090,7 +13152,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Where to go. */
+            /** @description The address to open. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12126,7 +13188,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What became of it, for a person. */
+            /** @description The result of the login, as a page for a person. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12165,7 +13227,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of them, the default first. */
+            /** @description All models, the default first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12174,7 +13236,7 @@ export interface operations {
                     "application/json": components["schemas"]["ModelRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -12208,7 +13270,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What was found, the best first. */
+            /** @description The models found, the best first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12248,7 +13310,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description How it went. */
+            /** @description Whether the model answered, and how fast. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12296,7 +13358,7 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -12330,7 +13392,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of them, in the text form of OpenMetrics. */
+            /** @description All metrics, in the OpenMetrics text format. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12369,7 +13431,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The document; it loads the rest. */
+            /** @description The HTML document, which loads the other files. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12378,7 +13440,7 @@ export interface operations {
                     "text/html; charset=utf-8": unknown;
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -12424,7 +13486,7 @@ export interface operations {
                     "image/svg+xml": unknown;
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -12470,7 +13532,7 @@ export interface operations {
                     "application/manifest+json": unknown;
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -12518,7 +13580,7 @@ export interface operations {
                     "text/javascript; charset=utf-8": unknown;
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -12564,7 +13626,7 @@ export interface operations {
                     "application/json": components["schemas"]["RuleRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -12610,7 +13672,7 @@ export interface operations {
                     "application/json": components["schemas"]["RuleRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -12639,7 +13701,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of the file as it was read; without one the rules are added to the current file. */
+                /** @description The `ETag` of the file; without it, the rules are added to the current version. */
                 "If-Match"?: string;
             };
             path?: never;
@@ -12682,7 +13744,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The `ETag` of the file as it was read. Required: numbers move. */
+                /** @description The `ETag` of the file. Required, because the numbers of rules change. */
                 "If-Match"?: string;
             };
             path: {
@@ -12692,7 +13754,48 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It holds no longer. */
+            /** @description It no longer applies. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RulesChanged"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_rules_own_number_enforce: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of the file. Required, because the numbers of rules change. */
+                "If-Match"?: string;
+            };
+            path: {
+                number: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description It is in force. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12732,13 +13835,53 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What policy says. */
+            /** @description The decision of policy. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["RuleExplained"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_rules_import: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ImportRulesBody"];
+            };
+        };
+        responses: {
+            /** @description The rules, and what is left out. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RulesImport"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -12778,7 +13921,47 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["FindingRowPage"];
+                    "application/json": components["schemas"]["LintedRules"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_rules_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["LintBody"];
+            };
+        };
+        responses: {
+            /** @description What failed, and how many there are. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedRules"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -12812,7 +13995,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The calls about which the two differ. */
+            /** @description The calls that the two sets of rules decide differently. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12848,7 +14031,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The rules, the most frequent first. */
+            /** @description The rules, most frequent first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12878,11 +14061,11 @@ export interface operations {
     get_runs: {
         parameters: {
             query?: {
-                /** @description Only those that stand here: `running`, `paused` or `ended`. */
+                /** @description Only runs in this state: `running`, `paused` or `ended`. */
                 state?: "running" | "paused" | "ended";
-                /** @description Most rows, 1 to 500; default 50. */
+                /** @description The maximum number of rows, 1 to 500; default 50. */
                 limit?: number;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: {
@@ -12903,7 +14086,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -12932,7 +14115,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Your own word for this request, 1 to 200 characters. Sent again with the same content, nothing runs twice and the answer is that of the first time; with other content it is a `conflict`. */
+                /** @description The idempotency key of this request, 1 to 200 characters. Repeating the request with the same content runs nothing twice and returns the first response; with other content it is a `conflict`. */
                 "idempotency-key"?: string;
             };
             path?: never;
@@ -12944,7 +14127,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It has ended: the answer with everything that was said and done. With `stream`: its events, as `GET /runs/{run}/events` has them. */
+            /** @description The run has ended: the answer with all messages and calls. With `stream`: its events, as `GET /runs/{run}/events` has them. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -12954,7 +14137,7 @@ export interface operations {
                     "text/event-stream": unknown;
                 };
             };
-            /** @description It works, or waits for a person. */
+            /** @description The run is active, or waits for a person. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -13023,7 +14206,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the last event that was seen: the stream goes on after it, where that is still known, and begins with the state otherwise. */
+                /** @description The id of the last event that the client received: the stream continues after it if it is still known, and otherwise begins with the snapshot. */
                 "last-event-id"?: string;
             };
             path: {
@@ -13080,7 +14263,7 @@ export interface operations {
                     "application/json": components["schemas"]["RunSnapshot"];
                 };
             };
-            /** @description It is being stopped. */
+            /** @description The run is stopping. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -13122,7 +14305,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It will be said. */
+            /** @description The message is accepted. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -13160,7 +14343,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It goes on. */
+            /** @description The run continues. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -13191,7 +14374,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Id of the last event that was seen: the stream goes on after it, where that is still known, and begins with the state otherwise. */
+                /** @description The id of the last event that the client received: the stream continues after it if it is still known, and otherwise begins with the snapshot. */
                 "last-event-id"?: string;
             };
             path?: never;
@@ -13247,7 +14430,7 @@ export interface operations {
                     "application/json": components["schemas"]["SecretRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -13287,7 +14470,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is kept. */
+            /** @description Stored. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13325,7 +14508,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description Removed. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -13395,7 +14578,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The session began. */
+            /** @description The session has started. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -13505,7 +14688,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The session began. */
+            /** @description The session has started. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -13553,7 +14736,7 @@ export interface operations {
                     "application/json": components["schemas"]["SettingRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -13593,7 +14776,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is in force, or says what it waits for. */
+            /** @description The value is in force, or the response names what it needs first. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13667,7 +14850,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is in force now was read just now. */
+            /** @description The reloaded configuration is in force. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13706,7 +14889,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All that can be loaded. */
+            /** @description All skills that can be loaded. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13715,7 +14898,7 @@ export interface operations {
                     "application/json": components["schemas"]["SkillRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -13751,7 +14934,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The skill as its file is now. */
+            /** @description The skill with the current contents of its file. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13789,7 +14972,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is wrong with it. */
+            /** @description The findings. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13828,7 +15011,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All that can be used. */
+            /** @description All kits that can be used. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -13837,7 +15020,7 @@ export interface operations {
                     "application/json": components["schemas"]["KitRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -13909,7 +15092,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is wrong. */
+            /** @description The findings. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14021,7 +15204,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description There is none now. */
+            /** @description The prompt has no such part any more. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14129,7 +15312,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Numbers of now. */
+            /** @description The current figures. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14177,7 +15360,7 @@ export interface operations {
                     "application/json": components["schemas"]["SwitchRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -14217,7 +15400,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is in force. */
+            /** @description The setting is in force. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14255,7 +15438,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is in force; also when there was no setting. */
+            /** @description The default is in force, also if there was no setting. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14362,7 +15545,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description The id of the last event that the client has. */
+                /** @description Id of the last event that the client received. */
                 "last-event-id"?: string;
             };
             path: {
@@ -14414,7 +15597,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It was typed. */
+            /** @description The input is sent. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -14454,7 +15637,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Its programs know. */
+            /** @description The size is set. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -14490,7 +15673,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description The terminal is closed. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -14518,9 +15701,9 @@ export interface operations {
     get_tokens: {
         parameters: {
             query?: {
-                /** @description Most rows, 1 to 500; default 50. */
+                /** @description The maximum number of rows, 1 to 500; default 50. */
                 limit?: number;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -14529,7 +15712,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Oldest first, those that hold no more too. */
+            /** @description Oldest first, including tokens that are no longer valid. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14569,7 +15752,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The token, shown this once. */
+            /** @description The token, which is shown only once. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -14607,7 +15790,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is kept of it. */
+            /** @description The stored facts about the token. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14645,7 +15828,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It holds no more. */
+            /** @description The token is revoked. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -14673,16 +15856,19 @@ export interface operations {
     get_tools: {
         parameters: {
             query?: {
-                /** @description Whether `metrics` are told too; they are added up each time. */
+                /** @description Whether to include `metrics`, which are computed for each request. */
                 metrics?: boolean;
-                /** @description Only calls received at or after count for them, milliseconds since 1970; default all. */
+                /**
+                 * @description Only calls received at or after this time count for `metrics`, in milliseconds since 1970;
+                 *     default all.
+                 */
                 since?: number;
                 /**
-                 * @description A need in plain words: only the tools that serve it, best first, then those that would and
-                 *     are not ready.
+                 * @description A need in plain words: lists only matching tools, best first, then matching tools that are
+                 *     not ready.
                  */
                 find?: string;
-                /** @description Most tools that are found, 1 to 100; default 5. */
+                /** @description The maximum number of tools found, 1 to 100; default 5. */
                 limit?: number;
             };
             header?: {
@@ -14694,7 +15880,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of them, in the order of the offering. */
+            /** @description All tools, in the order in which models get them. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14703,7 +15889,7 @@ export interface operations {
                     "application/json": components["schemas"]["ToolRowPage"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -14742,7 +15928,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Its definition, how it stands, and its configuration. */
+            /** @description Its definition, status and configuration. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14751,7 +15937,7 @@ export interface operations {
                     "application/json": components["schemas"]["ToolDocument"];
                 };
             };
-            /** @description It has not changed since the response with that `ETag`. */
+            /** @description Nothing has changed since the response with that `ETag`. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -14790,7 +15976,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Counts and times; all 0 when it was not called. */
+            /** @description Counts and times; all 0 if the tool was not called. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14838,7 +16024,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Offered, or the reason. */
+            /** @description Whether the caller gets the tool, or the reason. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14880,7 +16066,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What was found. */
+            /** @description The findings. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14923,7 +16109,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is in force. */
+            /** @description The value is in force. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14962,7 +16148,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone, or was not there. */
+            /** @description The value is removed, or did not exist. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -14992,8 +16178,10 @@ export interface operations {
     get_usage: {
         parameters: {
             query?: {
-                /** @description `model`, `agent` or `tool`; default `model`. */
-                by?: "model" | "agent" | "tool";
+                /** @description `model`, `agent`, `tool` or `day`; default `model`. */
+                by?: "model" | "agent" | "tool" | "day";
+                /** @description Time zone of the days, such as `Europe/Berlin`; default that of the daemon. */
+                zone?: string;
                 /** @description At or after, milliseconds since 1970. */
                 since?: number;
                 /** @description Before, milliseconds since 1970. */
@@ -15005,7 +16193,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Those with the most requests, or calls, first. */
+            /** @description The rows with the most requests or calls first; days in their order, without days without usage. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -15041,7 +16229,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description How it stands. */
+            /** @description Its state. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -15081,7 +16269,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It begins. */
+            /** @description The installation begins. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -15111,7 +16299,7 @@ export interface operations {
     delete_userland: {
         parameters: {
             query?: {
-                /** @description Whether the home folder of programs goes too. */
+                /** @description Whether the home folder of programs is removed too. */
                 home?: boolean;
             };
             header?: never;
@@ -15120,7 +16308,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description Removed. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -15184,7 +16372,10 @@ export interface operations {
     get_userland_packages: {
         parameters: {
             query?: {
-                /** @description Those of the mirror that have this word; default those that are installed. */
+                /**
+                 * @description A word: packages of the mirror that contain it; by default the installed packages are
+                 *     listed.
+                 */
                 find?: string;
             };
             header?: never;
@@ -15233,7 +16424,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It begins. */
+            /** @description The work begins. */
             202: {
                 headers: {
                     [name: string]: unknown;
