@@ -205,7 +205,6 @@ impl Heartbeats {
                 })
                 .collect(),
             has_memories: !memories.is_empty(),
-            ..HeartbeatInput::default()
         })
     }
 }

@@ -13,7 +13,7 @@ Type the password at the terminal, without echo, or pass it on standard input; u
 #[derive(Debug, Subcommand)]
 pub(crate) enum Mail {
     /// Add an account: log in to both servers, then save it.
-    Add(AddMail),
+    Add(Box<AddMail>),
     /// List accounts.
     List,
     /// Test an account: log in to both servers.

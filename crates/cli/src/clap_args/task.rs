@@ -16,7 +16,7 @@ The daemon (`toolcrib serve`) runs due tasks in the channel background: a call t
 #[derive(Debug, Subcommand)]
 pub(crate) enum Task {
     /// Create a task.
-    Add(AddTask),
+    Add(Box<AddTask>),
     /// List tasks, oldest first.
     List {
         /// Include finished tasks.

@@ -27,11 +27,11 @@ pub(crate) fn run(command: Mail, json: bool) -> Result<u8, Failure> {
             Mail::Add(new) => {
                 let added = match oauth_settings(&new) {
                     Some(oauth) => {
-                        let request = AddMailOauthRequest { account: account(new), oauth };
+                        let request = AddMailOauthRequest { account: account(*new), oauth };
                         mail::add_oauth(&ctx, request, show_code).await?
                     }
                     None => {
-                        let request = AddMailAccountRequest { account: account(new), password };
+                        let request = AddMailAccountRequest { account: account(*new), password };
                         mail::add(&ctx, request).await?
                     }
                 };

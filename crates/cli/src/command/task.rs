@@ -23,7 +23,7 @@ pub(crate) fn run(command: Task, json: bool) -> Result<u8, Failure> {
         let toolcrib = bootstrap::build_with_stores(&WorkspaceArgs::default()).await?;
         let ctx = op_context::for_toolcrib(&toolcrib, None);
         match command {
-            Task::Add(new) => print_task(&tasks::add(&ctx, request(new)).await?, json),
+            Task::Add(new) => print_task(&tasks::add(&ctx, request(*new)).await?, json),
             Task::List { all } => list(&ctx, all, json).await,
             Task::Show { id } => print_task(&find(&ctx, &id).await?, json),
             Task::Run { id } => change(&ctx, &id, TaskChange::Run, json).await,

@@ -26,7 +26,7 @@ async fn a_document_is_added_found_and_read_by_its_owner() {
     let added = documents::add(&fixture.ctx(), tent()).await.unwrap();
     assert_eq!((added.name.as_str(), added.status.as_str()), ("tent.md", "ready"));
     let listed = documents::list(&fixture.ctx(), ListDocumentsRequest::default()).await.unwrap();
-    assert_eq!(listed, [added.clone()]);
+    assert_eq!(listed, std::slice::from_ref(&added));
     let query = SearchDocumentsRequest { query: "pegs".to_owned(), limit: 3 };
     let found = documents::search(&fixture.ctx(), query.clone()).await.unwrap();
     assert_eq!((found[0].document.as_str(), found.len()), (added.document.as_str(), 1));

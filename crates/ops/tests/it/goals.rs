@@ -17,7 +17,7 @@ async fn a_goal_is_started_shown_and_closed_by_its_owner() {
     let ctx = fixture.ctx();
     let goal = goals::start(&ctx, learn()).await.unwrap();
     assert_eq!((goal.status.as_str(), goal.by.as_str()), ("pending", "ann"));
-    assert_eq!(goals::list(&ctx, ListGoalsRequest).await.unwrap(), [goal.clone()]);
+    assert_eq!(goals::list(&ctx, ListGoalsRequest).await.unwrap(), std::slice::from_ref(&goal));
     let show = ShowGoalRequest { goal: goal.goal.clone() };
     let seen = goals::show(&fixture.ctx_of(fixture.viewer()), show.clone()).await.unwrap();
     assert_eq!((seen.text, seen.status.as_str()), (None, "pending"));
