@@ -16,7 +16,7 @@ pub struct TestReply {
     pub examples: usize,
     /// Examples that are not as they say, each with its rule.
     pub failed: Vec<String>,
-    /// Rules that are refused whatever their examples say, and files that are no rules, each with
+    /// Rules that are invalid apart from their examples, and files that cannot be parsed, each with
     /// the reason.
     pub unusable: Vec<String>,
 }

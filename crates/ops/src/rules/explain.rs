@@ -61,8 +61,8 @@ pub struct ExplainReply {
     pub segments: Vec<ExplainedSegment>,
     /// What asking means for this caller; null = no person would be asked.
     pub asking: Option<String>,
-    /// Why the call would not run whatever rules say, such as a tool that is switched off; null =
-    /// nothing but policy decides.
+    /// The obstacle that stops the call before the rules decide, such as a tool that is switched
+    /// off; null = only policy decides.
     pub refused: Option<RefusedBeforeRules>,
 }
 
@@ -87,7 +87,7 @@ pub struct ExplainedSegment {
     pub reason: Option<String>,
 }
 
-/// Why a call would not run whatever rules say.
+/// An obstacle that stops a call before the rules decide.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedBeforeRules {
     /// The type of the error.

@@ -6,9 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::rule_files::{
-    ImportFormat, ImportedFile, RuleFile, RulesError, append_rules, import_rules,
+    ImportFormat, ImportResult, ImportedFile, RuleFile, RulesError, Skipped, append_rules,
+    import_rules,
 };
-use toolcrib_app::rules::{RuleError, RuleText};
+use toolcrib_app::rules::{RuleError, RuleSource, RuleText};
 
 use crate::error::OpError;
 
@@ -85,20 +86,68 @@ pub fn import(request: &ImportRulesRequest) -> Result<ImportRulesReply, OpError>
         OpError::Invalid(format!("{name}: {why}"))
     })?;
     let found = ImportedFile::parse(path, text, format).map_err(failed)?;
-    let result = import_rules(found.rules, place, *anyway).map_err(failed)?;
-    let texts: Vec<RuleText> = result.accepted.iter().map(|rule| rule.text.clone()).collect();
-    let before = place.text().map_err(failed)?;
-    let after = append_rules(place, &before, &texts).map_err(failed)?;
-    let rules = result.accepted.into_iter();
-    let rules = rules.map(|rule| ImportedRule { body: json!(rule.text), from: rule.origin });
-    let skipped = found.skipped.into_iter();
-    Ok(ImportRulesReply {
-        rules: rules.collect(),
-        left_out: result.refused.into_iter().map(refused).collect(),
-        not_rules: skipped.map(|one| SkippedEntry { what: one.what, why: one.why }).collect(),
-        before,
-        after,
-    })
+    Ok(plan_import(place, [found], *anyway).map_err(failed)?.into())
+}
+
+/// The effect of an import on a file of rules.
+#[derive(Debug)]
+pub struct PlannedImport {
+    /// The rules that would be added.
+    pub accepted: Vec<RuleSource>,
+    /// Rules that cannot be added.
+    pub refused: Vec<RuleError>,
+    /// Entries that are not rules.
+    pub skipped: Vec<Skipped>,
+    /// The text of the file now.
+    pub before: String,
+    /// The text that it would have.
+    pub after: String,
+}
+
+impl PlannedImport {
+    /// Returns the texts of the rules that would be added.
+    #[must_use]
+    pub fn texts(&self) -> Vec<RuleText> {
+        self.accepted.iter().map(|rule| rule.text.clone()).collect()
+    }
+}
+
+impl From<PlannedImport> for ImportRulesReply {
+    fn from(plan: PlannedImport) -> Self {
+        let rules = plan.accepted.into_iter();
+        let rules = rules.map(|rule| ImportedRule { body: json!(rule.text), from: rule.origin });
+        let skipped = plan.skipped.into_iter();
+        Self {
+            rules: rules.collect(),
+            left_out: plan.refused.into_iter().map(refused).collect(),
+            not_rules: skipped.map(|one| SkippedEntry { what: one.what, why: one.why }).collect(),
+            before: plan.before,
+            after: plan.after,
+        }
+    }
+}
+
+/// Computes the effect of importing the rules of these files into `place`, together. Nothing is
+/// written. With `anyway`, rules that allow more than they seem to are accepted and marked as
+/// `unsafe`.
+///
+/// # Errors
+/// [`RulesError`] if `place` cannot be read or changed.
+pub fn plan_import(
+    place: &RuleFile,
+    files: impl IntoIterator<Item = ImportedFile>,
+    anyway: bool,
+) -> Result<PlannedImport, RulesError> {
+    let (mut rules, mut skipped) = (Vec::new(), Vec::new());
+    for file in files {
+        rules.extend(file.rules);
+        skipped.extend(file.skipped);
+    }
+    let ImportResult { accepted, refused } = import_rules(rules, place, anyway)?;
+    let texts: Vec<RuleText> = accepted.iter().map(|rule| rule.text.clone()).collect();
+    let before = place.text()?;
+    let after = append_rules(place, &before, &texts)?;
+    Ok(PlannedImport { accepted, refused, skipped, before, after })
 }
 
 fn refused(fault: RuleError) -> RefusedRule {

@@ -27,7 +27,8 @@ pub use explain::{ExplainReply, ExplainRequest, ExplainedSegment, RefusedBeforeR
 pub use explain_line::{LineAnswer, LineJudge, LineQuestion};
 pub use hypothetical_call::AskedCall;
 pub use import::{
-    ImportRulesReply, ImportRulesRequest, ImportedRule, RefusedRule, SkippedEntry, import,
+    ImportRulesReply, ImportRulesRequest, ImportedRule, PlannedImport, RefusedRule, SkippedEntry,
+    import, plan_import,
 };
 pub use known_tools::{is_misspelled_name, known_tools};
 pub use lint::{LintReply, RuleFinding, lint};

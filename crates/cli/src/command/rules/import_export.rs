@@ -1,14 +1,12 @@
 //! `toolcrib rules import` and `export`: rules of other programs, and for them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use similar::TextDiff;
-use toolcrib_app::rule_files::{
-    self, ImportFormat, ImportResult, ImportedFile, RulesError, Skipped,
-};
+use toolcrib_app::rule_files::{self, ImportFormat, ImportedFile, RulesError, Skipped};
 use toolcrib_app::rules::{RuleSet, RuleSource, RuleText};
-use toolcrib_ops::rules::is_effective;
+use toolcrib_ops::rules::{PlannedImport, is_effective, plan_import};
 
 use super::rules_context::{RulesContext, path_text};
 use crate::clap_args::{RulesExport, RulesImport};
@@ -18,17 +16,13 @@ use crate::terminal::{escape_controls, escape_to_line};
 pub(super) fn import(command: &RulesImport, json: bool) -> Result<u8, Failure> {
     let here = RulesContext::load(&command.workspace_args)?;
     let place = here.file_to_edit(command.project)?;
-    let (mut rules, mut skipped) = (Vec::new(), Vec::new());
-    for path in &command.files {
-        let found = ImportedFile::read(path, source_format(path, command.format)?)?;
-        rules.extend(found.rules);
-        skipped.extend(found.skipped);
-    }
-    let ImportResult { accepted: taken, refused } =
-        rule_files::import_rules(rules, &place, command.is_unsafe)?;
-    let texts: Vec<RuleText> = taken.iter().map(|rule| rule.text.clone()).collect();
-    let before = place.text()?;
-    let after = rule_files::append_rules(&place, &before, &texts)?;
+    let read = |path: &PathBuf| -> Result<ImportedFile, Failure> {
+        Ok(ImportedFile::read(path, source_format(path, command.format)?)?)
+    };
+    let found = command.files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    let plan = plan_import(&place, found, command.is_unsafe)?;
+    let texts = plan.texts();
+    let PlannedImport { accepted: taken, refused, skipped, before, after } = plan;
     if command.write {
         rule_files::write_rules(&place, |now| rule_files::append_rules(&place, now, &texts))?;
     }
