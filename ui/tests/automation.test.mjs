@@ -17,7 +17,7 @@ after(async () => browser?.close());
 test("a task is planned, runs, pauses and is cancelled", async () => {
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
     await page.goto(`${daemon.url}/#/automation`);
-    await page.getByText("Nothing is planned").waitFor();
+    await page.getByText("No tasks.").waitFor();
     await page.getByRole("button", { name: "New task" }).click();
     const form = page.locator("dialog[open]");
     await form.getByLabel("Purpose").fill("Project news");
@@ -45,7 +45,7 @@ test("a task is planned, runs, pauses and is cancelled", async () => {
     await card.locator('[data-state="PENDING"]').waitFor();
     await card.getByRole("button", { name: "Cancel task" }).click();
     await page.locator("dialog[open]").getByRole("button", { name: "Cancel task" }).click();
-    await page.getByText("Nothing is planned").waitFor();
+    await page.getByText("No tasks.").waitFor();
     await page.getByRole("button", { name: "All", exact: true }).click();
     await card.locator('[data-state="CANCELLED"]').waitFor();
     // A repeated task keeps its first time.
@@ -65,7 +65,7 @@ test("a task is planned, runs, pauses and is cancelled", async () => {
 test("a memory is written, found, edited, forgotten, brought back, exported and imported", async () => {
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
     await page.goto(`${daemon.url}/#/memory`);
-    await page.getByText("Nothing is remembered yet").waitFor();
+    await page.getByText("No memories yet").waitFor();
     for (const [key, text] of [["favorite_color", "The favorite color is blue."], ["shoe_size", "The shoe size is 43."]]) {
       await page.getByRole("button", { name: "New memory" }).click();
       const form = page.locator("dialog[open]");

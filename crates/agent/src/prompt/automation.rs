@@ -13,7 +13,7 @@ pub(super) fn automation(tools: &[&str]) -> Option<String> {
     if !tools.contains(&"schedule_task") {
         return None;
     }
-    let text = "## Automation\n\nA request for later, or for repeatedly, becomes a task (schedule_task), which runs without this conversation: put everything that it needs into its prompt.";
+    let text = "## Automation\n\nWork for later, once or repeatedly, becomes a task (schedule_task). It does not see this conversation: its prompt must be complete.";
     Some(text.to_owned())
 }
 
