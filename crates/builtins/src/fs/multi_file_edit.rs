@@ -11,7 +11,7 @@ use super::snapshot::{RootedPath, Snapshot, mode_of};
 use super::transaction::{Transaction, check_unchanged};
 use super::workspace::{ChangeReport, Workspace};
 
-/// A file of the edit before the change: its content, and what is needed to restore it.
+/// A file before the edit: its content, and the data for restoring it.
 struct CurrentFile {
     content: Vec<u8>,
     stat: Stat,
@@ -28,12 +28,11 @@ impl Workspace {
     /// Replaces the contents of several files with the result of `edit`, all or none. `edit` gets
     /// the content of each file in the order of `paths`, `None` for a missing one, and returns the
     /// new contents; unchanged files are not written. The workspace lock is held between reading
-    /// and writing. A concurrent change by another program is detected, and then nothing is
-    /// written.
+    /// and writing. If another program changes a file meanwhile, nothing is written.
     ///
     /// # Errors
     /// The error of `edit`, or a [`FsError`] as a [`ToolError`]; `validation_error` when two paths
-    /// name one file. All files together have at most `max` bytes.
+    /// name one file. All files together may have at most `max` bytes.
     pub fn edit_all<T>(
         &self,
         paths: &[&str],
@@ -164,8 +163,8 @@ fn write_all<'p>(writes: &mut [(FileEdit, &[u8], &'p str)]) -> Result<(), (&'p s
     Ok(())
 }
 
-/// Restores a file, as far as the system permits. The journal entry is already gone, so there is no
-/// second chance.
+/// Restores a file, as far as the system permits. The journal entry is already removed, so undo
+/// cannot restore the file later.
 fn restore(part: &FileEdit) {
     let spot = &part.spot;
     let _ = match &part.before {

@@ -153,7 +153,7 @@ fn symbol(value: &Value, depth: usize) -> Option<Symbol> {
     })
 }
 
-/// Names of the symbol kinds (LSP 3.17, SymbolKind).
+/// Returns the name of a symbol kind (LSP 3.17, SymbolKind).
 fn kind(number: u64) -> &'static str {
     const KINDS: [&str; 26] = [
         "file",

@@ -229,7 +229,7 @@ fn lines_shown(file: &FileMatches, files_only: bool) -> u64 {
     if files_only { 1 } else { file.hits.iter().filter(|hit| hit.matches).count() as u64 }
 }
 
-/// The path of a file in the form that the next call can use.
+/// Returns the path of a file in a form that the next call can use.
 fn full(start: &str, path: &Path) -> String {
     let full: PathBuf =
         if path.as_os_str().is_empty() { start.into() } else { Path::new(start).join(path) };
@@ -258,7 +258,7 @@ fn list(text: &mut String, path: &str, file: &FileMatches, files_only: bool) {
     }
 }
 
-/// What was not searched, as sentences.
+/// Describes what was not searched, in sentences.
 fn notes(found: &SearchResults, swept: &WalkSummary) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(why) = swept.stopped {

@@ -89,7 +89,7 @@ impl Introspect {
         }))
     }
 
-    /// What the run has used. Values that were never reported are null, not 0.
+    /// Returns the usage of the run. Values that were never reported are null, not 0.
     async fn run(&self, run: RunId) -> Result<Value, StoreError> {
         let used = (self.records.run_usage)(run);
         let answer = self.records.usage.last_usage(run).await?;
@@ -109,7 +109,7 @@ impl Introspect {
         }))
     }
 
-    /// The enabled and ready tools, by tier.
+    /// Returns the enabled and ready tools, by tier.
     fn tools(&self) -> Value {
         let Some(catalog) = self.records.catalog.upgrade() else { return Value::Null };
         let infos = catalog.infos();
@@ -127,7 +127,7 @@ impl Introspect {
         Value::Object(shown.collect())
     }
 
-    /// The newest calls, of this conversation if there is one.
+    /// Returns the newest calls, of this conversation if there is one.
     async fn activity(&self, ctx: &CallCtx) -> Result<Vec<Value>, StoreError> {
         let filter = CallFilter {
             owner: ctx.context.owner.clone(),
@@ -175,7 +175,7 @@ impl Introspect {
     }
 }
 
-/// `None` for an empty text.
+/// Returns `None` for an empty text.
 fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }
