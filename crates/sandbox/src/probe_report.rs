@@ -44,7 +44,7 @@ pub struct Case {
 }
 
 impl Probe {
-    /// The report of a backend that does not work.
+    /// Creates the report of a backend that does not work.
     #[must_use]
     pub fn unavailable(
         backend: &'static str,
