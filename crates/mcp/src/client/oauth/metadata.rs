@@ -50,7 +50,7 @@ fn texts(document: &Value, key: &str) -> Option<Vec<String>> {
     Some(all.take(ENTRIES).map(str::to_owned).collect())
 }
 
-/// The URL with another path.
+/// Returns the URL with another path.
 fn at(url: &Url, path: &str) -> Url {
     let mut at = url.clone();
     at.set_path(path);

@@ -76,7 +76,7 @@ impl ClientHost for Memory {
     }
 }
 
-/// Stored credentials with a token that is due for renewal but cannot be renewed.
+/// Creates stored credentials with a token that is due for renewal but cannot be renewed.
 fn kept(access: Option<&str>) -> StoredCredentials {
     let tokens = |access: &str| StoredTokens {
         issuer: "https://l.org".to_owned(),
