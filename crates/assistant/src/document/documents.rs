@@ -1,4 +1,4 @@
-//! The documents of all owners: every way to read and change them.
+//! The documents of all owners, and all operations on them.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use super::model::{Document, DocumentStatus, MAX_BYTES};
 use super::search::{self, Passage, Vectors};
 use crate::rows::{RowError, Stored, TypedRows, Writer};
 
-/// Documents of one owner.
+/// Maximum documents of one owner.
 pub const MAX_DOCUMENTS: usize = 2_000;
 /// How long a deleted document can be restored, in milliseconds: 30 days.
 const RESTORABLE: i64 = 30 * 24 * 3_600_000;
-/// Characters of a name.
+/// Maximum characters of a name.
 const MAX_NAME: usize = 200;
 
 /// The documents of all owners. Clones share them.
@@ -32,22 +32,22 @@ pub struct Documents {
     vectors: Arc<Vectors>,
 }
 
-/// A step of deleting.
+/// The result of one step of deleting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deletion {
-    /// Nothing was deleted: the code confirms it.
+    /// Nothing was deleted yet: the code confirms the deletion.
     Asked {
         /// The document.
         document: Document,
         /// The code.
         code: String,
     },
-    /// It is deleted, and can be restored for 30 days.
+    /// The document is deleted, and can be restored for 30 days.
     Done(Document),
 }
 
 impl Documents {
-    /// Documents in these stores. Long files are kept in `folder` until they are read.
+    /// Creates documents in these stores. `folder` stores long files until they are read.
     #[must_use]
     pub fn new(
         rows: Arc<dyn AssistantRowStore>,
@@ -62,8 +62,8 @@ impl Documents {
         Self { rows, indexer, vectors: Arc::default() }
     }
 
-    /// Adds a file. Its first window can be found when this returns; the rest of a long file is
-    /// read in the background, or by [`Self::finish`]. A file that is there already is returned,
+    /// Adds a file. When this returns, its first window can be found; the rest of a long file is
+    /// read in the background, or by [`Self::finish`]. If the file already exists, it is returned,
     /// and restored if it was deleted.
     ///
     /// # Errors
@@ -140,10 +140,10 @@ impl Documents {
         Ok(document)
     }
 
-    /// Reads the files that a process left unread, and waits for those that this one reads.
+    /// Reads the files that a process left unread, and waits for those that this process reads.
     ///
     /// # Errors
-    /// [`DocumentError::Row`]; what a file has wrong is said in its row.
+    /// [`DocumentError::Row`]; the row of a file contains the problem of that file.
     pub async fn finish(&self) -> Result<(), DocumentError> {
         for (kept, lock, bytes) in self.indexer.left_over() {
             self.read_rest(kept, Some(lock), bytes).await;
@@ -152,7 +152,7 @@ impl Documents {
         self.purge().await
     }
 
-    /// Reads the windows of a file that are left.
+    /// Reads the remaining windows of a file.
     async fn read_rest(&self, kept: PendingFile, lock: Option<File>, bytes: Vec<u8>) {
         let Ok(_turn) = self.indexer.turn.acquire().await else { return };
         let writer = Writer {
@@ -168,7 +168,7 @@ impl Documents {
             }
             let after = match self.read_window(&kept, &before, &bytes).await {
                 Ok(after) => after,
-                // The store does not answer: another process goes on later.
+                // The store does not respond; another process continues later.
                 Err(DocumentError::Row(_)) => return,
                 Err(error) => Document {
                     status: DocumentStatus::Failed,
@@ -177,7 +177,7 @@ impl Documents {
                 },
             };
             let change = |now: Option<Document>| {
-                // A person may have deleted it meanwhile.
+                // A person may have deleted the document meanwhile.
                 let next = now.map(|now| Document { deleted_at: now.deleted_at, ..after.clone() });
                 Ok::<_, DocumentError>((next, format!("read {}", kept.name), ()))
             };
@@ -213,7 +213,7 @@ impl Documents {
         })
     }
 
-    /// All documents that are there, the newest first; with `deleted` those that can be restored.
+    /// Lists all documents, the newest first; with `deleted`, those that can be restored.
     ///
     /// # Errors
     /// [`DocumentError::Row`].
@@ -224,7 +224,7 @@ impl Documents {
         Ok(all)
     }
 
-    /// The passages that fit a query best, each with its document.
+    /// Returns the passages that match a query best, each with its document.
     ///
     /// # Errors
     /// [`DocumentError::NoQuery`], [`DocumentError::Row`], [`DocumentError::Index`].
@@ -274,7 +274,7 @@ impl Documents {
         self.set_deleted(writer, &key, Some(at), "deleted").await
     }
 
-    /// Brings a deleted document back.
+    /// Restores a deleted document.
     ///
     /// # Errors
     /// [`DocumentError::Unknown`], [`DocumentError::NotDeleted`], [`DocumentError::Row`].
@@ -304,7 +304,7 @@ impl Documents {
             .await
     }
 
-    /// Removes what was deleted long ago.
+    /// Removes documents whose time for restoring has passed.
     async fn purge(&self) -> Result<(), DocumentError> {
         let oldest = self.rows.now().saturating_sub(RESTORABLE);
         for owner in self.rows.owners().await? {
@@ -322,7 +322,7 @@ impl Documents {
         Ok(())
     }
 
-    /// A document by its id, or by its name without regard to case.
+    /// Finds a document by its id, or by its name ignoring case.
     pub(super) async fn find(
         &self,
         owner: &str,
@@ -371,7 +371,7 @@ fn unknown(name: &str) -> DocumentError {
     DocumentError::Unknown { name: name.to_owned(), near: Vec::new() }
 }
 
-/// The first bytes of a digest in hexadecimal.
+/// Renders the first bytes of a digest in hexadecimal.
 fn hex(digest: &[u8], bytes: usize) -> String {
     digest.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
 }
