@@ -18,9 +18,9 @@ pub use parse::parse;
 
 /// Largest diff, in bytes.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// Most hunks of a diff, over all files.
+/// Maximum number of hunks of a diff, over all files.
 pub const MAX_HUNKS: usize = 2000;
-/// Most files of a diff.
+/// Maximum number of files of a diff.
 pub const MAX_FILES: usize = 100;
 /// How many lines a hunk may be away from the position in its header if it also fits elsewhere.
 pub const FUZZ: usize = 3;

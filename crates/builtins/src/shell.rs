@@ -37,10 +37,10 @@ pub(crate) use output_collector::CollectedStream;
 pub(crate) use shell_session::{CommandEnd, CommandOutput};
 use shell_session::{CommandRequest, Session};
 
-/// Most open shells; beyond it, the least recently used one is ended.
+/// Maximum number of open shells; beyond it, the least recently used one is ended.
 const MOST_SHELLS: usize = 64;
 
-/// Most calls that wait for one shell.
+/// Maximum number of calls that wait for one shell.
 const MOST_WAITING: usize = 64;
 
 /// Owner and conversation of a shell.
@@ -114,7 +114,7 @@ struct Slot {
     /// The shell, if there is one. Locked while the shell starts.
     shell: tokio::sync::Mutex<Option<Shell>>,
     used: Mutex<Instant>,
-    /// Its present folder.
+    /// Its current folder.
     folder: Mutex<Option<String>>,
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Most ranges in one selection; more are a mistake of the model.
+/// Maximum number of ranges in one selection; more are a mistake of the model.
 const MAX_RANGES: usize = 64;
 
 /// A selection of part numbers from 1; an empty one selects all parts.

@@ -16,7 +16,7 @@ use super::roots::Roots;
 use super::snapshot::{self, RootedPath, Snapshot, link_text, mode_of};
 use super::walk::{Limits, WalkAction, walk};
 
-/// Most entries of a folder that one change covers.
+/// Maximum number of entries of a folder that one change covers.
 const MAX_ENTRIES: usize = 10_000;
 /// Walk limits for a change of a folder.
 const LIMITS: Limits = Limits { entries: MAX_ENTRIES, depth: 64, time: Duration::from_secs(8) };

@@ -22,7 +22,7 @@ impl FormerContent {
         self.lost.as_ref()
     }
 
-    /// Stores the present state of a path; returns the snapshot, unless the content is too large,
+    /// Stores the current state of a path; returns the snapshot, unless the content is too large,
     /// and the status.
     pub(super) fn keep_state(
         &mut self,

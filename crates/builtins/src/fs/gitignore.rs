@@ -17,7 +17,7 @@ use super::roots::Roots;
 const NAMES: [&str; 2] = [".gitignore", ".ignore"];
 /// Largest ignore file, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
-/// Most lines per file and bytes per line, because each pattern is compiled.
+/// Maximum lines per file and bytes per line, because each pattern is compiled.
 const MAX_LINES: usize = 2000;
 const MAX_LINE: usize = 500;
 

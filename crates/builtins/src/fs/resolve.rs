@@ -22,7 +22,7 @@ use super::error::FsErrorKind;
 use super::lexical_path::{MAX_PARTS, PathStep, path_steps};
 use super::roots::{ProtectedPaths, Root};
 
-/// Most symbolic links on one path (the Linux limit).
+/// Maximum number of symbolic links on one path (the Linux limit).
 pub const MAX_LINKS: usize = 40;
 /// How often a step is retried when the entry changes under it.
 const MAX_RACES: usize = 16;

@@ -68,7 +68,7 @@ impl<'a> Transaction<'a> {
         executed_files::check_change(self.roots, path, &spot.root.path.join(&spot.real))
     }
 
-    /// Stores the present state of a path; returns the snapshot, unless the content is too large,
+    /// Stores the current state of a path; returns the snapshot, unless the content is too large,
     /// and the status.
     pub(super) fn snapshot_before(
         &mut self,

@@ -21,9 +21,9 @@ use super::roots::Roots;
 /// Limits of a walk.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Most entries to visit.
+    /// Maximum number of entries to visit.
     pub entries: usize,
-    /// Most levels below the start; 0 visits only the start's own entries.
+    /// Maximum number of levels below the start; 0 visits only the start's own entries.
     pub depth: usize,
     /// Time limit.
     pub time: Duration,

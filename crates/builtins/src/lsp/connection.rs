@@ -9,9 +9,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 
-/// Most files whose diagnostics are kept; those of further files are dropped.
+/// Maximum number of files whose diagnostics are kept; those of further files are dropped.
 const MAX_FILES: usize = 2000;
-/// Most diagnostics kept per file.
+/// Maximum number of diagnostics kept per file.
 const MAX_DIAGNOSTICS: usize = 1000;
 /// Maximum tracked progress tokens; beyond them, calls do not wait for the server's work.
 const MAX_PROGRESS: usize = 256;

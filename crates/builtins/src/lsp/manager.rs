@@ -11,7 +11,8 @@ use super::languages::Language;
 use super::server_session::{Deadline, Session, SessionError};
 use crate::program_runner::ProgramRunner;
 
-/// Most servers at a time; each may hold gigabytes. The least recently used one is ended first.
+/// Maximum number of servers at a time; each may hold gigabytes. The least recently used one is
+/// ended first.
 const MAX_SERVERS: usize = 4;
 /// How long an unused server is kept.
 const IDLE: Duration = Duration::from_mins(15);

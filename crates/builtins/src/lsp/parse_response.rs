@@ -9,9 +9,9 @@ use super::position::Range;
 
 /// Deepest symbol nesting that is kept.
 const MAX_DEPTH: usize = 16;
-/// Most symbols that are kept.
+/// Maximum number of symbols that are kept.
 const MAX_SYMBOLS: usize = 500;
-/// Most files in a rename, and most edits in all of them.
+/// Maximum number of files in a rename, and of edits in all of them.
 pub(super) const MAX_FILES: usize = 200;
 const MAX_EDITS: usize = 20_000;
 

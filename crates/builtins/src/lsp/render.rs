@@ -19,7 +19,7 @@ use crate::fs::Roots;
 
 /// Maximum locations in a list; further locations are only counted.
 const MAX_PLACES: usize = 200;
-/// Most diagnostics in a list.
+/// Maximum number of diagnostics in a list.
 const MAX_DIAGNOSTICS: usize = 100;
 /// Characters of a source line that are shown.
 const MAX_LINE: usize = 200;

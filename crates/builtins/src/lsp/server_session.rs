@@ -25,7 +25,7 @@ use crate::program_runner::{Needs, PathMasks, Program, ProgramRunner, WorkspaceA
 const QUEUE: usize = 64;
 /// Maximum bytes that a server may send without answering a request; more counts as a flood.
 const FLOOD: u64 = 256 << 20;
-/// Most open documents per server.
+/// Maximum number of open documents per server.
 const MAX_OPEN: usize = 32;
 /// A server that reports its work counts as idle after this long without news.
 const SETTLE: Duration = Duration::from_millis(300);
@@ -245,7 +245,7 @@ impl Session {
         SessionError::Dead(self.shared.death_reason().unwrap_or_else(|| "it ended".to_owned()))
     }
 
-    /// Sends the present content of a file; returns its URI and whether the content was new to the
+    /// Sends the current content of a file; returns its URI and whether the content was new to the
     /// server.
     pub(super) async fn open(
         &mut self,

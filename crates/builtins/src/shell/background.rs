@@ -15,10 +15,10 @@ use super::background_log::{LogPage, OutputLog};
 use super::process_records::{self, ProcessRecord, RecordLock};
 use crate::program_runner::{PathMasks, Program, ProgramRunner, ProgramWatch};
 
-/// Most running processes per conversation.
+/// Maximum number of running processes per conversation.
 const MAX_RUNNING: usize = 8;
 
-/// Most ended processes per conversation in the list; older ones are dropped.
+/// Maximum number of ended processes per conversation in the list; older ones are dropped.
 const MAX_ENDED: usize = 32;
 
 /// Default idle time of a conversation after which its processes are ended: overnight plus a

@@ -8,7 +8,7 @@ pub(super) const RECORD_SEPARATOR: u8 = 0x1e;
 /// Separates the fields of a mark.
 pub(super) const UNIT_SEPARATOR: u8 = 0x1f;
 
-/// Most bytes of the fields, which are a path and a number. A longer text is not a mark.
+/// Maximum bytes of the fields, which are a path and a number. A longer text is not a mark.
 const FIELDS: usize = 16 * 1024;
 
 /// Finds the mark of one command in a stream that arrives in chunks.

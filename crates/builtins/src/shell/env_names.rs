@@ -85,7 +85,7 @@ const ALLOWED_NAMES: [&str; 31] = [
     "PYTHONVERBOSE",
 ];
 
-/// Most variables of one call.
+/// Maximum number of variables of one call.
 const MOST: usize = 100;
 
 /// Checks the variables of a call.

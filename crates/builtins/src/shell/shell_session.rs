@@ -52,7 +52,7 @@ pub(crate) struct CommandOutput {
     pub(crate) how: CommandEnd,
     pub(crate) stdout: CollectedStream,
     pub(crate) stderr: CollectedStream,
-    /// The shell's present folder; `None` if the shell has ended.
+    /// The shell's current folder; `None` if the shell has ended.
     pub(crate) folder: Option<String>,
     /// Number of processes that were ended after the command.
     pub(crate) ended: u32,

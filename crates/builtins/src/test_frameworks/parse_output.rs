@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::Runner;
 
-/// Most names of failed tests.
+/// Maximum number of names of failed tests.
 const MAX_NAMES: usize = 50;
 /// Characters of a name.
 const MAX_NAME: usize = 200;

@@ -28,9 +28,9 @@ const RESULTS: u32 = 20;
 const MAX_RESULTS: u32 = 500;
 /// Matching lines per file, unless the call searches one file.
 const PER_FILE: u32 = 5;
-/// Most context lines before and after a match.
+/// Maximum number of context lines before and after a match.
 const MAX_CONTEXT: u32 = 5;
-/// Most threads of one search.
+/// Maximum number of threads of one search.
 const MAX_THREADS: usize = 8;
 
 /// Handler of `code_search`.

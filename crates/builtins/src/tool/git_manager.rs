@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Commits that `log` shows: default and maximum.
 const COMMITS: u32 = 5;
 const MAX_COMMITS: u32 = 200;
-/// Most paths of one call.
+/// Maximum number of paths of one call.
 const MAX_PATHS: usize = 1000;
 /// Prefixes of commit messages that are error texts pasted by a model.
 const ERRORS: &[&str] = &["error:", "fatal:", "traceback (most recent", "exception:", "❌"];

@@ -16,7 +16,7 @@ use super::{aliases, base_spec, blocking, examples};
 /// Default bytes per page; with its note a page stays below the 20,000 characters that a model
 /// gets.
 const DEFAULT_PAGE: u64 = 16_000;
-/// Most bytes per page: a byte is at most one character, so the page is never truncated again.
+/// Maximum bytes per page: a byte is at most one character, so the page is never truncated again.
 const MAX_PAGE: u64 = 19_000;
 /// Bytes read at once during a search.
 const CHUNK: usize = 256 * 1024;

@@ -23,8 +23,8 @@ const AROUND_MS: i64 = 5 * 60 * 1000;
 const RESULT_CHARS: usize = 300;
 /// Default number of entries.
 const DEFAULT_ENTRIES: u32 = 20;
-/// Most entries of one call: with 300 characters of arguments and of result each, they fit into one
-/// model result.
+/// Maximum number of entries of one call: with 300 characters of arguments and of result each, they
+/// fit into one model result.
 const MOST_ENTRIES: u32 = 25;
 /// Characters of an invalid value that an error repeats.
 const SHOWN_CHARS: usize = 80;

@@ -30,7 +30,7 @@ const TAIL: usize = 4000;
 const KEEP: usize = 4 * 1024 * 1024;
 /// Largest project file that is examined, in bytes.
 const MAX_FILE: u64 = 256 * 1024;
-/// Most names in the project's folder that are examined.
+/// Maximum number of names in the project's folder that are examined.
 const WALK_LIMITS: Limits = Limits { entries: 2000, depth: 0, time: Duration::from_secs(2) };
 
 /// Handler of `test_runner`.

@@ -21,11 +21,11 @@ use toolcrib_net::{
     Follow, Head, HttpClient, HttpError, Limits, Method, Request, StreamingResponse,
 };
 
-/// Most bytes of a response that is not a stream.
+/// Maximum bytes of a response that is not a stream.
 const JSON_BYTES: usize = 16 << 20;
 /// Maximum bytes of a stream; it must then be reopened.
 const STREAM_BYTES: usize = 1 << 30;
-/// Most bytes of an error response.
+/// Maximum bytes of an error response.
 const ERROR_BYTES: usize = 64 * 1024;
 /// Retries with another token: one for an expired token, one for insufficient scope.
 const RETRIES: usize = 2;
@@ -127,7 +127,7 @@ async fn body(streaming: &mut StreamingResponse, most: usize) -> Result<Vec<u8>,
 #[derive(Default)]
 struct EventSizeLimit {
     bytes: usize,
-    /// Whether the present line is still empty.
+    /// Whether the current line is still empty.
     blank: bool,
 }
 

@@ -9,7 +9,7 @@ use toolcrib_core::{ErrorType, ToolError, ToolMeta};
 use super::connection::{Connection, LiveConnection};
 use crate::resource_contents::{Contents, ResourceBody};
 
-/// Most bytes of one resource.
+/// Maximum bytes of one resource.
 const BYTES: usize = 4 << 20;
 /// Characters of an error that are passed on.
 const WORDS: usize = 500;

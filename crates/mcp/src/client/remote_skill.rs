@@ -11,11 +11,11 @@ use crate::resource_contents::ResourceBody;
 
 /// The main file of a skill.
 const FILE: &str = "SKILL.md";
-/// Most files of a skill (SEP-2640).
+/// Maximum number of files of a skill (SEP-2640).
 const FILES: usize = 512;
-/// Most bytes of all files of a skill (SEP-2640: 16 MiB).
+/// Maximum bytes of all files of a skill (SEP-2640: 16 MiB).
 const BYTES: u64 = 16 << 20;
-/// Most skills of one server.
+/// Maximum number of skills of one server.
 const SKILLS: usize = 1000;
 
 /// A skill as its server describes it.

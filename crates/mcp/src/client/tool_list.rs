@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::inbound::raw_lists;
 
-/// Most pages of a tool list.
+/// Maximum number of pages of a tool list.
 const PAGES: usize = 200;
-/// Most tools of one server.
+/// Maximum number of tools of one server.
 const TOOLS: usize = 10_000;
 /// Maximum bytes of the definitions; in memory they use up to four times as much.
 const LIST_BYTES: usize = 16 << 20;

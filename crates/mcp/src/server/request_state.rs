@@ -18,7 +18,7 @@ use crate::client_channel::{ClientChannel, ClientQuestions};
 
 /// How long a client has to return.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
-/// Most pending requests; the oldest are dropped first.
+/// Maximum number of pending requests; the oldest are dropped first.
 const MAX_WAITING: usize = 1000;
 
 /// Work that may ask questions, and the request that it is bound to.

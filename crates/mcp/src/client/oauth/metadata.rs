@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{AuthError, bounded_text, oauth_http, url_policy};
 
-/// Most entries of a list that are read.
+/// Maximum number of entries of a list that are read.
 const ENTRIES: usize = 100;
 
 /// Metadata of a protected resource.

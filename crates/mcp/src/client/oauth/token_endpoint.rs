@@ -13,7 +13,7 @@ use url::form_urlencoded::{Serializer, byte_serialize};
 use super::stored_credentials::AuthMethod;
 use super::{AuthError, bounded_text, client_assertion, oauth_http};
 
-/// Most bytes of a token, and of its scopes.
+/// Maximum bytes of a token, and of its scopes.
 const TOKEN_BYTES: usize = 16 * 1024;
 /// Longest token lifetime that is accepted, in seconds.
 const LONGEST_LIFE: u64 = 10 * 365 * 24 * 3600;
