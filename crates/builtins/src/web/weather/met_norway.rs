@@ -12,7 +12,7 @@ use super::forecast::{DAYS, Day, Forecast, Now};
 use super::geocoding::Place;
 use crate::web::{Service, ServiceError, Units};
 
-/// The attribution that the licence requires.
+/// The attribution that the license requires.
 const ATTRIBUTION: &str = "Weather data by MET Norway (CC BY 4.0)";
 /// The terms of service require a user agent that names the program.
 const USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"), " weather tool");

@@ -10,7 +10,7 @@ use super::forecast::{DAYS, Day, Forecast, Now};
 use super::geocoding::Place;
 use crate::web::{Service, ServiceError, Units};
 
-/// The attribution that the licence requires.
+/// The attribution that the license requires.
 const ATTRIBUTION: &str = "Weather data by Open-Meteo.com (CC BY 4.0)";
 const CURRENT: &str = "temperature_2m,apparent_temperature,relative_humidity_2m,precipitation,weather_code,wind_speed_10m,wind_direction_10m";
 const DAILY: &str = "weather_code,temperature_2m_max,temperature_2m_min,precipitation_sum,precipitation_probability_max,wind_speed_10m_max";
