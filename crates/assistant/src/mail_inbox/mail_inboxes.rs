@@ -39,8 +39,8 @@ impl MailInboxes {
         Ok(self.rows.get(owner, address).await?.map(|row| row.body))
     }
 
-    /// Records the read position of an inbox, and the mails that arrived. `None` for `unread` keeps
-    /// the number. If another process has already recorded a later position, that one is kept.
+    /// Records the read position of an inbox, the number of unread mails, and the mails that
+    /// arrived. If another process has already recorded a later position, that one is kept.
     ///
     /// # Errors
     /// [`RowError`].

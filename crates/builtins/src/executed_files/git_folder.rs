@@ -35,7 +35,7 @@ pub(super) enum GitEntry {
 /// repository, or the target of a `.git` file.
 pub(super) fn entry_of_git_folder(path: &Path) -> Option<GitEntry> {
     let mut below = path;
-    // A hook is one folder deeper. Folders below `hooks` do not count as entries.
+    // A hook is below the entry `hooks`, so up to two more folders are examined.
     for (depth, folder) in path.ancestors().skip(1).take(3).enumerate() {
         let name = below.file_name()?.to_str()?.to_ascii_lowercase();
         below = folder;

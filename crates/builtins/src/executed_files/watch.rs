@@ -51,7 +51,7 @@ pub(crate) struct ExecutedFileWatch {
     /// Reported files with the time of their change, so that a change is not reported again for the
     /// next program, which may start before the clock ticks.
     reported: HashMap<PathBuf, (i64, i64)>,
-    /// Start of the watched period: seconds and nanoseconds since 1970.
+    /// Start of the watched period minus [`CLOCK_TICK`]: seconds and nanoseconds since 1970.
     since: (i64, i64),
 }
 

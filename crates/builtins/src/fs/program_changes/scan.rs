@@ -40,8 +40,9 @@ const CLOCK_TICK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(super) struct Scan {
     pub(super) marks: BTreeMap<RootedPath, Mark>,
-    /// Start of the scan in nanoseconds since 1970. A file that changed at this time or later may
-    /// change again within one tick of the file system's clock, and then have the same mark.
+    /// Start of the scan minus [`CLOCK_TICK`], in nanoseconds since 1970. A file that changed at
+    /// this time or later may change again within the same tick of the file system's clock, and
+    /// then have the same mark.
     pub(super) since: i64,
 }
 
