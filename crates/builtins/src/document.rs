@@ -45,7 +45,7 @@ const PROCESSES: u32 = 16;
 /// Part of the time limit reserved for sending the answer.
 const MARGIN: Duration = Duration::from_millis(500);
 /// Capture limit of the worker's output, in bytes: the text as JSON, doubled because the capture
-/// keeps both ends of a long output and only the beginning is used.
+/// stores the beginning and the end of a long output, and only the beginning is used.
 const ANSWER: usize = 2 * 8 * MAX_TEXT;
 
 /// Reads documents in worker processes.

@@ -49,7 +49,7 @@ pub(crate) trait ProtocolRole: ServiceRole {
 /// Protocol mode of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProtocolMode {
-    /// With a handshake, whose result holds for all messages.
+    /// With a handshake, whose result applies to all messages.
     Legacy,
     /// Without one: each request is self-contained.
     Modern,

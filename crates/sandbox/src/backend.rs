@@ -35,7 +35,7 @@ pub trait Backend: Send + Sync {
         level >= Level::Namespace
     }
 
-    /// Tests what the backend can enforce, case by case.
+    /// Tests the restrictions that the backend can enforce, case by case.
     fn probe(&self) -> BoxFuture<'_, Probe>;
 
     /// Starts a job at the strongest level of the backend, which is at least the policy's minimum.

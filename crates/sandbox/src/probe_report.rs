@@ -1,4 +1,4 @@
-//! Probe report: what a backend can enforce on this host.
+//! Probe report: the restrictions that a backend can enforce on this host.
 
 use serde::Serialize;
 

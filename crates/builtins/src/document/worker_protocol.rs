@@ -109,7 +109,7 @@ pub(super) struct ReadFailure {
 pub(super) enum FailureReason {
     /// The document needs a password.
     Encrypted,
-    /// The file is damaged or not what its name says.
+    /// The file is damaged, or has another format than its name indicates.
     Broken,
     /// An Office format that is not supported.
     OtherOffice,

@@ -78,10 +78,10 @@ impl ExternalToolSource {
         self
     }
 
-    /// Marks the folder as untrusted, such as one in a workspace from elsewhere. Its tools then
-    /// have critical risk, side effects, send data out, run programs and belong to no group,
-    /// whatever they declare. They get no configured values: a tool could otherwise obtain those of
-    /// another tool by taking its name.
+    /// Marks the folder as untrusted, such as one in a workspace from elsewhere. Regardless of
+    /// their definitions, its tools then have critical risk, side effects, send data out, run
+    /// programs and belong to no group. They get no configured values: a tool could otherwise
+    /// obtain those of another tool by taking its name.
     #[must_use]
     pub fn untrusted(mut self) -> Self {
         self.is_untrusted = true;

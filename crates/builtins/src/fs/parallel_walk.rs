@@ -47,7 +47,7 @@ pub struct SkipRules<'a> {
     pub ignored: bool,
 }
 
-/// How a walk ended, and what it skipped.
+/// The result of a walk: how it ended, and the skipped entries.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct WalkSummary {
     /// Why it ended early; `None` if it is complete.

@@ -89,7 +89,7 @@ pub struct Entry {
     pub(super) steps: Vec<Step>,
 }
 
-/// The call that made a change, and what the call was a part of.
+/// The call that made a change, with its run, owner and conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeOrigin {
     /// The call.

@@ -78,7 +78,7 @@ pub enum WalkAction {
     Stop,
 }
 
-/// How a walk ended, and what it skipped.
+/// The result of a walk: how it ended, and the skipped entries.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct WalkReport {
     /// Entries visited.

@@ -270,7 +270,7 @@ impl Workspace {
     ///
     /// # Errors
     /// [`FsError`]; nothing was changed, unless the system stops a recursive delete half-way: undo
-    /// then restores what was deleted.
+    /// then restores the deleted entries.
     pub fn delete(
         &self,
         path: &str,

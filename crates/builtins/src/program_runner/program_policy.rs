@@ -175,8 +175,8 @@ impl ProgramPolicy {
                 Network::Hosts(hosts.clone().and(needs.hosts.clone()).and(own))
             }
             (_, _, Some(own)) => Network::Hosts(own.clone()),
-            // An empty host list instead of no network, so that the proxy reports what the program
-            // requests.
+            // An empty host list instead of no network, so that the proxy reports the requested
+            // hosts.
             (Network::None, true, None) => no_network(),
             (_, false, None) => Network::None,
         }

@@ -81,7 +81,7 @@ impl ExecutionTarget {
         }
     }
 
-    /// Describes the shell, the system, and what a command can do, for the model.
+    /// Describes the shell, the system, and the limits of commands, for the model.
     pub(crate) fn describe(self, confines: &ProgramPolicy) -> String {
         let shell = self.language.describe();
         let home = "it can change the workspace and its own home folder";

@@ -1,5 +1,4 @@
-//! `introspect`: an agent's own state: where it runs, what it has used, which tools it has, and
-//! what it did.
+//! `introspect`: shows an agent's own state: its environment, usage, tools and calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -2,7 +2,7 @@
 //! allowed.
 //!
 //! On Ubuntu, for example, AppArmor allows user namespaces to `bwrap` but not to other programs.
-//! The helper process supervises it like a sandbox of its own: timeout, limits and end.
+//! The helper process supervises `bwrap` like a built-in sandbox: timeout, limits and end.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;

@@ -157,7 +157,7 @@ pub(super) fn drop_rights(kept: CapabilitySet) -> io::Result<()> {
     // The number of the last capability is not known in advance.
     for number in 0..64 {
         let one = CapabilitySet::from_bits_retain(1 << number);
-        // On exec, root of a namespace gets what remains in this set, and never more.
+        // On exec, root of a namespace gets at most the capabilities that remain in this set.
         if kept.contains(one) {
             continue;
         }

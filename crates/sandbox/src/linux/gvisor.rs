@@ -2,8 +2,8 @@
 //! and the host.
 //!
 //! `runsc` gets an OCI bundle (runtime-spec 1.0) generated from the policy. The helper process
-//! supervises it like a sandbox of its own: timeout, memory and end. The bundle is tested
-//! everywhere; it has not been tested with a real `runsc` yet.
+//! supervises it like a built-in sandbox: timeout, memory and end. The bundle is tested everywhere;
+//! it has not been tested with a real `runsc` yet.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

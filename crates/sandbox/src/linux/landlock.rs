@@ -15,7 +15,7 @@ use super::control_socket::Fault;
 use super::mount_namespace::{SCRATCH, open_no_symlinks};
 use super::plan::{Access, PathView};
 
-/// The newest Landlock ABI that is requested; older kernels apply what they support.
+/// The newest Landlock ABI that is requested; older kernels apply the rights that they support.
 const NEWEST: ABI = ABI::V7;
 
 /// Maximum rules of one job: each uses kernel memory until the last process has ended.

@@ -1,4 +1,4 @@
-//! The root file system of a sandbox: a tmpfs that contains only what the plan names.
+//! The root file system of a sandbox: a tmpfs with only the paths of the plan.
 //!
 //! All paths are opened before anything is mounted over them, through descriptors that follow no
 //! symlink, so that no path component can be replaced in between.

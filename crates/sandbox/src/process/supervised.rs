@@ -1,4 +1,4 @@
-//! Runs a program under its own supervisor, that of the [sandbox](crate::Local), without isolation.
+//! Runs a program under its own supervisor, the [sandbox's](crate::Local), without isolation.
 //!
 //! The supervisor adopts processes that detach from the program. It ends them with the program, or
 //! when this process ends, even if it was killed.

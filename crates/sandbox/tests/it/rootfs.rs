@@ -1,4 +1,4 @@
-//! Tests of programs with another root file system: what they see and may do.
+//! Tests of programs with another root file system: visible paths and rights.
 
 use std::fs;
 use std::path::PathBuf;

@@ -13,7 +13,7 @@ use crate::client::{ReviewedTools, Stdio};
 
 const SERVER: &str = "https://a.org/mcp";
 
-/// Stores one text. `meanwhile` is what another process stores before the lock is granted.
+/// Stores one text. `meanwhile` is the text that another process stores before the lock is granted.
 #[derive(Default)]
 struct Memory {
     changes: AtomicU64,
