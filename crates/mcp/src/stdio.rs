@@ -251,7 +251,7 @@ async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<Output<W>>, text: &[u8
     let _ = output.lock().await.write_line(text).await;
 }
 
-/// Returns a line without surrounding whitespace.
+/// Returns a line without a byte order mark and surrounding whitespace.
 fn text_of(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii()
 }

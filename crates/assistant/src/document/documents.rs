@@ -85,6 +85,7 @@ impl Documents {
         let id = format!("doc_{}", hex(&Sha256::digest(&bytes), 8));
         let all = self.rows.all(&writer.owner).await?;
         if let Some(there) = all.iter().find(|row| row.key == id) {
+            // A document whose reading failed is read again.
             let is_whole = there.body.status != DocumentStatus::Failed;
             if is_whole && there.body.is_there() {
                 return Ok(there.body.clone());
@@ -101,6 +102,7 @@ impl Documents {
         if !has_text && window.next.is_none() {
             return Err(DocumentError::NoText(name.to_owned()));
         }
+        // Remove chunks that a failed attempt left.
         self.indexer.chunks.delete_chunks(&writer.owner, &id).await?;
         let chunks = self.indexer.write_window(&writer.owner, &id, 0, &window).await?;
         let document = Document {
@@ -198,6 +200,7 @@ impl Documents {
         let extracted = self.indexer.extractor.extract(&kept.name, bytes, before.next_part).await;
         let window = extracted.map_err(|error| DocumentError::Unreadable(error.message))?;
         let next = window.next.unwrap_or_default();
+        // A reader that does not advance would loop forever.
         if window.next.is_some() && next <= before.next_part {
             return Err(DocumentError::Unreadable("The file could not be read to its end.".into()));
         }
@@ -256,6 +259,8 @@ impl Documents {
     ) -> Result<Deletion, DocumentError> {
         let Stored { key, revision, body: document } =
             self.find(&writer.owner, name, false).await?;
+        // The code depends on the revision: after a change of the document, a new confirmation is
+        // needed.
         let right = hex(&Sha256::digest(format!("{key} {revision}")), 3);
         match code {
             None => Ok(Deletion::Asked { document, code: right }),

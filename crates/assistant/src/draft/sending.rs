@@ -101,6 +101,7 @@ impl Drafts {
             return self.record(writer, &draft.id, claim, Delivery::Failed(none)).await;
         };
         let delivered = tokio::time::timeout(LONGEST, carrier.deliver(&writer.owner, &draft)).await;
+        // After a timeout, the server may still have accepted the draft.
         let delivery = delivered.unwrap_or_else(|_| {
             Delivery::Unknown(format!("The server did not answer in {} s.", LONGEST.as_secs()))
         });
@@ -116,6 +117,7 @@ impl Drafts {
         delivery: Delivery,
     ) -> Result<Draft, DraftError> {
         self.change(writer, id, None, "ended", |draft| {
+            // Another process may have set the draft to `unknown` and sent it again.
             let is_ours = draft.attempt.as_ref().is_some_and(|attempt| attempt.claim == claim);
             if !is_ours {
                 return Err(refused(&draft, "settled"));

@@ -279,10 +279,12 @@ impl Tasks {
             return Ok(false);
         }
         let added = self.change(owner, id, |task| with_event(task, &event)).await?;
+        // Another process may have added the same event meanwhile.
         Ok(added.taken_events.first() == Some(&event.key))
     }
 
-    /// Makes a task due now, even one that has ended.
+    /// Makes a task due now, even one that has ended. Removes the mark of untrusted text, like
+    /// [`Self::resume`].
     ///
     /// # Errors
     /// [`TaskError::Unknown`], [`TaskError::State`] if it runs, [`TaskError::Store`].

@@ -71,9 +71,12 @@ impl Cron {
         let pattern = parser
             .parse(&fields.join(" "))
             .map_err(|_| refuse("a number is out of its range".to_owned()))?;
+        // An expression for every hour, or with steps of hours, follows elapsed time; others name
+        // fixed local times.
         let hour = &fields[1];
         let follows_real_time = hour == "*" || hour.contains('/');
         let cron = Self { text: fields.join(" "), pattern, follows_real_time };
+        // Refuse expressions that no date matches, such as February 30.
         let start = DateTime::constant(2000, 1, 1, 0, 0, 0, 0);
         match cron.next_local(start, true) {
             Some(_) => Ok(cron),

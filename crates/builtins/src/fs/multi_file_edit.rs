@@ -60,6 +60,7 @@ impl Workspace {
             }
             parts.push(part);
         }
+        // Move the contents out, so that `edit` can borrow all of them as one slice.
         let old: Vec<_> = parts
             .iter_mut()
             .map(|p| p.before.as_mut().map(|b| std::mem::take(&mut b.content)))
@@ -146,6 +147,8 @@ fn write_all<'p>(writes: &mut [(FileEdit, &[u8], &'p str)]) -> Result<(), (&'p s
         let temp = TempFile::create(&part.spot, stat).and_then(|temp| temp.fill(content));
         ready.push((part, temp.map_err(|fault| (*path, fault))?, *path));
     }
+    // Check for changes by other programs as late as possible: all temporary files are complete,
+    // and only the renames follow.
     for (part, _, path) in &ready {
         let stat = part.before.as_ref().map(|before| &before.stat);
         check_unchanged(&part.spot, stat).map_err(|fault| (*path, fault))?;

@@ -85,6 +85,7 @@ impl PathMasks {
         let mut walk = MaskWalk {
             denials,
             visible: &visible,
+            // `/` is the scope of patterns that may match anywhere.
             scopes: all.iter().filter(|scope| scope.parent().is_some()).cloned().collect(),
             open: Vec::new(),
             followed: BTreeSet::new(),

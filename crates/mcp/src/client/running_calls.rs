@@ -125,6 +125,7 @@ impl RunningCalls {
     fn only(&self) -> Result<AskingCall, NoCall> {
         let now = Instant::now();
         let calls = self.lock();
+        // Abandoned calls count too: the server may still work on them and ask questions.
         let mut open = calls
             .iter()
             .filter(|one| one.abandoned.is_none_or(|at| now.duration_since(at) < ABANDONED));

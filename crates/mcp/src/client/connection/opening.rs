@@ -37,6 +37,7 @@ impl Connection {
         }
         if let Some(wait) = slot.retry_at.and_then(|at| at.checked_duration_since(Instant::now())) {
             let reason = match self.state() {
+                // A login since the last attempt allows an immediate retry.
                 ConnectionState::NeedsAuthorization { .. } if self.is_authorized_anew().await => {
                     None
                 }
