@@ -1,22 +1,22 @@
 //! The assistant: memories, and tasks that run later.
 //!
-//! [`memory`] keeps what is worth knowing beyond one conversation and puts it into the system
-//! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
-//! does with them; [`notify`] reaches the person; [`list`] keeps shopping and to-do lists; [`goal`]
-//! what runs in the background pursue; [`soul`] the person's text in the prompt; [`document`] finds
-//! passages in files that people put in; [`draft`] keeps what is to leave in a person's name,
-//! and sends it once; [`mail_inbox`] keeps what arrived by mail; [`card`] checks what is shown to
-//! people. `tool` has one file per tool. A daemon runs due tasks; this crate only says which ones
-//! and when.
+//! [`memory`] stores information that lasts beyond one conversation and adds it to the system
+//! prompt. [`time`] computes when a task is due; [`task`] stores tasks and contains the steps of a
+//! scheduler. [`notify`] sends notifications to the person. [`list`] stores shopping and to-do
+//! lists, [`goal`] the aims of background runs, [`soul`] the person's text in the prompt.
+//! [`document`] finds passages in files that people added. [`draft`] stores messages to send in a
+//! person's name, and sends each once. [`mail_inbox`] stores mails that arrived. [`card`] checks
+//! blocks that are shown to people. `tool` has one file per tool. A daemon runs due tasks; this
+//! crate only determines which ones and when.
 //!
 //! Invariants
-//! - A text that came from outside keeps its label `untrusted`: such a memory is never part of a
-//!   system prompt, and a run that recalls it is untrusted.
+//! - An untrusted text keeps its label `untrusted`: such a memory is never part of a system prompt,
+//!   and a run that recalls it is untrusted.
 //! - No known secret is stored as a memory or in a task.
-//! - Every change of a memory can be taken back for a while.
+//! - Every change of a memory can be undone for a while.
 //! - [`time`] is pure: it reads no clock.
 //!
-//! Absent on purpose: the engine, stores, models, and the loop that waits for due tasks.
+//! Out of scope: the engine, stores, models, and the loop that waits for due tasks.
 
 pub mod calendar;
 pub mod card;
@@ -48,12 +48,12 @@ use toolcrib_core::{BoxFuture, CallCtx, Labels, RunId, ToolError};
 /// Looks up the taint labels of a run that is open in this process.
 pub type LabelsOfRuns = Arc<dyn Fn(RunId) -> Option<Labels> + Send + Sync>;
 
-/// Whether a text contains a known secret.
+/// Returns whether a text contains a known secret.
 pub type SecretCheck = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 /// Reads files of the workspace for a call.
 pub trait WorkspaceFiles: Send + Sync {
-    /// The content of a file, by the rules of the call.
+    /// Reads the content of a file, under the rules of the call.
     ///
     /// # Errors
     /// Outside the roots, denied by a rule, missing, too large.
@@ -64,11 +64,11 @@ pub trait WorkspaceFiles: Send + Sync {
     ) -> BoxFuture<'a, Result<Vec<u8>, ToolError>>;
 }
 
-/// Channel of agents outside, whose reading is not known here.
+/// Channel of external agents, whose sources are unknown here.
 const EXTERNAL_AGENT: &str = "external-agent";
 
-/// What makes a text that this call passes untrusted; `None` = its run has read nothing from
-/// outside. A run that is not open, and an agent outside, may have read anything.
+/// Returns the source that makes a text of this call untrusted; `None` if its run has read no
+/// untrusted text. A run that is not open, and an external agent, may have read anything.
 #[must_use]
 pub fn untrusted_source(labels: &LabelsOfRuns, ctx: &CallCtx) -> Option<String> {
     match ctx.run.map(|run| labels(run)) {

@@ -1,6 +1,6 @@
-//! Text of others in a prompt: fenced and labelled.
+//! Fences and labels untrusted text in a prompt.
 
-/// A text of others with its label. Every line of it begins with `> `, so that none can end the
+/// Renders an untrusted text with its label. Every line begins with `> `, so that none can end the
 /// fence or look like a heading.
 #[must_use]
 pub(crate) fn fenced(label: &str, body: &str) -> String {
@@ -15,7 +15,7 @@ pub(crate) fn fenced(label: &str, body: &str) -> String {
     )
 }
 
-/// What a program or a model may take for the end of a line.
+/// Returns whether a program or a model may interpret the character as a line end.
 fn is_line_end(c: char) -> bool {
     matches!(c, '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

@@ -1,4 +1,5 @@
-//! Rows of one kind with a typed body: reading them, and changing them while other processes do.
+//! Rows of one kind with a typed body: reads them, and changes them while other processes do so
+//! too.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -11,18 +12,18 @@ use toolcrib_core::{
     StoreError, SystemClock,
 };
 
-/// Attempts at a change while other processes change the same row.
+/// Maximum attempts at a change while other processes change the same row.
 const ATTEMPTS: usize = 8;
-/// Changes that are looked through for one that can be taken back.
+/// Maximum changes that are searched for one that can be undone.
 const UNDO_LOOK: usize = 100;
 
-/// Why a row was not read or written.
+/// Why a row could not be read or written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RowError {
-    /// Others kept changing it.
+    /// Other processes kept changing it.
     #[error("\"{0}\" is being changed by another process. Try again.")]
     Contended(String),
-    /// There is no change that can be taken back.
+    /// There is no change that can be undone.
     #[error("There is no change to undo.")]
     NothingToUndo,
     /// The store failed.
@@ -30,14 +31,14 @@ pub enum RowError {
     Store(#[from] StoreError),
 }
 
-/// Who or what changes rows.
+/// The author of changes to rows.
 #[derive(Debug, Clone)]
 pub struct Writer {
     /// Owner of the rows.
     pub owner: String,
     /// Author of the change.
     pub author: Author,
-    /// What the new text comes from, if that is outside text.
+    /// The source of the new text, if it is untrusted.
     pub untrusted: Option<String>,
 }
 
@@ -93,7 +94,7 @@ impl<T: Serialize + DeserializeOwned> TypedRows<T> {
         Ok(self.store.assistant_row_owners(self.kind).await?)
     }
 
-    /// Writes rows in one transaction; `false` = one of them has changed since it was read.
+    /// Writes rows in one transaction; `false` if one of them has changed since it was read.
     pub(crate) async fn write(
         &self,
         writer: &Writer,
@@ -118,8 +119,8 @@ impl<T: Serialize + DeserializeOwned> TypedRows<T> {
         self.written(writes).await
     }
 
-    /// Changes one row: `next` computes it from the present one, again if another process changed
-    /// it meanwhile. A body that stays the same is not written.
+    /// Changes one row: `next` computes it from the current one, and again if another process
+    /// changed it meanwhile. An unchanged body is not written.
     pub(crate) async fn change<R, E: From<RowError>>(
         &self,
         writer: &Writer,
@@ -145,7 +146,7 @@ impl<T: Serialize + DeserializeOwned> TypedRows<T> {
         Err(RowError::Contended(key.to_owned()).into())
     }
 
-    /// The last changes of a row, or of all, newest first.
+    /// Returns the last changes of a row, or of all, newest first.
     pub(crate) async fn changes(
         &self,
         owner: &str,
@@ -155,8 +156,8 @@ impl<T: Serialize + DeserializeOwned> TypedRows<T> {
         Ok(self.store.assistant_row_changes(owner, self.kind, key, limit).await?)
     }
 
-    /// Takes back the last change of a row, or of all, with the rows that were changed with it.
-    /// Returns the keys with the rows as they are now.
+    /// Undoes the last change of a row, or of all rows, together with the rows of the same write.
+    /// Returns the keys with the current rows.
     pub(crate) async fn undo(
         &self,
         writer: &Writer,
@@ -205,7 +206,7 @@ impl<T: Serialize + DeserializeOwned> TypedRows<T> {
     }
 }
 
-/// The newest change of `candidates` that can be taken back, and those of the same write.
+/// Returns the newest change of `candidates` that can be undone, and the others of the same write.
 fn last_change(
     all: &[AssistantRowChange],
     candidates: &[AssistantRowChange],
@@ -219,7 +220,8 @@ fn last_change(
     };
     let mut together: Vec<AssistantRowChange> =
         all.iter().filter(is_of_same_write).cloned().collect();
-    // Of each row the newest: two equal changes within a millisecond are taken back one by one.
+    // Only the newest change of each row: two equal changes within a millisecond are undone one by
+    // one.
     let mut seen = std::collections::HashSet::new();
     together.retain(|change| seen.insert(change.key.clone()));
     if together.is_empty() { vec![last.clone()] } else { together }

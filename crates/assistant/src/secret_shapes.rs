@@ -1,5 +1,5 @@
-//! Shapes of well-known keys and tokens, which are refused even if they are no known secrets of the
-//! vault: a wrong guess only costs a rephrased memory.
+//! Shapes of well-known keys and tokens. They are refused even if they are not known secrets of the
+//! vault: a false positive only requires rephrasing a memory.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ static SHAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A word for a secret, what it is for, and a value: "the password for the wifi is hunter2".
+/// A word for a secret, its purpose, and a value: "the password for the wifi is hunter2".
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(concat!(
         r"(?i)\b(password|passwd|passphrase|passwort|kennwort|pin|token|secret|api[ _-]?key)\b",
@@ -31,7 +31,7 @@ static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Words behind "the password is" that are no password.
+/// Words after "the password is" that are not a password.
 const NO_VALUES: [&str; 32] = [
     "required",
     "needed",
@@ -67,14 +67,13 @@ const NO_VALUES: [&str; 32] = [
     "changed",
 ];
 
-/// Whether a text contains something that has the shape of a key or token, or says one in plain
-/// words.
+/// Returns whether a text contains the shape of a key or token, or states a secret in plain words.
 pub(crate) fn occur_in(text: &str) -> bool {
     SHAPES.as_ref().is_some_and(|shapes| shapes.is_match(text))
         || NAMED.as_ref().is_some_and(|named| named.captures_iter(text).any(|said| is_value(&said)))
 }
 
-/// Whether what stands behind a word for a secret can be one.
+/// Returns whether the value after a word for a secret can be a secret.
 fn is_value(said: &Captures<'_>) -> bool {
     let part = |n| said.get(n).map_or("", |part| part.as_str());
     let name = part(1).to_lowercase();
@@ -86,17 +85,17 @@ fn is_value(said: &Captures<'_>) -> bool {
     let is_password = name.starts_with("pass") || name == "kennwort";
     let has_digit = value.chars().any(|c| c.is_ascii_digit());
     if value.chars().all(|c| c.is_ascii_digit()) {
-        // "pin: 13" and "the token is 1200 characters long" are no secrets.
+        // "pin: 13" and "the token is 1200 characters long" are not secrets.
         return is_password || name == "pin" || chars >= 8;
     }
-    // "The pin is GPIO17" and "the token: user_id" neither.
+    // "The pin is GPIO17" and "the token: user_id" are not secrets either.
     let is_plain = value.chars().all(char::is_alphabetic);
     match name.as_str() {
         "pin" => false,
         _ if has_digit => true,
         _ if !is_password => false,
         _ if is_plain => {
-            // A word at the end of its sentence, and none that says something about the password.
+            // The word must end its sentence, and must not describe the password.
             said.get(3).is_some() && !NO_VALUES.contains(&value.to_lowercase().as_str())
         }
         _ => value.contains(['@', '#', '$', '%', '^', '&', '!', '?', '+', '~']),
@@ -117,7 +116,7 @@ mod tests {
             ("My desk-chair is blue, the sk-learn version is 1.5", false),
             ("AKIAABC", false),
             ("The key is under the mat", false),
-            // Bug: secrets in plain words were stored.
+            // Regression: secrets in plain words were stored.
             ("the wifi password is hunter2isok", true),
             ("password: hunter2", true),
             ("The password for the guest wifi is swordfish.", true),

@@ -1,5 +1,5 @@
-//! Signatures of webhooks, sent and received: HMAC-SHA256 (RFC 2104) over the Unix time in
-//! seconds, a dot, and the body. The time is signed so that an old request cannot be sent again
+//! Signatures of webhooks, sent and received: HMAC-SHA256 (RFC 2104) over the Unix time in seconds,
+//! a dot, and the body. The signature covers the time, so that an old request cannot be sent again
 //! with a new time.
 
 use ring::hmac::{self, HMAC_SHA256, Key};
@@ -8,10 +8,10 @@ use ring::hmac::{self, HMAC_SHA256, Key};
 pub const TIMESTAMP_HEADER: &str = "X-Toolcrib-Timestamp";
 /// Header with the signature.
 pub const SIGNATURE_HEADER: &str = "X-Toolcrib-Signature";
-/// What a signature begins with.
+/// Prefix of a signature.
 const PREFIX: &str = "sha256=";
 
-/// The signature of a body at this time, with its prefix.
+/// Signs a body at this time; the signature has its prefix.
 #[must_use]
 pub fn sign(key: &[u8], seconds: i64, body: &[u8]) -> String {
     let tag = hmac::sign(&Key::new(HMAC_SHA256, key), &signed(seconds, body));
@@ -19,8 +19,8 @@ pub fn sign(key: &[u8], seconds: i64, body: &[u8]) -> String {
     format!("{PREFIX}{hex}")
 }
 
-/// Whether a signature is that of this body at this time. The comparison takes the same time for
-/// every wrong signature.
+/// Returns whether a signature belongs to this body at this time. The comparison takes the same
+/// time for every wrong signature.
 #[must_use]
 pub fn is_valid(key: &[u8], seconds: i64, body: &[u8], signature: &str) -> bool {
     let hex = signature.trim().strip_prefix(PREFIX).unwrap_or_default();
@@ -28,7 +28,7 @@ pub fn is_valid(key: &[u8], seconds: i64, body: &[u8], signature: &str) -> bool 
     hmac::verify(&Key::new(HMAC_SHA256, key), &signed(seconds, body), &tag).is_ok()
 }
 
-/// The bytes that are signed.
+/// Returns the signed bytes.
 fn signed(seconds: i64, body: &[u8]) -> Vec<u8> {
     [seconds.to_string().as_bytes(), b".", body].concat()
 }

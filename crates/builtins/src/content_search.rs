@@ -190,15 +190,15 @@ impl FileVisitor for FileSearcher<'_> {
         self.found.matches += matches;
         self.found.matching += 1;
         self.found.files.push(FileMatches { path: path.to_owned(), hits, matches });
-        // Bounds memory: the result holds at most `in_all` lines, so truncating every 64 files
-        // loses nothing that would be returned.
+        // Bounds memory: the result has at most `in_all` lines, so truncating every 64 files loses
+        // nothing that the search would return.
         if self.found.files.len().is_multiple_of(64) && self.found.kept() > 4 * self.query.in_all {
             self.found.truncate(self.query.in_all);
         }
     }
 }
 
-/// Reader of a file that fails once the deadline has passed or the call is cancelled.
+/// Reader that fails after the deadline or when the call is cancelled.
 struct DeadlineReader<'a> {
     file: File,
     until: Instant,
@@ -263,8 +263,8 @@ impl Sink for Lines<'_> {
     }
 }
 
-/// A line without its line end, cut to [`SHOWN`] characters around the match that begins at byte
-/// `at`.
+/// Renders a line without its line end, cut to [`SHOWN`] characters around the match that begins at
+/// byte `at`.
 fn shown(line: &[u8], at: usize) -> String {
     let head = String::from_utf8_lossy(line.get(..at).unwrap_or_default());
     let tail = String::from_utf8_lossy(line.get(at..).unwrap_or_default());

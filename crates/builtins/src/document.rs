@@ -45,7 +45,7 @@ const PROCESSES: u32 = 16;
 /// Part of the time limit reserved for sending the answer.
 const MARGIN: Duration = Duration::from_millis(500);
 /// Capture limit of the worker's output, in bytes: the text as JSON, doubled because the capture
-/// keeps both ends of a long output and only the beginning is used.
+/// stores the beginning and the end of a long output, and only the beginning is used.
 const ANSWER: usize = 2 * 8 * MAX_TEXT;
 
 /// Reads documents in worker processes.
@@ -69,7 +69,7 @@ pub(crate) struct Document {
 }
 
 impl Documents {
-    /// A reader whose worker is this executable (its `main` must call [`worker_entry`] first),
+    /// Creates a reader. Its worker is this executable (`main` must call [`worker_entry`] first),
     /// started by this program runner.
     pub(crate) fn new(workbench: Arc<ProgramRunner>, program: &Path) -> Self {
         Self { workbench, program: program.to_owned() }
@@ -183,7 +183,7 @@ impl WorkerOutput {
     }
 }
 
-/// Why the worker ended before it was done, as the end of a sentence.
+/// Returns why the worker ended early, as the end of a sentence.
 fn stop_reason(finished: &ProgramOutput) -> &'static str {
     match (finished.stopped, finished.end) {
         (Some(LimitHit::Time), _) | (_, End::TimedOut) => "the time for this call was over",
@@ -192,7 +192,7 @@ fn stop_reason(finished: &ProgramOutput) -> &'static str {
     }
 }
 
-/// The error for a worker that ended without a single part.
+/// Creates the error for a worker that ended before it sent a part.
 fn worker_died(path: &str, title: &str, finished: &ProgramOutput) -> ToolError {
     let kind = match finished.end {
         End::TimedOut => ErrorType::Timeout,

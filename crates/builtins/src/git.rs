@@ -1,13 +1,13 @@
-//! Git, run so that a repository cannot start programs: in the sandbox, with every setting that
-//! could start one switched off.
+//! Runs git so that a repository cannot start programs: in the sandbox, with every setting disabled
+//! that could start one.
 //!
 //! A repository is untrusted data, including its configuration. Most settings that can start a
 //! program have a fixed override, which every command gets ([`safe_config::SAFE_CONFIG`]). Filters
 //! have arbitrary names, so they are listed first and disabled one by one. System and user
 //! configuration are not read.
 //!
-//! A repository has the contents of files in its objects, where no sandbox hides them.
-//! [`denied_content`] leaves out of a command what rules keep from its call.
+//! A repository stores the contents of files in its objects, where a path mask of the sandbox does
+//! not hide them. [`denied_content`] excludes the contents that rules deny to the call.
 
 mod denied_content;
 mod safe_config;
@@ -41,9 +41,9 @@ pub(crate) struct GitCommand<'a> {
     /// The working folder inside the workspace, as the call names it.
     pub(crate) folder: &'a str,
     pub(crate) args: Vec<String>,
-    /// The paths that it is about, relative to the working folder; empty = all.
+    /// The paths of the command, relative to the working folder; empty for all paths.
     pub(crate) paths: Vec<String>,
-    /// Paths that it leaves out, relative to the top folder of the repository.
+    /// Excluded paths, relative to the top folder of the repository.
     excluded: Vec<String>,
     /// Whether it may change the workspace.
     pub(crate) room: WorkspaceAccess,
@@ -52,7 +52,7 @@ pub(crate) struct GitCommand<'a> {
 }
 
 impl<'a> GitCommand<'a> {
-    /// A command that only reads.
+    /// Creates a command that only reads.
     pub(crate) fn read_only(folder: &'a str, args: &[&str]) -> Self {
         let args = args.iter().map(|arg| (*arg).to_owned()).collect();
         Self {
@@ -65,7 +65,7 @@ impl<'a> GitCommand<'a> {
         }
     }
 
-    /// A command that changes the repository.
+    /// Creates a command that changes the repository.
     pub(crate) fn read_write(folder: &'a str, args: &[&str]) -> Self {
         Self { room: WorkspaceAccess::Write, ..Self::read_only(folder, args) }
     }
@@ -76,7 +76,7 @@ impl<'a> GitCommand<'a> {
         self
     }
 
-    /// The command line behind `git`.
+    /// Returns the arguments of `git`.
     fn command_line(&self) -> Vec<String> {
         let mut line = vec!["--no-pager".to_owned()];
         let is_plain = self.excluded.is_empty();
@@ -156,7 +156,7 @@ impl Git {
         if finished.succeeded() { Ok(finished) } else { Err(command_error(&finished)) }
     }
 
-    /// The real path of a folder of the workspace.
+    /// Returns the real path of a folder of the workspace.
     fn folder(&self, path: &str) -> Result<PathBuf, ToolError> {
         let spot = self.workspace.roots().resolve(path, LinkPolicy::Follow)?;
         match spot.node {
@@ -190,8 +190,8 @@ impl Git {
         keep: usize,
     ) -> Result<ProgramOutput, ToolError> {
         let needs = Needs { workspace: command.room, network: command.network, ..Needs::default() };
-        // What rules keep from readers is left out by `denied_content`: to git, a masked file would
-        // be a deleted one.
+        // `denied_content` excludes denied files instead of masking them: git would report a masked
+        // file as deleted.
         let mut program = Program::new("git")
             .args(command.command_line())
             .folder(folder)
@@ -221,7 +221,7 @@ impl Git {
     }
 }
 
-/// The error message of a failed git command.
+/// Creates the error of a failed git command from its message.
 pub(crate) fn command_error(finished: &ProgramOutput) -> ToolError {
     let said = |bytes: &[u8]| -> String {
         String::from_utf8_lossy(bytes).trim().chars().take(MAX_MESSAGE).collect()

@@ -31,7 +31,7 @@ pub(crate) async fn fetch(
     }
 }
 
-/// Has a person asked about a call to an address of this machine or of a private network.
+/// Requires a person's approval for a call to an address of this machine or of a private network.
 pub(crate) fn ask_about_private_address(
     client: &HttpClient,
     url: &str,
@@ -41,7 +41,7 @@ pub(crate) fn ask_about_private_address(
     assessment.permissions.extend(target.map(Permission::Host));
 }
 
-/// The client for a call: with the address open that a person approved, after
+/// Returns the client for a call. It may connect to an address that a person approved after
 /// [`ask_about_private_address`].
 pub(crate) fn client_for(client: &HttpClient, url: &str, ctx: &CallCtx) -> HttpClient {
     let entry = private_target(url, client.policy())
@@ -50,7 +50,8 @@ pub(crate) fn client_for(client: &HttpClient, url: &str, ctx: &CallCtx) -> HttpC
     entry.map_or_else(|| client.clone(), |entry| client.with_opened(entry))
 }
 
-/// Whether no answer came: nothing was sent, and no redirect named the address.
+/// Returns whether the error means that no answer was received: nothing was sent, and no redirect
+/// named the address.
 fn reads_nothing(error: &HttpError) -> bool {
     match error {
         HttpError::Denied(denied) | HttpError::Dns(denied) => denied.redirected_from.is_none(),
@@ -131,7 +132,7 @@ fn to_tool_error(error: HttpError) -> ToolError {
     if reads_nothing(&error) { refused.with_nothing_read() } else { refused }
 }
 
-/// A response body in the form that a model can read.
+/// A response body in a form that a model can read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
     /// Text, with its media type without parameters.
@@ -166,7 +167,7 @@ impl Body {
         Self::Text { text: decode(content_type, &media_type, bytes, response.cut), media_type }
     }
 
-    /// The body for programs; empty if it is binary.
+    /// Returns the body for programs; empty if it is binary.
     pub(crate) fn text(&self) -> &str {
         match self {
             Self::Text { text, .. } => text,
@@ -202,7 +203,7 @@ fn decode(content_type: &str, media_type: &str, bytes: &[u8], cut: Option<Trunca
     encoding.decode(whole).0.into_owned()
 }
 
-/// The encoding after `charset=`.
+/// Returns the encoding after `charset=`.
 fn charset(text: &[u8]) -> Option<&'static Encoding> {
     let text = String::from_utf8_lossy(text).to_ascii_lowercase();
     let (_, label) = text.split_once("charset=")?;
@@ -211,7 +212,7 @@ fn charset(text: &[u8]) -> Option<&'static Encoding> {
     Encoding::for_label_no_replacement(label.get(..end.unwrap_or(label.len()))?.as_bytes())
 }
 
-/// The note that a body was cut.
+/// Returns the note that a body was truncated.
 pub(crate) fn truncation(response: &Response) -> Option<String> {
     let cut = response.cut?;
     let shown = kilobytes(response.body.len() as u64);
@@ -226,7 +227,7 @@ fn kilobytes(bytes: u64) -> u64 {
     bytes.div_ceil(1024)
 }
 
-/// An address for approval requests and logs: without credentials, and bounded in length.
+/// Renders an address for approval requests and logs: without credentials, and bounded in length.
 pub(crate) fn masked_url(text: &str) -> String {
     let shown = match url::Url::parse(text) {
         Ok(mut url) => {

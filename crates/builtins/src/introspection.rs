@@ -19,8 +19,8 @@ const ARGS_CHARS: usize = 300;
 /// Returns the usage of an open run so far; `None` if it is not open in this process.
 pub type RunUsageLookup = Arc<dyn Fn(RunId) -> Option<RunUsage> + Send + Sync>;
 
-/// The stores that the introspection tools read. The engine's catalog and run usage are weak or
-/// looked up, because the engine owns the tools.
+/// The stores that the introspection tools read. The catalog is a weak reference and run usage a
+/// function, because the engine owns the tools.
 #[derive(Clone)]
 pub struct IntrospectionStores {
     /// Outcomes of calls.
@@ -39,20 +39,20 @@ pub struct IntrospectionStores {
     pub run_usage: RunUsageLookup,
 }
 
-/// The error that a model gets when a store cannot be read.
+/// Creates the error for a model when a store cannot be read.
 pub(crate) fn store_error(error: &StoreError) -> ToolError {
     ToolError::execution("The records cannot be read now. Go on without them, or try again later.")
         .with_detail(error.to_string())
 }
 
-/// A time for models.
+/// Formats a time for models.
 pub(crate) fn iso(ms: i64) -> String {
     Timestamp::from_millisecond(ms)
         .map(|time| time.to_zoned(TimeZone::UTC).strftime(ISO).to_string())
         .unwrap_or_default()
 }
 
-/// The first characters of a text; `true` if it was cut.
+/// Returns the first characters of a text; `true` if it was cut.
 pub(crate) fn truncate_chars(text: &str, chars: usize) -> (&str, bool) {
     match text.char_indices().nth(chars) {
         Some((at, _)) => (text.get(..at).unwrap_or(text), true),
@@ -60,7 +60,7 @@ pub(crate) fn truncate_chars(text: &str, chars: usize) -> (&str, bool) {
     }
 }
 
-/// The summary of a call in every list: id, time, tool and outcome.
+/// Returns the summary of a call in every list: id, time, tool and outcome.
 pub(crate) fn call_summary(row: &CallRow) -> Map<String, Value> {
     let facts = &row.facts;
     let tool = facts.tool.as_ref().map(ToString::to_string).or_else(|| facts.asked.clone());
@@ -91,7 +91,7 @@ pub(crate) fn call_summary(row: &CallRow) -> Map<String, Value> {
     entry
 }
 
-/// The recorded arguments, shortened; the record has secrets masked already.
+/// Returns the recorded arguments, shortened; secrets in the record are already masked.
 pub(crate) fn short_args(row: &CallRow) -> Option<String> {
     let args = row.facts.args.as_deref().filter(|args| *args != "{}")?;
     let (head, cut) = truncate_chars(args, ARGS_CHARS);

@@ -127,7 +127,7 @@ impl fmt::Debug for Builtins {
 }
 
 impl Builtins {
-    /// Only tools without resources: the time.
+    /// Creates a builder with only the tools that need no resources: the time.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -147,7 +147,7 @@ impl Builtins {
         self
     }
 
-    /// Adds the HTTP tools on this client, which brings the address policy and the resolver.
+    /// Adds the HTTP tools on this client, which determines the address policy and the resolver.
     #[must_use]
     pub fn with_client(mut self, client: HttpClient) -> Self {
         self.client = Some(client);
@@ -198,14 +198,14 @@ impl Builtins {
         self
     }
 
-    /// Lets `read` read documents that people have put in.
+    /// Lets `read` read documents that people have added.
     #[must_use]
     pub fn with_stored_documents(mut self, documents: Arc<dyn StoredDocuments>) -> Self {
         self.stored_documents = Some(documents);
         self
     }
 
-    /// `open_url` shows links on the pages and clients of a daemon instead of the desktop.
+    /// Makes `open_url` show links on the pages and clients of a daemon instead of the desktop.
     #[must_use]
     pub fn with_link_clients(mut self, clients: Arc<dyn ShowLink>) -> Self {
         self.clients = Some(clients);
@@ -221,7 +221,7 @@ impl Builtins {
         self
     }
 
-    /// The tools in declaration order.
+    /// Returns the tools in declaration order.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
         use tool::*;
@@ -344,39 +344,39 @@ impl Builtins {
         handlers
     }
 
-    /// Where links are opened.
+    /// Returns where links are opened.
     fn link_surface(&self) -> LinkSurface {
         let clients = self.clients.clone().map(LinkSurface::Clients);
         let desktop = || self.opener.clone().map(LinkSurface::Desktop);
         clients.or_else(desktop).unwrap_or(LinkSurface::Result)
     }
 
-    /// Reads the text of files for the documents that people put in.
+    /// Returns the reader for the text of documents that people add.
     #[must_use]
     pub fn document_text(&self) -> document::DocumentText {
         document::DocumentText { workspace: self.workspace.clone(), documents: self.documents() }
     }
 
-    /// The reader of documents, if programs can be run.
+    /// Returns the reader of documents, if programs can be run.
     fn documents(&self) -> Option<Documents> {
         let (workbench, program) = (self.workbench.as_ref()?, self.document_worker.as_ref()?);
         Some(Documents::new(Arc::clone(workbench), program))
     }
 
-    /// Git on a workspace, if programs can be run.
+    /// Returns git for a workspace, if programs can be run.
     fn git(&self, workspace: &Arc<Workspace>) -> Option<git::Git> {
         let workbench = Arc::clone(self.workbench.as_ref()?);
         Some(git::Git { workspace: Arc::clone(workspace), workbench })
     }
 
-    /// The tools as a source for the registry.
+    /// Returns the tools as a source for the registry.
     #[must_use]
     pub fn source(&self) -> FixedSource {
         FixedSource::new(SOURCE, self.handlers().into_iter().map(Entry::Local).collect())
     }
 }
 
-/// The definitions of all built-in tools in order, for documentation; needs no resources.
+/// Returns the definitions of all built-in tools in order, for documentation; needs no resources.
 #[must_use]
 pub fn specs() -> Vec<ToolSpec> {
     use tool::*;

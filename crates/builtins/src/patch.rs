@@ -1,7 +1,7 @@
-//! Diffs: parse a text into hunks, locate the hunks in a file, and apply them.
+//! Diffs: parses a text into hunks, locates the hunks in a file, and applies them.
 //!
-//! A hunk is applied only where every context and removed line matches, whatever line numbers its
-//! header claims.
+//! A hunk is applied only where every context and removed line matches; the line numbers in its
+//! header are hints.
 #![deny(clippy::indexing_slicing)]
 
 mod apply;
@@ -18,9 +18,9 @@ pub use parse::parse;
 
 /// Largest diff, in bytes.
 pub const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// Most hunks of a diff, over all files.
+/// Maximum number of hunks of a diff, over all files.
 pub const MAX_HUNKS: usize = 2000;
-/// Most files of a diff.
+/// Maximum number of files of a diff.
 pub const MAX_FILES: usize = 100;
 /// How many lines a hunk may be away from the position in its header if it also fits elsewhere.
 pub const FUZZ: usize = 3;
@@ -70,7 +70,7 @@ pub enum Op {
 }
 
 impl Hunk {
-    /// The lines that must be present in the old file.
+    /// Returns the lines that must be present in the old file.
     pub fn old(&self) -> impl Iterator<Item = &Line> {
         self.lines.iter().filter(|line| line.op != Op::Add)
     }

@@ -6,14 +6,17 @@
 //!
 //! Invariants
 //! - No program runs below the sandbox level that the owner requires: such a call is refused with
-//!   instructions. Only shell commands may run without a sandbox, if the owner sets
-//!   `shell.target = "native"`.
-//! - A program in the sandbox finds no path that rules keep from its caller, and changes none that
-//!   they protect ([`PathMasks`]); the tool that starts a program without a sandbox asks first.
-//! - No program can reach Toolcrib's own state and configuration. Settings that a workspace
-//!   contains, and files that git would execute later outside of the sandbox, are read-only.
-//! - What a program leaves for git to execute outside of the sandbox is set aside when it ends.
-//! - What a program changed in the workspace by the end of its call is in the undo journal.
+//!   instructions. Only shell commands may run without a sandbox, if the owner sets `shell.target =
+//!   "native"`.
+//! - A program in the sandbox cannot see paths that rules deny to its caller, and cannot change
+//!   paths that rules protect ([`PathMasks`]). A tool that starts a program without a sandbox asks
+//!   for approval first.
+//! - No program can access Toolcrib's own state and configuration. Settings in a workspace, and
+//!   files that git would execute later outside of the sandbox, are read-only.
+//! - When a program ends, the files that it left for git to execute outside of the sandbox are
+//!   renamed.
+//! - The undo journal contains the changes that a program made in the workspace by the end of its
+//!   call.
 //! - No process of a program outlives its call, or the [`Process`] that owns it.
 
 mod path_masks;
@@ -53,14 +56,13 @@ pub struct ProgramRunner {
     /// Backend for programs without a sandbox, if the host allows them.
     native: Option<Arc<dyn Backend>>,
     confines: RwLock<Arc<ProgramPolicy>>,
-    /// Whose changes are recorded.
+    /// The workspace whose changes are recorded.
     workspace: Option<Workspace>,
-    /// What rules keep from programs that serve several callers.
+    /// The paths that rules deny to programs that serve several callers.
     shared_denials: RwLock<Arc<dyn PathDenials>>,
     /// The level that this host supports, probed once.
     level: OnceCell<Level>,
-    /// The programs that outlive their calls; those that have ended are removed with the next
-    /// start.
+    /// Programs that outlive their calls; the next start removes those that have ended.
     started: Mutex<Vec<Killer>>,
 }
 
@@ -74,7 +76,7 @@ impl std::fmt::Debug for ProgramRunner {
 }
 
 impl ProgramRunner {
-    /// A runner with this backend and policy.
+    /// Creates a runner with this backend and policy.
     #[must_use]
     pub fn new(backend: Arc<dyn Backend>, confines: ProgramPolicy) -> Self {
         let confines = RwLock::new(Arc::new(confines));
@@ -84,8 +86,8 @@ impl ProgramRunner {
         Self { backend, native, confines, workspace, shared_denials, level, started }
     }
 
-    /// Records what programs change in this workspace in its undo journal; without it their
-    /// changes are not recorded.
+    /// Records changes that programs make in this workspace in its undo journal; without a
+    /// workspace, changes are not recorded.
     #[must_use]
     pub fn with_workspace(mut self, workspace: Workspace) -> Self {
         self.workspace = Some(workspace);
@@ -99,13 +101,13 @@ impl ProgramRunner {
         self
     }
 
-    /// The sandbox backend.
+    /// Returns the sandbox backend.
     #[must_use]
     pub fn backend(&self) -> Arc<dyn Backend> {
         Arc::clone(&self.backend)
     }
 
-    /// The present policy.
+    /// Returns the current policy.
     #[must_use]
     pub fn program_policy(&self) -> Arc<ProgramPolicy> {
         Arc::clone(&self.confines.read().unwrap_or_else(PoisonError::into_inner))
@@ -116,7 +118,8 @@ impl ProgramRunner {
         *self.confines.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(confines);
     }
 
-    /// What rules keep from programs that serve several callers, such as an MCP server.
+    /// Returns the paths that rules deny to programs that serve several callers, such as an MCP
+    /// server.
     #[must_use]
     pub fn shared_denials(&self) -> Arc<dyn PathDenials> {
         Arc::clone(&self.shared_denials.read().unwrap_or_else(PoisonError::into_inner))
@@ -127,25 +130,26 @@ impl ProgramRunner {
         *self.shared_denials.write().unwrap_or_else(PoisonError::into_inner) = denials;
     }
 
-    /// What a program must not find or change of what these rules deny, as it is at this moment.
+    /// Resolves the paths that a program must not see or change under these denials, in the current
+    /// state of the file system.
     ///
     /// # Errors
-    /// `policy_denied` if that cannot be found out within the limits of a start.
+    /// `policy_denied` if the paths cannot be found within the limits of a start.
     pub async fn path_masks(&self, denials: &Arc<dyn PathDenials>) -> Result<PathMasks, ToolError> {
         PathMasks::resolve(denials, self.program_policy()).await
     }
 
-    /// The sandbox level of programs: the strongest that this host supports. The first call probes
-    /// it by running `true`.
+    /// Returns the sandbox level of programs: the strongest that this host supports. The first call
+    /// probes it by running `true`.
     ///
     /// # Errors
-    /// A refusal for the model if the host supports no sufficient level, or nothing can be started
-    /// at all.
+    /// A refusal for the model if the host supports no sufficient level, or cannot start any
+    /// program.
     pub async fn level(&self) -> Result<Level, ToolError> {
         self.probe_level().await.map_err(|error| start_error(&error))
     }
 
-    /// The sandbox policy of a program with these needs, at the level of this host.
+    /// Returns the sandbox policy of a program with these needs, at the level of this host.
     ///
     /// # Errors
     /// As [`Self::level`].
@@ -153,7 +157,7 @@ impl ProgramRunner {
         self.checked_policy(needs).await.map_err(|error| start_error(&error))
     }
 
-    /// Runs a program until it ends, its time or that of the call is over, or the call is
+    /// Runs a program until it ends, its time limit or that of the call passes, or the call is
     /// cancelled. The result says which.
     ///
     /// # Errors
@@ -181,7 +185,7 @@ impl ProgramRunner {
         Ok(ProgramOutput::new(report, ended, watch.end(ctx, &name).await))
     }
 
-    /// Begins to watch what a program leaves in the workspace.
+    /// Starts watching the workspace for a program that starts now.
     ///
     /// # Errors
     /// As [`Self::run`].
@@ -194,8 +198,8 @@ impl ProgramRunner {
         Ok(self.watch(program, &job).await)
     }
 
-    /// Begins to watch what a program that runs already does in the workspace for a call that
-    /// starts now; `None` if it cannot change the workspace, or the watch cannot begin.
+    /// Starts watching the workspace for a call that a running program serves; `None` if the
+    /// program cannot change the workspace, or the watch cannot start.
     pub async fn watch_call(
         &self,
         program: &Program,
@@ -243,7 +247,7 @@ impl ProgramRunner {
     }
 
     /// Kills every program that outlives its call, with all its descendants: shells, background
-    /// processes, servers. Programs that live in a call are killed when the call is dropped.
+    /// processes, servers. Programs that end with a call are killed when the call is dropped.
     pub fn kill_started(&self) {
         for one in self.started().drain(..) {
             one.kill();
@@ -331,8 +335,8 @@ impl ProgramRunner {
     }
 }
 
-/// The userland's root filesystem. Its package mirrors are added where the policy allows single
-/// hosts.
+/// Returns the userland's root filesystem. Its package mirrors are added where the policy allows
+/// individual hosts.
 fn userland(confines: &ProgramPolicy, policy: &mut Policy) -> Result<Rootfs, SandboxError> {
     let none = || SandboxError::NoUserland("the Linux userland has no place".to_owned());
     let userland = confines.userland.as_ref().ok_or_else(none)?;
@@ -343,7 +347,7 @@ fn userland(confines: &ProgramPolicy, policy: &mut Policy) -> Result<Rootfs, San
     Ok(root)
 }
 
-/// The policy of a program without a sandbox: resource limits only.
+/// Returns the policy of a program without a sandbox: resource limits only.
 fn unsandboxed_policy(confines: &ProgramPolicy) -> Policy {
     Policy {
         writable: vec!["/".into()],
@@ -354,7 +358,7 @@ fn unsandboxed_policy(confines: &ProgramPolicy) -> Policy {
     }
 }
 
-/// An empty list of hosts: the proxy then reports each refused host.
+/// Returns an empty list of hosts: the proxy then reports each refused host.
 fn no_network() -> Network {
     Network::Hosts(HostRules::default())
 }

@@ -14,7 +14,7 @@ use crate::program_runner::{Needs, Program, ProgramRunner, WorkspaceAccess};
 
 /// Time limit of a run.
 const TIME: Duration = Duration::from_secs(60);
-/// Most findings in a result.
+/// Maximum number of findings in a result.
 const MAX_FINDINGS: usize = 50;
 /// Capture limit of the output, in bytes; a finding takes about 700.
 const ANSWER: usize = 16 << 20;

@@ -1,4 +1,4 @@
-//! A loopback server for unit tests that speaks as a service does, and records its requests.
+//! A loopback server for unit tests that answers like a service and records its requests.
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -7,7 +7,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 
-/// What the server answers.
+/// A response of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub(crate) status: &'static str,
@@ -38,7 +38,7 @@ pub(crate) struct ServiceServer {
 }
 
 impl ServiceServer {
-    /// Starts a server that answers each request, head and body as text, by this function.
+    /// Starts a server that computes each response from the text of the request: head and body.
     pub(crate) async fn start(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("port");
         let addr = listener.local_addr().expect("address");
@@ -53,7 +53,7 @@ impl ServiceServer {
         Self { addr, seen }
     }
 
-    /// A server with one answer.
+    /// Starts a server that always sends the same response.
     pub(crate) async fn with_reply(reply: Reply) -> Self {
         Self::start(move |_| reply.clone()).await
     }
@@ -62,18 +62,18 @@ impl ServiceServer {
         format!("http://{}", self.addr)
     }
 
-    /// Every request so far, head and body.
+    /// Returns every request so far, head and body.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().expect("log").clone()
     }
 }
 
-/// A client that reaches public addresses only, and resolves no name.
+/// Creates a client that connects to public addresses only and resolves no name.
 pub(crate) fn client() -> HttpClient {
     HttpClient::new(AddressPolicy::public_only()).with_resolver(Arc::new(StaticResolver::default()))
 }
 
-/// Answers the requests of one connection, which clients may keep.
+/// Answers the requests of one connection, which clients may reuse.
 async fn serve(
     mut stream: TcpStream,
     log: &Mutex<Vec<String>>,

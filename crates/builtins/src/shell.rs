@@ -37,10 +37,10 @@ pub(crate) use output_collector::CollectedStream;
 pub(crate) use shell_session::{CommandEnd, CommandOutput};
 use shell_session::{CommandRequest, Session};
 
-/// Most open shells; beyond it, the least recently used one is ended.
+/// Maximum number of open shells; beyond it, the least recently used one is ended.
 const MOST_SHELLS: usize = 64;
 
-/// Most calls that wait for one shell.
+/// Maximum number of calls that wait for one shell.
 const MOST_WAITING: usize = 64;
 
 /// Owner and conversation of a shell.
@@ -51,7 +51,7 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// The owner of a call; `None` if it has no conversation.
+    /// Returns the owner of a call; `None` if it has no conversation.
     pub(crate) fn from_call(call: &CallCtx) -> Option<Self> {
         let (owner, conversation) = (&call.context.owner, &call.context.conversation);
         (!conversation.is_empty())
@@ -59,20 +59,20 @@ impl Owner {
     }
 }
 
-/// A command as requested by a call.
+/// A command as a call requests it.
 pub(crate) struct ShellCommand {
     pub(crate) command: String,
     pub(crate) folder: Option<String>,
     pub(crate) env: BTreeMap<String, String>,
     pub(crate) time: Duration,
-    /// Whether it gets its own shell, which ends with it.
+    /// Whether it gets a separate shell, which ends with it.
     pub(crate) fresh: bool,
-    /// Additional hosts it may reach; this implies its own shell.
+    /// Additional hosts that it may connect to; this implies a separate shell.
     pub(crate) hosts: HostRules,
 }
 
 impl ShellCommand {
-    /// The request to a shell at this target.
+    /// Creates the request to a shell at this target.
     fn to_request(
         &self,
         place: ExecutionTarget,
@@ -98,7 +98,7 @@ pub(crate) struct CommandResult {
     /// Whether it ran in the conversation's shell.
     pub(crate) lasts: bool,
     pub(crate) place: ExecutionTarget,
-    /// What it did not find.
+    /// Paths that were hidden from the command.
     pub(crate) masks: PathMasks,
 }
 
@@ -111,10 +111,10 @@ pub struct Shells {
 
 /// Slot of one shell.
 struct Slot {
-    /// The shell, if there is one. Locked while it starts.
+    /// The shell, if there is one. Locked while the shell starts.
     shell: tokio::sync::Mutex<Option<Shell>>,
     used: Mutex<Instant>,
-    /// Its present folder.
+    /// Its current folder.
     folder: Mutex<Option<String>>,
 }
 
@@ -123,7 +123,7 @@ struct Slot {
 struct Shell {
     place: ExecutionTarget,
     asks: mpsc::Sender<CommandRequest>,
-    /// What it does not find.
+    /// Paths that are hidden from the shell.
     masks: PathMasks,
 }
 
@@ -135,9 +135,9 @@ impl std::fmt::Debug for Shells {
 }
 
 impl Shells {
-    /// Shells on this program runner. `records` is a folder for records of background processes,
-    /// from which the next Toolcrib process lists those that were lost; without it they are not
-    /// listed.
+    /// Creates shells on this program runner. `records` is a folder for records of background
+    /// processes, from which the next Toolcrib process lists lost processes; without it they are
+    /// not listed.
     #[must_use]
     pub fn new(bench: Arc<ProgramRunner>, records: Option<PathBuf>) -> Self {
         let processes = BackgroundProcesses::new(Arc::clone(&bench), records);
@@ -165,7 +165,7 @@ impl Shells {
         self.processes.end(|_| true);
     }
 
-    /// The present folder of a conversation's shell, according to its last result.
+    /// Returns the current folder of a conversation's shell, according to its last result.
     pub(crate) fn folder(&self, owner: &Owner) -> Option<String> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = &open.get(owner)?.folder;
@@ -188,18 +188,18 @@ impl Shells {
         self.processes.start(owner, command, place.shell([&*whole], hosts), &masks).await
     }
 
-    /// The target of shells that start now.
+    /// Returns the target of shells that start now.
     pub(crate) fn execution_target(&self) -> ExecutionTarget {
         ExecutionTarget::from_policy(&self.bench.program_policy())
     }
 
-    /// The program runner below.
+    /// Returns the program runner.
     pub(crate) fn runner(&self) -> &Arc<ProgramRunner> {
         &self.bench
     }
 
-    /// Runs a command: in its conversation's shell, or in its own if it has no conversation or asks
-    /// for one.
+    /// Runs a command in the shell of its conversation, or in a separate one if it has no
+    /// conversation or requests one.
     pub(crate) async fn run(
         &self,
         call: &CallCtx,
@@ -218,8 +218,9 @@ impl Shells {
             return Ok(CommandResult { answer, start, lasts: false, place, masks });
         };
         let mut start = ShellState::Known;
-        // A shell that ended since its last use shows as a closed channel. Each retry may lose
-        // against one earlier call in the queue, so the number of retries is that of the queue.
+        // A shell that ended since its last use is recognized by its closed channel. Each retry may
+        // lose against one earlier call in the queue, so the number of retries is the length of the
+        // queue.
         for _ in 0..=MOST_WAITING {
             let (shell, state) = self.shell(&owner, &masks).await?;
             start = start.max(state);
@@ -252,8 +253,8 @@ impl Shells {
         answered.await.map_err(|_| no_input())
     }
 
-    /// The shell of a conversation, started if there is none. One that began with other masks is
-    /// replaced: what rules keep from it has changed, by a rule or by a new file.
+    /// Returns the shell of a conversation, and starts one if there is none. A shell that started
+    /// with other masks is replaced: a rule or a new file has changed the denied paths.
     async fn shell(
         &self,
         owner: &Owner,
@@ -329,7 +330,8 @@ pub(crate) enum ShellState {
     New,
     /// The previous one had ended.
     NewAfterEnd,
-    /// The previous one was ended, because the paths that rules keep from it have changed.
+    /// The previous shell was ended, because rules or files changed the paths that are denied to
+    /// it.
     NewForRules,
 }
 

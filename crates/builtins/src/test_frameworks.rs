@@ -24,7 +24,7 @@ pub(crate) enum Runner {
     Make,
 }
 
-/// What detection knows about a project's folder.
+/// A project's folder, as detection sees it.
 pub(crate) struct Project<'a> {
     /// Names in the folder, and those in its test folder, prefixed with it.
     pub(crate) names: Vec<String>,
@@ -41,15 +41,15 @@ impl Project<'_> {
         self.has(file) && (self.text)(file).is_some_and(|text| text.contains(word))
     }
 
-    /// The test script in `package.json`.
+    /// Returns the test script in `package.json`.
     fn script(&self) -> Option<String> {
         let package = (self.text)("package.json").filter(|_| self.has("package.json"))?;
         let package: serde_json::Value = serde_json::from_str(&package).ok()?;
         Some(package.pointer("/scripts/test")?.as_str()?.to_owned())
     }
 
-    /// The option that filters tests by name in the program that npm starts; node's own differs
-    /// from the others.
+    /// Returns the option that filters tests by name in the program that npm starts; the option of
+    /// node's own runner differs from the others.
     pub(crate) fn names_tests_by(&self) -> &'static str {
         let is_node = self.script().is_some_and(|script| script.contains("node --test"));
         if is_node { "--test-name-pattern" } else { "-t" }
@@ -69,7 +69,7 @@ impl Runner {
     }
 
     /// Detects the framework from the files of a project; `file` is the test file of the call.
-    /// `None` if nothing decides.
+    /// `None` if nothing identifies a framework.
     pub(crate) fn detect(project: &Project<'_>, file: Option<&str>) -> Option<Self> {
         let ending = file.and_then(|file| Path::new(file).extension()?.to_str());
         match ending {
@@ -103,8 +103,8 @@ impl Runner {
         }
     }
 
-    /// Pytest also runs `unittest` tests, so plain unittest is used only if nothing indicates
-    /// pytest and `unittest` is imported.
+    /// Chooses between pytest and unittest. Pytest also runs `unittest` tests, so plain unittest is
+    /// used only if nothing indicates pytest and `unittest` is imported.
     fn python(project: &Project<'_>) -> Self {
         let speaks = ["pyproject.toml", "setup.cfg", "tox.ini", "requirements.txt"]
             .iter()
@@ -125,7 +125,7 @@ impl Runner {
         if project.names.iter().any(|name| is_old(&name)) { Self::Unittest } else { Self::Pytest }
     }
 
-    /// Default time limit: 30 s, more where tests are compiled first.
+    /// Returns the default time limit: 30 s, more where tests are compiled first.
     pub(crate) fn time(self) -> Duration {
         match self {
             Self::Pytest | Self::Unittest => Duration::from_secs(30),
@@ -133,8 +133,8 @@ impl Runner {
         }
     }
 
-    /// The program and its arguments for all tests, those of a file, or those whose name contains
-    /// `test`; see [`Project::names_tests_by`] for npm.
+    /// Returns the program and its arguments for all tests, those of a file, or those whose name
+    /// contains `test`; see [`Project::names_tests_by`] for npm.
     pub(crate) fn command(
         self,
         file: Option<&str>,

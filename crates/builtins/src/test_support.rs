@@ -53,7 +53,7 @@ pub(crate) fn context() -> CallCtx {
 pub(crate) struct TextOutput(pub(crate) ToolOutput);
 
 impl TextOutput {
-    /// The text of all parts.
+    /// Returns the text of all parts.
     pub(crate) fn text(&self) -> String {
         self.parts().join("\n")
     }
@@ -107,13 +107,13 @@ impl TestWorkspace {
         call(&self.tool(name), args).await
     }
 
-    /// The text of a call that must succeed.
+    /// Makes a call that must succeed, and returns its text.
     pub(crate) async fn call_ok(&self, name: &str, args: Value) -> String {
         let shown = format!("{name} {args}");
         self.call(name, args).await.unwrap_or_else(|e| panic!("{shown}: {e}")).text()
     }
 
-    /// The error text of a call that must fail with this type.
+    /// Makes a call that must fail with this type, and returns the error text.
     pub(crate) async fn call_err(&self, name: &str, args: Value, kind: ErrorType) -> String {
         let shown = format!("{name} {args}");
         let error = self.call(name, args).await.map(|said| said.text()).expect_err(&shown);
@@ -121,12 +121,12 @@ impl TestWorkspace {
         error.message
     }
 
-    /// A path in the workspace.
+    /// Returns a path in the workspace.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.dir.path().join("ws").join(path)
     }
 
-    /// A path outside the workspace.
+    /// Returns a path outside the workspace.
     pub(crate) fn path_outside(&self, path: &str) -> PathBuf {
         self.dir.path().join(path)
     }

@@ -79,7 +79,8 @@ fn names_aliases_and_parameters_are_well_formed() {
     }
 }
 
-/// Every argument of an example is a parameter of the right type, and no required one is missing.
+/// Checks that every argument of an example is a parameter of the right type, and that no required
+/// one is missing.
 fn check_example(spec: &ToolSpec, args: &Value) {
     let schema = &spec.input_schema;
     for (key, value) in args.as_object().expect("object") {

@@ -9,7 +9,8 @@ use toolcrib_core::{CancellationToken, ErrorType, ToolError};
 /// Bytes read and decoded at once.
 const CHUNK: usize = 64 * 1024;
 
-/// The encoding for a label such as `UTF-8`, `latin1`, `utf-16le` (WHATWG Encoding standard).
+/// Returns the encoding for a label such as `UTF-8`, `latin1`, `utf-16le` (WHATWG Encoding
+/// standard).
 pub(crate) fn encoding(label: Option<&str>) -> Result<&'static Encoding, ToolError> {
     let Some(label) = label else { return Ok(UTF_8) };
     Encoding::for_label_no_replacement(label.as_bytes()).ok_or_else(|| {
@@ -43,7 +44,7 @@ impl<'a, R: Read> TextReader<'a, R> {
         Self { from, path, encoding, decoder, cancel, read: 0, done: false }
     }
 
-    /// The next chunk of text; `None` at the end.
+    /// Returns the next chunk of text; `None` at the end.
     ///
     /// # Errors
     /// `execution_error` for data that is not text in this encoding, `cancelled`, and errors of the

@@ -1,7 +1,7 @@
 //! Channels of running calls back to their MCP clients: progress, log lines and questions.
 //!
-//! A tool does not see its caller. A tool that is itself a remote MCP tool has messages to forward,
-//! and finds the channel here by the id of its call.
+//! A tool does not see its caller. A remote MCP tool has messages to forward, and finds the channel
+//! here by the id of its call.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,7 +20,7 @@ use toolcrib_core::CallId;
 
 use crate::client::Elicited;
 
-/// Progress messages to one client that may wait to be written.
+/// Maximum progress messages to one client that wait to be written.
 const MOST_WRITES: usize = 64;
 
 /// The channels of running calls.
@@ -34,22 +34,22 @@ pub struct ClientChannel {
     /// The connection; `None` if only the response reaches the client.
     pub(crate) peer: Option<Peer<RoleServer>>,
     pub(crate) request: RequestId,
-    /// The request that waits now, if it wants progress. A client of the present revision returns
-    /// with another request after it has answered a question.
+    /// The request that currently waits, if it requested progress. A client of the current revision
+    /// sends another request after it has answered a question.
     pub(crate) waiting: Mutex<Option<ProgressRoute>>,
     pub(crate) capabilities: ClientCapabilities,
-    /// Whether it wants log lines. In the present revision each request says so.
+    /// Whether the client requested log lines. In the current revision each request states this.
     pub(crate) logs: bool,
     /// The capability that the client lacked for a question.
     pub(crate) missing_capability: Mutex<Option<ClientCapabilities>>,
-    /// Queue of questions for a client that gets them in the response, as in the present revision;
+    /// Queue of questions for a client that gets them in the response, as in the current revision;
     /// `None` if we send it requests.
     pub(crate) questions: Option<mpsc::Sender<ClientQuestions>>,
-    /// Messages that are being written; a client that does not read gets no more of them.
+    /// Number of messages being written; a client that does not read gets no further ones.
     pub(crate) writing: AtomicUsize,
 }
 
-/// Where progress of a call goes.
+/// The destination of a call's progress.
 #[derive(Clone)]
 pub(crate) struct ProgressRoute {
     peer: Peer<RoleServer>,
@@ -57,7 +57,7 @@ pub(crate) struct ProgressRoute {
 }
 
 impl ProgressRoute {
-    /// That of a request; `None` if it wants no progress.
+    /// Returns the route of a request; `None` if it did not request progress.
     pub(crate) fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
         Self::new(Some(context.peer.clone()), context.meta.get_progress_token())
     }
@@ -70,25 +70,25 @@ impl ProgressRoute {
     }
 }
 
-/// Questions that are asked together, by key, and where the answers go.
+/// Questions that are asked together, by key, and the channel for the answers.
 pub(crate) struct ClientQuestions {
     pub(crate) asked: BTreeMap<String, InputRequest>,
     pub(crate) answers: oneshot::Sender<BTreeMap<String, Value>>,
 }
 
-/// Why a client was not asked.
+/// Why a client could not be asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AskError {
-    /// It has not declared the capability for such a question.
+    /// The client has not declared the capability for such a question.
     #[error("the client did not declare that it can answer this")]
     Unable,
-    /// It is gone, or its answer was invalid.
+    /// The client has disconnected, or its answer was invalid.
     #[error("the client gave no answer")]
     Gone,
 }
 
 impl ClientChannels {
-    /// The channel of this call; `None` if the call came another way, or has ended.
+    /// Returns the channel of this call; `None` if the call has no MCP client, or has ended.
     #[must_use]
     pub fn get(&self, call: CallId) -> Option<Arc<ClientChannel>> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner).get(&call).cloned()
@@ -113,7 +113,7 @@ impl Drop for ChannelGuard {
     }
 }
 
-/// The capability that a client needs for this question.
+/// Returns the capability that a client needs for this question.
 fn required_capability(request: &InputRequest) -> Option<ClientCapabilities> {
     let name = match request {
         InputRequest::Elicitation(_) => "elicitation",
@@ -125,19 +125,19 @@ fn required_capability(request: &InputRequest) -> Option<ClientCapabilities> {
 }
 
 impl ClientChannel {
-    /// Another request waits from now on.
+    /// Sets the request that waits from now on.
     pub(crate) fn set_waiting(&self, waiting: Option<ProgressRoute>) {
         *self.waiting.lock().unwrap_or_else(PoisonError::into_inner) = waiting;
     }
 
-    /// Reports progress, if the client asked for it and reads what it is sent.
+    /// Reports progress, if the client requested it and reads its messages.
     pub async fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
         let waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(ProgressRoute { peer, token }) = waiting else { return };
         if self.writing.fetch_add(1, Ordering::Relaxed) < MOST_WRITES {
             let mut told = ProgressNotificationParam::new(token, done);
             (told.total, told.message) = (total, message);
-            // A client that is gone is noticed when its call ends.
+            // The end of the call detects a disconnected client.
             let _ = peer.notify_progress(told).await;
         }
         self.writing.fetch_sub(1, Ordering::Relaxed);
@@ -156,14 +156,15 @@ impl ClientChannel {
         let _ = peer.notify_logging_message(told).await;
     }
 
-    /// Whether a person can be asked with a form. A client that declares no mode means forms.
+    /// Returns whether the client can show a form to a person. A client that declares no mode
+    /// supports forms.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
         let declared = self.capabilities.elicitation.as_ref();
         declared.is_some_and(|own| own.form.is_some() || own.url.is_none())
     }
 
-    /// Whether a person can be asked to open a web page.
+    /// Returns whether the client can ask a person to open a web page.
     #[must_use]
     pub fn can_open_pages(&self) -> bool {
         let declared = self.capabilities.elicitation.as_ref();
@@ -182,7 +183,7 @@ impl ClientChannel {
         }
     }
 
-    /// Asks the client in the way of its revision, and waits for the raw answers.
+    /// Asks the client in the form of its revision, and waits for the raw answers.
     ///
     /// # Errors
     /// [`AskError`].
@@ -228,7 +229,7 @@ impl ClientChannel {
         }
     }
 
-    /// Asks one question with a request of our own.
+    /// Asks one question with a separate request.
     async fn send_request(&self, request: InputRequest) -> Result<Value, AskError> {
         let peer = self.peer.as_ref().ok_or(AskError::Unable)?;
         let mut request = match request {
@@ -237,7 +238,7 @@ impl ClientChannel {
             InputRequest::ListRoots(request) => ServerRequest::ListRootsRequest(request),
             _ => return Err(AskError::Unable),
         };
-        // Sends it on the stream of the call that it belongs to.
+        // Send it on the stream of the call that it belongs to.
         let origin = OriginatingRequestId(self.request.clone());
         rmcp::model::GetExtensions::extensions_mut(&mut request).insert(origin);
         match peer.send_request(request).await.map_err(|_| AskError::Gone)? {

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// Media type of an MCP Apps page (SEP-1865).
 pub const PAGE_TYPE: &str = "text/html;profile=mcp-app";
 
-/// The MCP Apps extension (SEP-1865), with which clients say that they show such pages.
+/// The MCP Apps extension (SEP-1865), with which clients declare that they show such pages.
 pub(crate) const PAGES_EXTENSION: &str = "io.modelcontextprotocol/ui";
 
 /// Contents of a resource.
@@ -29,7 +29,7 @@ pub enum ResourceBody {
 }
 
 impl Contents {
-    /// Text of this media type.
+    /// Creates text of this media type.
     #[must_use]
     pub fn text(media_type: impl Into<String>, text: impl Into<String>) -> Self {
         let (media_type, body) = (Some(media_type.into()), ResourceBody::Text(text.into()));
@@ -38,19 +38,19 @@ impl Contents {
 }
 
 impl ResourceBody {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.as_bytes().len()
     }
 
-    /// Whether it is empty.
+    /// Returns whether it is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         match self {

@@ -40,16 +40,16 @@ const KEPT_LINE_BYTES: usize = 64 << 10;
 pub(crate) trait ProtocolRole: ServiceRole {
     /// Parses a frequent message; `None` if it is anything else.
     fn parse_fast(line: &[u8]) -> Option<RxJsonRpcMessage<Self>>;
-    /// The protocol mode, from the first message.
+    /// Detects the protocol mode from the first message.
     fn detect_mode(first: &RxJsonRpcMessage<Self>) -> ProtocolMode;
-    /// The request that this message cancels.
+    /// Returns the request that this message cancels.
     fn cancelled_request(message: &RxJsonRpcMessage<Self>) -> Option<&RequestId>;
 }
 
 /// Protocol mode of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ProtocolMode {
-    /// With a handshake, whose result holds for all messages.
+    /// With a handshake, whose result applies to all messages.
     Legacy,
     /// Without one: each request is self-contained.
     Modern,
@@ -126,7 +126,7 @@ impl<W: AsyncWrite + Unpin> Output<W> {
 /// The result of reading a line.
 enum LineRead {
     Line,
-    /// The line was too long. Its beginning and end are kept.
+    /// The line was too long. Its beginning and end are stored.
     TooLong,
     End,
 }
@@ -164,7 +164,7 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> StdioTranspor
         Self { ended, ..self }
     }
 
-    /// The next line within the limit. Cancel safe.
+    /// Reads the next line within the limit. Cancel safe.
     async fn read_line(&mut self) -> LineRead {
         loop {
             let Ok(piece) = self.input.fill_buf().await else { return LineRead::End };
@@ -214,7 +214,7 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Unpin> StdioTranspor
         }
     }
 
-    /// What becomes of a line that was too long.
+    /// Classifies a line that was too long.
     fn classify_long_line(&self) -> Option<LineAction<S>> {
         let reason = UnreadableReason::TooLong;
         let line =
@@ -235,8 +235,8 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'stat
         self.open.spawn_request(id, async move { write_line(&output, &work.await).await });
     }
 
-    /// Writes a response; in the background if the client does not read it now, since the client
-    /// may have to send something first.
+    /// Writes a response, in the background if the client does not read it now: the client may have
+    /// to send something first.
     async fn answer(&mut self, answer: Vec<u8>) {
         let output = Arc::clone(&self.output);
         let mut said = Box::pin(async move { write_line(&output, &answer).await });
@@ -246,12 +246,12 @@ impl<S: ProtocolRole, R: AsyncRead + Unpin, W: AsyncWrite + Send + Unpin + 'stat
     }
 }
 
-/// Errors are ignored here: reading from the client reports them.
+/// Writes a line. Errors are ignored here: reading from the client reports them.
 async fn write_line<W: AsyncWrite + Unpin>(output: &Mutex<Output<W>>, text: &[u8]) {
     let _ = output.lock().await.write_line(text).await;
 }
 
-/// A line without surrounding whitespace.
+/// Returns a line without a byte order mark and surrounding whitespace.
 fn text_of(line: &[u8]) -> &[u8] {
     line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line).trim_ascii()
 }
@@ -286,7 +286,7 @@ fn parse_line<S: ProtocolRole>(
     }
 }
 
-/// Unknown notifications get no response.
+/// Returns whether the line is a notification: unknown notifications get no response.
 fn is_notification(line: &[u8]) -> bool {
     let Ok(message) = serde_json::from_slice::<Value>(line) else { return false };
     let method = message.get("method").and_then(Value::as_str);
@@ -385,7 +385,7 @@ impl ProtocolRole for RoleClient {
         ProtocolMode::Modern
     }
 
-    /// Requests of servers are never handled on the fast path.
+    /// Returns `None`: requests of servers are never handled on the fast path.
     fn cancelled_request(_: &ServerJsonRpcMessage) -> Option<&RequestId> {
         None
     }
@@ -413,7 +413,7 @@ mod tests {
         (messages, said)
     }
 
-    /// Regression: a server that writes garbage forever and never reads used up all memory, since
+    /// Regression: a server that wrote garbage forever and never read used up all memory, since
     /// each line became a queued error response.
     #[tokio::test]
     async fn a_client_that_never_reads_is_not_read_any_more() {
@@ -426,7 +426,7 @@ mod tests {
             }
         });
         let mut reads = Box::pin(lines.receive());
-        // Far more reads than the whole input needs.
+        // Far more reads than the complete input needs.
         for _ in 0..100_000 {
             assert!(poll!(writes.as_mut()).is_pending(), "all was read");
             assert!(poll!(reads.as_mut()).is_pending());

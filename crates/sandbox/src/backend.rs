@@ -27,15 +27,15 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Duplex for T {}
 
 /// A sandbox implementation.
 pub trait Backend: Send + Sync {
-    /// Name, as shown in reports.
+    /// Returns the name, as shown in reports.
     fn name(&self) -> &'static str;
 
-    /// Whether it can restrict programs to named hosts, through a proxy, at this level.
+    /// Returns whether it can restrict programs to named hosts, through a proxy, at this level.
     fn enforces_hosts(&self, level: Level) -> bool {
         level >= Level::Namespace
     }
 
-    /// Tests what the backend can enforce, case by case.
+    /// Tests the restrictions that the backend can enforce, case by case.
     fn probe(&self) -> BoxFuture<'_, Probe>;
 
     /// Starts a job at the strongest level of the backend, which is at least the policy's minimum.
@@ -97,14 +97,14 @@ pub(crate) trait Handle: Send {
     fn wait(&mut self) -> BoxFuture<'_, Result<JobResult, SandboxError>>;
     /// Kills all its descendants.
     fn kill_children(&mut self) -> BoxFuture<'_, Result<KillChildrenResult, SandboxError>>;
-    /// Denied hosts so far.
+    /// Returns the hosts that were denied so far.
     fn refused(&self) -> Vec<RefusedHost>;
-    /// Whether the sandbox contains only the program itself; `false` if it does not or if that is
-    /// unknown.
+    /// Returns whether the sandbox contains only the program itself; `false` if it does not or if
+    /// that is unknown.
     fn is_alone(&self) -> bool {
         false
     }
-    /// What kills it from elsewhere; `None` if the backend has no such way.
+    /// Returns a handle that kills it from elsewhere; `None` if the backend does not support that.
     fn killer(&self) -> Option<Killer> {
         None
     }
@@ -142,13 +142,14 @@ pub(crate) trait Kill: Send + Sync {
 }
 
 impl Killer {
-    /// Whether there is nothing left to kill.
+    /// Returns whether nothing is left to kill.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.0.has_ended()
     }
 
-    /// Kills everything at once; [`wait_for_dropped`](crate::wait_for_dropped) waits for it too.
+    /// Kills everything at once; [`wait_for_dropped`](crate::wait_for_dropped) also waits for its
+    /// end.
     pub fn kill(&self) {
         self.0.kill();
     }
@@ -185,14 +186,14 @@ impl Process {
         self.handle.kill_children().await
     }
 
-    /// Whether the sandbox contains only the program itself, as far as this can be seen from
-    /// outside without a message. [`kill_children`](Self::kill_children) is then unnecessary.
+    /// Returns whether the sandbox contains only the program itself, as far as this can be seen
+    /// from outside without a message. [`kill_children`](Self::kill_children) is then unnecessary.
     #[must_use]
     pub fn is_alone(&self) -> bool {
         self.handle.is_alone()
     }
 
-    /// Denied hosts so far with their rules, without duplicates.
+    /// Returns the hosts that were denied so far, with their rules and without duplicates.
     #[must_use]
     pub fn refused(&self) -> Vec<RefusedHost> {
         self.handle.refused()
@@ -213,8 +214,8 @@ impl Process {
         self.handle.send_order(ControlOrder::Kill);
     }
 
-    /// What kills everything in the sandbox while another part of this process waits for it; `None`
-    /// if the backend has no such way.
+    /// Returns a handle that kills everything in the sandbox while another part of this process
+    /// waits for it; `None` if the backend does not support that.
     #[must_use]
     pub fn killer(&self) -> Option<Killer> {
         self.handle.killer()
@@ -244,7 +245,7 @@ pub async fn run(
     drive_to_end(process, begun, stdin, limits, stop).await
 }
 
-/// The same for a program that was started at this time.
+/// Does the same for a program that was started at this time.
 pub(crate) async fn drive_to_end(
     process: Process,
     begun: Instant,
@@ -277,7 +278,7 @@ pub(crate) async fn drive_to_end(
         handle.send_order(ControlOrder::End);
         (late, handle.wait().await)
     };
-    // No process of it is left after its end, so the streams end too.
+    // The streams end too, because no process is left after the program's end.
     let ((), (stdout, stderr), (late, ended)) = tokio::join!(feeding, reading, ending);
     let mut ended = ended?;
     if late && ended.stopped == Some(LimitHit::Killed) {

@@ -1,14 +1,14 @@
 //! Releases file-backed code pages after startup (`MADV_DONTNEED`).
 //!
-//! Startup runs through much of the program once: options, settings and tools. The touched pages
-//! stay mapped, in pieces of 64 KiB and more around each function, and are most of what the system
-//! counts as the memory of a daemon.
+//! Startup runs much of the program only once: options, settings and tools. The touched pages stay
+//! mapped, in pieces of 64 KiB and more around each function, and account for most of a daemon's
+//! resident memory.
 
 use std::ops::Range;
 
 /// Releases the mapped code and constants of this program. These are unmodified pages of its file,
-/// so code that runs again is mapped again from the page cache. Does nothing on other systems than
-/// Linux.
+/// so the kernel maps them again from the page cache when the code runs again. Does nothing on
+/// other systems than Linux.
 #[cfg_attr(
     target_os = "linux",
     expect(unsafe_code, reason = "which mappings may be forgotten is known here")
@@ -16,13 +16,13 @@ use std::ops::Range;
 pub fn release_code_pages() {
     #[cfg(target_os = "linux")]
     for mapping in mappings() {
-        // SAFETY: these are what the loader maps of our own file to be read, without anything that
-        // it writes.
+        // SAFETY: the loader mapped these parts of our own file read-only, and they contain nothing
+        // that it writes.
         unsafe { crate::linux::release_pages(mapping) };
     }
 }
 
-/// The read-only, file-backed mappings of the program's file.
+/// Returns the read-only, file-backed mappings of the program's file.
 #[cfg(target_os = "linux")]
 fn mappings() -> Vec<Range<usize>> {
     let program = std::fs::read_link("/proc/self/exe").ok();
@@ -31,10 +31,10 @@ fn mappings() -> Vec<Range<usize>> {
     maps.lines().filter_map(|line| file_backed_range(line, program)).collect()
 }
 
-/// The address range of a line of `/proc/self/maps` if it is a part of this program that is never
-/// modified in memory: its code, and the constants at the beginning of the file. Constants with
-/// addresses are located after the code; the loader has relocated them, so they differ from the
-/// file.
+/// Returns the address range of a line of `/proc/self/maps` if it is a part of this program that is
+/// never modified in memory: its code, and the constants at the beginning of the file. Constants
+/// with addresses are located after the code; the loader has relocated them, so they differ from
+/// the file.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "only Linux says it so"))]
 fn file_backed_range(line: &str, program: &str) -> Option<Range<usize>> {
     // 55d0c0000000-55d0c1b96000 r--p 00000000 fe:00 1234    /usr/bin/toolcrib

@@ -1,4 +1,4 @@
-//! Programs that were dropped or killed while they ran: their end can be waited for.
+//! Programs that were dropped or killed while they ran, and waiting for their end.
 
 #[cfg(target_os = "linux")]
 use std::future::Future;
@@ -30,7 +30,7 @@ pub async fn wait_for_dropped(time: Duration) -> bool {
     tokio::time::timeout(time, dropped.wait_for(|count| *count == 0)).await.is_ok()
 }
 
-/// Counts as long as it exists, also if the runtime ends first.
+/// Counts one program while this value exists, even if the runtime ends first.
 #[cfg(target_os = "linux")]
 struct Counted;
 

@@ -48,7 +48,7 @@ pub struct Egress {
 }
 
 impl Default for Egress {
-    /// Public addresses only, with the system's resolver.
+    /// Allows only public addresses, with the system's resolver.
     fn default() -> Self {
         Self::new(AddressPolicy::public_only(), Arc::new(SystemResolver))
     }
@@ -61,7 +61,7 @@ impl std::fmt::Debug for Egress {
 }
 
 impl Egress {
-    /// An address policy with a resolver.
+    /// Combines an address policy with a resolver.
     #[must_use]
     pub fn new(addresses: AddressPolicy, resolver: Arc<dyn Resolve>) -> Self {
         Self { addresses, resolver }
@@ -82,7 +82,7 @@ impl EgressFilter {
         Arc::new(Self { hosts, egress, refused: Mutex::default() })
     }
 
-    /// Denied hosts so far.
+    /// Returns the hosts that were denied so far.
     pub(crate) fn refused(&self) -> Vec<RefusedHost> {
         self.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -95,7 +95,7 @@ impl EgressFilter {
     }
 }
 
-/// Environment variables that announce a proxy at this local port.
+/// Returns the environment variables that announce a proxy at this local port.
 pub(crate) fn variables(port: u16) -> impl Iterator<Item = (OsString, OsString)> {
     let proxy = format!("http://127.0.0.1:{port}");
     let named = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"].map(|name| (name, proxy.clone()));
@@ -125,7 +125,7 @@ impl Proxy {
         Ok(Self { serving: tokio::spawn(serve(listener, Arc::clone(&gate))), gate })
     }
 
-    /// Denied hosts so far.
+    /// Returns the hosts that were denied so far.
     pub(crate) fn refused(&self) -> Vec<RefusedHost> {
         self.gate.refused()
     }

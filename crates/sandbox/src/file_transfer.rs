@@ -37,8 +37,8 @@ pub(crate) fn get(policy: &Policy, path: &Path, most: usize) -> Result<Vec<u8>, 
     read().map_err(|source| SandboxError::Path { path: path.to_owned(), source })
 }
 
-/// The policy path that contains the file, and the relative path from there. Inner paths take
-/// precedence, as for programs.
+/// Returns the policy path that contains the file, and the relative path from there. Inner paths
+/// take precedence, as for programs.
 fn within<'a>(
     policy: &Policy,
     roots: impl Iterator<Item = &'a PathBuf>,

@@ -67,15 +67,15 @@ impl HostRules {
         self
     }
 
-    /// The same hosts, also where a single one of them has an address of this machine or of a
-    /// private network: for hosts that the owner named, such as the package registry of a company.
+    /// Also allows private addresses for individual hosts (not wildcards): for hosts that the owner
+    /// named, such as the package registry of a company.
     #[must_use]
     pub fn with_private_addresses(mut self) -> Self {
         self.0.iter_mut().for_each(|rule| rule.private = true);
         self
     }
 
-    /// The targets whose private addresses may be connected to.
+    /// Returns the targets whose private addresses may be connected to.
     pub(crate) fn private_targets(&self) -> impl Iterator<Item = AllowEntry> {
         let of = |rule: &HostRule| {
             let Name::Exact(name) = &rule.name else { return Vec::new() };
@@ -85,7 +85,7 @@ impl HostRules {
         self.0.iter().filter(|rule| rule.private).flat_map(of)
     }
 
-    /// Whether this host is allowed at this port. Its addresses are checked separately.
+    /// Returns whether this host is allowed at this port. Its addresses are checked separately.
     #[must_use]
     pub fn allows(&self, host: &Host, port: u16) -> bool {
         let host = host.to_string();
@@ -94,7 +94,7 @@ impl HostRules {
 }
 
 impl HostRules {
-    /// Whether these rules allow everything that this entry allows.
+    /// Returns whether these rules allow everything that this entry allows.
     #[must_use]
     pub fn covers(&self, entry: &HostRule) -> bool {
         let ports = entry.port.as_ref().map_or(&USUAL_PORTS[..], std::slice::from_ref);
@@ -108,7 +108,7 @@ impl HostRules {
 }
 
 impl HostRule {
-    /// Whether it is a single host, not a wildcard.
+    /// Returns whether it is a single host, not a wildcard.
     #[must_use]
     pub fn is_single_host(&self) -> bool {
         matches!(self.name, Name::Exact(_))

@@ -31,7 +31,7 @@ impl Level {
     /// All levels, weakest first.
     pub const ALL: [Self; 4] = [Self::None, Self::Reduced, Self::Namespace, Self::External];
 
-    /// Name in results and reports.
+    /// Returns the name in results and reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

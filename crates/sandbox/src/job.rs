@@ -49,7 +49,7 @@ pub enum Stdin {
 }
 
 impl Job {
-    /// A job for this program without arguments, under this policy.
+    /// Creates a job for this program without arguments, under this policy.
     pub fn new(program: impl Into<OsString>, policy: Policy) -> Self {
         Self {
             program: program.into(),
@@ -119,7 +119,7 @@ pub enum Status {
 }
 
 impl Status {
-    /// The exit code as a shell reports it: 128 plus the number for a signal.
+    /// Returns the exit code as a shell reports it: 128 plus the number for a signal.
     #[must_use]
     pub fn code(self) -> i32 {
         match self {
@@ -149,7 +149,7 @@ pub enum LimitHit {
 }
 
 impl LimitHit {
-    /// The reason as the end of a sentence: "it was stopped because …".
+    /// Returns the reason as the end of a sentence: "it was stopped because …".
     #[must_use]
     pub fn message(self) -> &'static str {
         match self {

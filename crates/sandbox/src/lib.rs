@@ -4,18 +4,18 @@
 //! and output that is always drained and captured up to a limit. It isolates nothing, and reports
 //! that.
 //!
-//! A [`Backend`] runs a [`Job`] under a [`Policy`]: the paths it may access, the hosts it may
-//! reach, the resources it may use. [`Local`] is the sandbox of this host, [`Bubblewrap`] uses
-//! another program, and a remote runner can be a third. Every result carries its [`Level`]; below
-//! the policy's minimum nothing is started. docs/sandbox.md lists what each level enforces, case by
-//! case. [`userland`] is a Linux system for programs, Alpine Linux in a folder.
+//! A [`Backend`] runs a [`Job`] under a [`Policy`]: the paths that it may access, the hosts that it
+//! may connect to, the resources that it may use. [`Local`] is the sandbox of this host,
+//! [`Bubblewrap`] uses another program, and a remote runner can be a third. Every result states its
+//! [`Level`]; below the policy's minimum nothing is started. docs/sandbox.md lists what each level
+//! enforces, case by case. [`userland`] is a Linux system for programs, Alpine Linux in a folder.
 //!
 //! Invariants
 //! - No process that a program starts outlives the call: all are killed after the program ended, on
 //!   a timeout, on a stop, and when the future or the [`Process`] is dropped; nor does one outlive
-//!   this process, even if this process is killed. Where there are only process *groups* (systems
-//!   other than Linux, and executables that are no [helper](helper_entry)), a process that left its
-//!   group can only be disconnected, not killed.
+//!   this process, even if this process is killed. Where only process *groups* are available
+//!   (systems other than Linux, and executables that are not a [helper](helper_entry)), a process
+//!   that left its group can only be disconnected, not killed.
 //! - Every program is [marked](process::is_tool_process) as one that runs for a tool (Linux).
 //! - A child never blocks on its output and never delays the caller: the streams are drained
 //!   together, bounded in memory, and closed shortly after the leader ended.
@@ -25,7 +25,7 @@
 //!   is an error before anything runs.
 //! - A path that must not be read cannot be read at any level that runs.
 //!
-//! Absent on purpose: our own vocabulary (calls, results, tools), shells and command lines.
+//! Out of scope: our own vocabulary (calls, results, tools), shells and command lines.
 #![deny(
     unsafe_op_in_unsafe_fn,
     clippy::undocumented_unsafe_blocks,

@@ -68,7 +68,7 @@ pub struct Policy {
 }
 
 impl Default for Policy {
-    /// System folders, no network, default limits, and at least [`Level::Reduced`].
+    /// Allows the system folders, no network, default limits, and at least [`Level::Reduced`].
     fn default() -> Self {
         Self {
             readable: Vec::new(),
@@ -114,7 +114,8 @@ pub struct Resources {
 }
 
 impl Default for Resources {
-    /// [`DEFAULT_MEMORY`], [`DEFAULT_PROCESSES`] and [`DEFAULT_DISK`]; no time limit.
+    /// Limits memory, processes and disk to [`DEFAULT_MEMORY`], [`DEFAULT_PROCESSES`] and
+    /// [`DEFAULT_DISK`], without a time limit.
     fn default() -> Self {
         Self {
             memory: Some(DEFAULT_MEMORY),

@@ -1,4 +1,4 @@
-//! Probe report: what a backend can enforce on this host.
+//! Probe report: the restrictions that a backend can enforce on this host.
 
 use serde::Serialize;
 
@@ -44,7 +44,7 @@ pub struct Case {
 }
 
 impl Probe {
-    /// The report of a backend that does not work.
+    /// Creates the report of a backend that does not work.
     #[must_use]
     pub fn unavailable(
         backend: &'static str,

@@ -1,8 +1,8 @@
 //! Runs one program to its end, with limits but without isolation.
 //!
-//! On Linux the program gets a supervisor (`supervised.rs`) if this executable can be one, and
-//! every process that it starts ends with it. Elsewhere it leads a session and process group of its
-//! own, and processes that leave the group outlive it.
+//! On Linux the program gets a supervisor (`supervised.rs`) if this executable can act as one, and
+//! every process that the program starts ends with it. On other systems the program leads its own
+//! session and process group, and processes that leave the group outlive it.
 
 mod default_path;
 mod error;
@@ -66,7 +66,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// A program that runs in this folder. A name without a slash is looked up in `PATH`; a
+    /// Creates a program that runs in this folder. A name without a slash is looked up in `PATH`; a
     /// relative path starts at the folder.
     pub fn new(program: impl Into<OsString>, folder: impl Into<PathBuf>) -> Self {
         Self {
@@ -107,12 +107,12 @@ impl Program {
         self
     }
 
-    /// Runs the program in a session of its own. When `stop` completes or the timeout expires, it
-    /// gets `SIGTERM` together with its descendants, and `SIGKILL` after [`GRACE`]. Dropping the
-    /// future kills them at once.
+    /// Runs the program in its own session. When `stop` completes or the timeout expires, the
+    /// program gets `SIGTERM` together with its descendants, and `SIGKILL` after [`GRACE`].
+    /// Dropping the future kills them at once.
     ///
     /// Needs a tokio runtime with time and I/O. On Linux everything is also killed when this
-    /// process ends, however it ends; without a supervisor only the program itself is, and
+    /// process ends in any way. Without a supervisor, only the program itself is killed then, and
     /// descendants that left its process group outlive it.
     ///
     /// # Errors
@@ -209,7 +209,7 @@ impl Started {
 #[cfg(target_os = "linux")]
 use spawn_thread::start;
 
-/// Other systems have no parent-death signal.
+/// Starts the program without a parent-death signal, which only Linux has.
 #[cfg(not(target_os = "linux"))]
 async fn start(command: Command) -> std::io::Result<Started> {
     Started::by(command)
@@ -282,8 +282,8 @@ async fn feed(stdin: Option<ChildStdin>, bytes: &[u8]) {
     let _ = stdin.write_all(bytes).await;
 }
 
-/// The end of a leader that was not stopped. If its status is not available, it was killed, or
-/// another part of the process reaped it.
+/// Returns the end of a leader that was not stopped. If its status is not available, it was killed,
+/// or another part of the process reaped it.
 fn end_of(status: Option<ExitStatus>) -> End {
     const SIGKILL: i32 = 9;
     let signal = || status.and_then(|status| status.signal()).unwrap_or(SIGKILL);

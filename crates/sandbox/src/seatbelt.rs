@@ -62,7 +62,7 @@ impl Seatbelt {
         Self { program, strongest: Level::Reduced, egress: Egress::default() }
     }
 
-    /// Equal to [`new`](Self::new): it needs no helper.
+    /// Does the same as [`new`](Self::new): this backend needs no helper.
     pub fn with_helper(_: impl Into<PathBuf>) -> Self {
         Self::new()
     }
@@ -140,7 +140,7 @@ impl Seatbelt {
         Ok((Proxy::open(listener, hosts, &self.egress)?, port))
     }
 
-    /// The complete command: profile, limits, program.
+    /// Builds the complete command: profile, limits, program.
     fn command(
         &self,
         job: &Job,
@@ -170,7 +170,7 @@ impl Seatbelt {
     }
 }
 
-/// CPU time in seconds and file size in blocks, as text; empty without a limit.
+/// Returns CPU time in seconds and file size in blocks, as text; empty without a limit.
 fn amounts(resources: &Resources) -> [String; 2] {
     let file = resources.file_size.into_iter().chain(resources.disk).min();
     let words = |amount: Option<u64>| amount.map(|amount| amount.to_string()).unwrap_or_default();
@@ -188,7 +188,7 @@ fn variables(job: &Job, scratch: &Path, proxy: Option<u16>) -> Vec<(OsString, Os
     env
 }
 
-/// The start folder, which must be visible to the program.
+/// Returns the start folder, which must be visible to the program.
 fn folder(job: &Job, scratch: &Path) -> Result<PathBuf, SandboxError> {
     let policy = &job.policy;
     let mut seen = policy.writable.iter().chain(&policy.readable);
@@ -223,7 +223,7 @@ fn check_enforceable(policy: &Policy) -> Result<(), SandboxError> {
     Err(SandboxError::CannotHold { level: Level::None, what })
 }
 
-/// The limits that it can enforce.
+/// Returns the limits that it can enforce.
 fn limits() -> Vec<Feature> {
     let feature = |name, works, detail: &str| Feature { name, works, detail: detail.to_owned() };
     vec![
@@ -241,7 +241,8 @@ impl Backend for Seatbelt {
         NAME
     }
 
-    /// The profile allows no connection except to the proxy.
+    /// Returns whether hosts can be restricted: the profile allows no connection except to the
+    /// proxy.
     fn enforces_hosts(&self, level: Level) -> bool {
         level > Level::None
     }

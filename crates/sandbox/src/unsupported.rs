@@ -90,7 +90,7 @@ pub fn run_in_process(_: &Job, _: Level, _: &Egress) -> Result<JobResult, Sandbo
     Err(SandboxError::Unsupported)
 }
 
-/// Always `None`: there is no helper.
+/// Returns `None`: there is no helper.
 #[must_use]
 pub fn helper_entry(_: impl IntoIterator<Item = OsString>) -> Option<u8> {
     None

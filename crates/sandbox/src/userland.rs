@@ -50,7 +50,8 @@ pub struct Userland {
 }
 
 impl Userland {
-    /// The userland in this folder with this home folder, of the release known to this build.
+    /// Creates the userland in this folder with this home folder, of the release known to this
+    /// build.
     pub fn new(folder: impl Into<PathBuf>, home: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), home: home.into(), release: Release::pinned() }
     }
@@ -71,25 +72,26 @@ impl Userland {
         self
     }
 
-    /// The folder with everything except the home.
+    /// Returns the folder with everything except the home.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The folder that programs see as [`ROOTFS_HOME`](crate::ROOTFS_HOME).
+    /// Returns the folder that programs see as [`ROOTFS_HOME`](crate::ROOTFS_HOME).
     #[must_use]
     pub fn home(&self) -> &Path {
         &self.home
     }
 
-    /// The current status.
+    /// Returns the current status.
     #[must_use]
     pub fn status(&self) -> Status {
         self.store().status(&self.home)
     }
 
-    /// The root file system for a [`Job`](crate::Job). The home folder is created if missing.
+    /// Returns the root file system for a [`Job`](crate::Job). The home folder is created if
+    /// missing.
     ///
     /// # Errors
     /// [`UserlandError::NotReady`] says what to do; [`UserlandError::Io`] if the home folder cannot
@@ -104,7 +106,7 @@ impl Userland {
         Ok(Rootfs { folder, writable: true, home: Some(self.home.clone()) })
     }
 
-    /// The shell to start in it: bash if installed.
+    /// Returns the shell to start in it: bash if installed.
     #[must_use]
     pub fn shell(&self) -> &'static str {
         // Symlinks inside are not followed from outside.

@@ -1,4 +1,4 @@
-//! Test executable: sandbox helper, and a program that is killed while it holds a sandbox.
+//! Test executable: sandbox helper, and a program that is killed while it runs a sandbox.
 #![expect(
     clippy::expect_used,
     clippy::print_stdout,
@@ -31,7 +31,7 @@ fn main() {
     }
 }
 
-/// A program with a daemon that would outlive it.
+/// Creates a program with a daemon that would outlive it.
 fn daemon(marker: &str) -> Job {
     let script = format!("setsid sleep {marker} & exec sleep {marker}");
     Job::new("sh", Policy::default()).args(["-c", &script])
@@ -41,7 +41,7 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
-/// Runs a script as a program without isolation, and prints how it ended and what it said.
+/// Runs a script as a program without isolation, and prints its exit status and output.
 #[cfg(target_os = "linux")]
 fn program(script: &str) {
     runtime().block_on(async {
@@ -59,7 +59,7 @@ fn hold(level: Level, marker: &str) {
     });
 }
 
-/// A host that forbids user namespaces, like containers: what still works there, and what is
+/// Tests a host that forbids user namespaces, as containers do: what still works there, and what is
 /// rejected.
 #[cfg(target_os = "linux")]
 fn locked(marker: &str) {

@@ -1,4 +1,4 @@
-//! A calendar on a CalDAV server (RFC 4791): adds events, and reads when it is busy.
+//! A calendar on a CalDAV server (RFC 4791): adds events, and reads busy times.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,13 +14,13 @@ use super::multistatus::calendar_data;
 use crate::configured_server_client::client_for;
 use crate::notify::ChannelSecret;
 
-/// Longest time of one request.
+/// Time limit of one request.
 const TIMEOUT: Duration = Duration::from_secs(15);
-/// Longest answer that is read: some ten thousand events.
+/// Maximum bytes of a response: some ten thousand events.
 const MAX_BYTES: usize = 8 << 20;
 const UTC_TIME: &str = "%Y%m%dT%H%M%SZ";
 
-/// Where the calendar is.
+/// Address and credentials of the calendar.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CalendarSettings {
     /// Address of the calendar's collection.
@@ -31,7 +31,7 @@ pub struct CalendarSettings {
     pub password: ChannelSecret,
 }
 
-/// Why the calendar did not do it. The texts are for models and people.
+/// Why an operation on the calendar failed. The texts are for models and people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccountError {
     /// The password is missing.
@@ -40,10 +40,10 @@ pub enum AccountError {
     /// The server cannot be reached.
     #[error("The calendar server cannot be reached: {0}.")]
     Unreachable(String),
-    /// It refuses the account.
+    /// The server refuses the account.
     #[error("The calendar server refuses the user or password ({0}).")]
     Refused(u16),
-    /// It answers something else than expected.
+    /// The server's response is unexpected.
     #[error("The calendar server {0}.")]
     Answer(String),
 }
@@ -62,17 +62,17 @@ impl fmt::Debug for CalendarAccount {
 }
 
 impl CalendarAccount {
-    /// The calendar at this address.
+    /// Creates the calendar at this address.
     #[must_use]
     pub fn new(client: &HttpClient, settings: CalendarSettings) -> Self {
         Self { client: client_for(client, &settings.url), settings }
     }
 
-    /// Stores an event in a file of its own. The name decides which: the same event that is sent
-    /// again, because the answer to the first request was lost, is there once.
+    /// Stores an event in a separate file. The name identifies the file: if the same event is sent
+    /// again, because the response to the first request was lost, the calendar contains it once.
     ///
     /// # Errors
-    /// [`AccountError`]; then the event may be there only if the answer was lost.
+    /// [`AccountError`]; the event may still be stored if only the response was lost.
     pub async fn add(&self, name: &str, ics: &str) -> Result<(), AccountError> {
         let url = format!("{}/{name}.ics", self.settings.url.trim_end_matches('/'));
         let mut request = self.request(Method::PUT, &url)?;
@@ -80,13 +80,13 @@ impl CalendarAccount {
         request.headers.push(header("If-None-Match", "*"));
         request.body = ics.to_owned().into();
         match self.send(&request).await?.head.status {
-            // 412: it is there already, from the request whose answer was lost.
+            // 412: the file exists already, from the request whose response was lost.
             200 | 201 | 204 | 412 => Ok(()),
             status => Err(answered(status)),
         }
     }
 
-    /// When the calendar is busy between two times. Times without a zone are in `zone`.
+    /// Returns the busy times between two times. Times without a zone are in `zone`.
     ///
     /// # Errors
     /// [`AccountError`].
@@ -123,7 +123,7 @@ impl CalendarAccount {
         let credentials = STANDARD.encode(format!("{}:{password}", self.settings.user));
         let mut request = Request::new(method, url);
         request.headers.push(header("Authorization", &format!("Basic {credentials}")));
-        // The password goes to the configured address only.
+        // The password must be sent only to the configured address.
         request.follow = Follow::Never;
         Ok(request)
     }
@@ -158,7 +158,8 @@ fn answered(status: u16) -> AccountError {
     }
 }
 
-/// Events that overlap a time, repeated ones as their single occurrences (RFC 4791, 7.8 and 9.6.5).
+/// Builds the query for events that overlap a time, with repeated events as single occurrences (RFC
+/// 4791, 7.8 and 9.6.5).
 fn query(from: Timestamp, until: Timestamp) -> String {
     let time = |at: Timestamp| at.to_zoned(TimeZone::UTC).strftime(UTC_TIME).to_string();
     let range = format!("start=\"{}\" end=\"{}\"", time(from), time(until));

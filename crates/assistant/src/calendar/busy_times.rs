@@ -1,4 +1,4 @@
-//! When events of calendar files (RFC 5545) keep their owner busy.
+//! Busy times from events of calendar files (RFC 5545).
 #![deny(clippy::indexing_slicing)]
 
 use icalendar::{Calendar, CalendarComponent, Component as _, Property};
@@ -8,26 +8,26 @@ use jiff::{SignedDuration, Span, Timestamp};
 
 use crate::time::resolve;
 
-/// Busy times that are kept; no person's calendar has more after overlaps are merged.
+/// Maximum busy times; no person's calendar has more after overlaps are merged.
 const MAX_TIMES: usize = 20_000;
 
-/// From a time to another.
+/// A start and an end.
 pub type Interval = (Timestamp, Timestamp);
 
-/// When a calendar is busy.
+/// The busy times of a calendar.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct BusyTimes {
-    /// In order, without overlaps.
+    /// The intervals in order, without overlaps.
     pub times: Vec<Interval>,
-    /// Repeated events of which only the first occurrence is known, because the server did not
-    /// compute the others.
+    /// Number of repeated events of which only the first occurrence is known, because the server
+    /// did not expand the others.
     pub unexpanded: usize,
-    /// Whether there were more events than are looked at.
+    /// Whether the calendar has more events than are examined.
     pub is_cut: bool,
 }
 
-/// The busy times of these files between two times. Events that are transparent,
-/// cancelled or unreadable count as free.
+/// Returns the busy times of these files between two times. Events that are transparent, cancelled
+/// or unreadable count as free.
 pub(super) fn busy_times(
     files: &[String],
     from: Timestamp,
@@ -60,8 +60,8 @@ pub(super) fn busy_times(
     busy
 }
 
-/// Start and end of an event. Without either of DTEND and DURATION, a date lasts its day and a time
-/// no time at all (RFC 5545, 3.6.1).
+/// Returns start and end of an event. Without DTEND and DURATION, a date lasts its day and a time
+/// has no duration (RFC 5545, 3.6.1).
 fn interval(event: &icalendar::Event, zone: &TimeZone) -> Option<Interval> {
     let start_property = event.properties().get("DTSTART")?;
     let start = instant(start_property, zone)?;
@@ -79,10 +79,10 @@ fn interval(event: &icalendar::Event, zone: &TimeZone) -> Option<Interval> {
     Some((start, start.checked_add(length).ok()?))
 }
 
-/// Characters of a date, such as 20261224.
+/// Number of characters of a date, such as 20261224.
 const DATE_CHARS: usize = 8;
 
-/// The instant of `20261224`, `20261224T090000Z` or `20261224T090000` in the zone of the property.
+/// Parses `20261224`, `20261224T090000Z` or `20261224T090000`, in the zone of the property.
 fn instant(property: &Property, zone: &TimeZone) -> Option<Timestamp> {
     let text = property.value();
     if text.len() == DATE_CHARS {
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_calendar_file_with_a_million_recurrences_ends_with_what_is_looked_at() {
-        // What a server sends that expands a rule of every second.
+        // The response of a server that expands a rule of every second.
         let mut file = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\n".to_owned();
         for n in 0..MAX_TIMES + 10 {
             let (hour, minute, second) = (n / 3_600 % 24, n / 60 % 60, n % 60);
@@ -185,7 +185,7 @@ mod tests {
         let busy = busy_times(&[file], at("2026-12-01T00:00Z"), at("2026-12-08T00:00Z"), &zone);
         assert!(busy.is_cut);
         assert_eq!(busy.times, [(at("2026-12-01T00:00Z"), at("2026-12-01T05:33:20Z"))]);
-        // The rule itself, from a server that expands nothing, is one event.
+        // The rule itself, from a server that does not expand it, is one event.
         let rule = "DTSTART:20261201T000000Z\r\nDURATION:PT1S\r\nRRULE:FREQ=SECONDLY;COUNT=1000000";
         let all = super::tests::busy(&[rule]);
         assert_eq!((all.times.len(), all.unexpanded), (1, 1));

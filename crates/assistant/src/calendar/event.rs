@@ -7,21 +7,21 @@ use toolcrib_core::ToolError;
 
 use crate::time::{LocalTime, TimeError, format_instant, parse_local_time, parse_zone};
 
-/// Characters of a title and of a location.
+/// Maximum characters of a title and of a location.
 const MAX_LINE_CHARS: usize = 200;
-/// Characters of a description.
+/// Maximum characters of a description.
 const MAX_DESCRIPTION_CHARS: usize = 4_000;
-/// Reminders of an event.
+/// Maximum reminders of an event.
 pub const MAX_REMINDERS: usize = 5;
 /// Earliest reminder, in minutes before the start: four weeks.
 const MAX_REMINDER_MINUTES: u32 = 40_320;
-/// Attendees of an event.
+/// Maximum attendees of an event.
 pub const MAX_ATTENDEES: usize = 50;
-/// Repetitions that a rule may count.
+/// Maximum count of a repetition rule.
 const MAX_COUNT: u32 = 1_000;
 /// How far in the past an event may start.
 const PAST: SignedDuration = SignedDuration::from_hours(24);
-/// Length of an event that says nothing of its end.
+/// Length of an event without an end.
 const DEFAULT_LENGTH: SignedDuration = SignedDuration::from_hours(1);
 /// Longest event, in minutes: a year.
 const MAX_MINUTES: i64 = 366 * 24 * 60;
@@ -37,11 +37,11 @@ pub struct NewEvent {
     pub end: Option<String>,
     /// Length in minutes, instead of the end.
     pub minutes: Option<i64>,
-    /// IANA name of the zone; `None` = that of this machine.
+    /// IANA name of the zone; `None` for the zone of this machine.
     pub zone: Option<String>,
     /// Whether it lasts whole days.
     pub all_day: bool,
-    /// A word or an RRULE.
+    /// A recurrence word or an RRULE.
     pub recurrence: Option<String>,
     /// Minutes before the start.
     pub reminders: Vec<u32>,
@@ -49,11 +49,11 @@ pub struct NewEvent {
     pub attendees: Vec<String>,
     /// Notes.
     pub description: Option<String>,
-    /// Where.
+    /// Location.
     pub location: Option<String>,
 }
 
-/// When an event is.
+/// Start and end of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventTime {
     /// Whole days; the end is not part of it.
@@ -63,7 +63,7 @@ pub enum EventTime {
         /// The day after the last one.
         end: Date,
     },
-    /// From a time to another.
+    /// A start and an end at a time of the day.
     Times {
         /// Start.
         start: LocalTime,
@@ -77,7 +77,7 @@ pub enum EventTime {
 pub struct Event {
     /// Title, one line.
     pub title: String,
-    /// When.
+    /// Start and end.
     pub time: EventTime,
     /// Its zone.
     pub zone: TimeZone,
@@ -89,17 +89,17 @@ pub struct Event {
     pub attendees: Vec<String>,
     /// Notes.
     pub description: Option<String>,
-    /// Where.
+    /// Location.
     pub location: Option<String>,
 }
 
-/// Why an event cannot be made. The texts are for models and people.
+/// Why an event cannot be created. The texts are for models and people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CalendarError {
-    /// A time or zone cannot be used.
+    /// A time or zone is invalid.
     #[error(transparent)]
     Time(#[from] TimeError),
-    /// Something else cannot be used.
+    /// Another value is invalid.
     #[error("{0}")]
     Invalid(String),
 }
@@ -114,7 +114,7 @@ impl NewEvent {
     /// Checks the event.
     ///
     /// # Errors
-    /// [`CalendarError`] names what cannot be used.
+    /// [`CalendarError`] names the invalid value.
     pub fn check(self, now: Timestamp) -> Result<Event, CalendarError> {
         let zone = parse_zone(self.zone.as_deref())?;
         let time = self.time(&zone)?;
@@ -247,7 +247,7 @@ fn attendees(all: &[String]) -> Result<Vec<String>, CalendarError> {
     all.iter().map(check).collect()
 }
 
-/// An RRULE from a word, or a checked one.
+/// Converts a word to an RRULE, or checks an RRULE.
 fn rule(text: &str) -> Result<String, CalendarError> {
     let word = match text.to_ascii_lowercase().as_str() {
         "daily" => Some("FREQ=DAILY"),
@@ -271,8 +271,9 @@ fn rule(text: &str) -> Result<String, CalendarError> {
     ))
 }
 
-/// Whether this is a rule of RFC 5545, section 3.3.10, of the parts that are supported. Rules that
-/// repeat within a day are left out: a calendar would have to compute thousands of repetitions.
+/// Returns whether this is a rule of RFC 5545, section 3.3.10, that uses only supported parts.
+/// Rules that repeat within a day are not supported: a calendar would have to compute thousands of
+/// repetitions.
 fn is_rule(rule: &str) -> bool {
     let mut names = Vec::new();
     for part in rule.split(';') {
@@ -312,7 +313,7 @@ fn is_rule_part(name: &str, value: &str) -> bool {
     }
 }
 
-/// A date or a UTC time: `20261231` or `20261231T230000Z`.
+/// Returns whether the value is a date or a UTC time: `20261231` or `20261231T230000Z`.
 fn is_until(value: &str) -> bool {
     let is_date = |text: &str| jiff::civil::Date::strptime("%Y%m%d", text).is_ok();
     match value.split_once('T') {

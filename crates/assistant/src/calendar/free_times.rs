@@ -1,4 +1,4 @@
-//! Free times between busy ones.
+//! Free times between busy times.
 
 use jiff::SignedDuration;
 use jiff::civil::Time;
@@ -7,14 +7,14 @@ use jiff::tz::TimeZone;
 use super::busy_times::Interval;
 use crate::time::resolve;
 
-/// Hours of a day that are searched, on the person's clock.
+/// Hours of a day that are searched, in the person's time zone.
 const FIRST_HOUR: i8 = 8;
 const LAST_HOUR: i8 = 20;
-/// Days that are searched at most.
+/// Maximum number of days that are searched.
 pub const MAX_DAYS: i64 = 62;
 
-/// The free times of at least this length, of each day from 8 to 20 o'clock, at most `count`.
-/// `busy` is in order and without overlaps.
+/// Returns the free times of at least this length, of each day from 8 to 20 o'clock, at most
+/// `count`. `busy` is in order and without overlaps.
 #[must_use]
 pub fn free_times(
     busy: &[Interval],
@@ -34,7 +34,7 @@ pub fn free_times(
         let (mut cursor, end) = (opens.max(from), closes.min(until));
         let begin = cursor;
         let of_day = busy.iter().filter(|(start, stop)| *stop > begin && *start < end);
-        // The end of the day is where the last gap ends.
+        // The last gap ends at the end of the day.
         for (start, stop) in of_day.copied().chain([(end, end)]) {
             if start.duration_since(cursor) >= length {
                 free.push((cursor, start));
@@ -86,7 +86,7 @@ mod tests {
                 "2026-12-02T08:00:00 13:00:00",
             ]
         );
-        // An hour fits only on the next day.
+        // An hour is free only on the next day.
         assert_eq!(
             free(&busy, "2026-12-01T00:00Z", "2026-12-02T12:00Z", 60),
             ["2026-12-02T08:00:00 13:00:00"]

@@ -1,7 +1,7 @@
 //! An event as an iCalendar file (RFC 5545).
 //!
-//! The crates that write this format write no VTIMEZONE, which the standard demands for times in a
-//! zone; what is left of the format are line folding and escaping.
+//! The crates for this format do not write VTIMEZONE, which the standard requires for times in a
+//! zone; apart from that, the format consists only of line folding and escaping.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -9,9 +9,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::event::{Event, EventTime};
 use super::time_zone::write_zone;
 
-/// Octets of a line without its end.
+/// Maximum octets of a line without its end.
 const MAX_OCTETS: usize = 75;
-/// How long the zone of a repeated event is written for.
+/// Number of years that the zone of a repeated event covers.
 const ZONE_YEARS: i64 = 20;
 const LOCAL: &str = "%Y%m%dT%H%M%S";
 const DATE: &str = "%Y%m%d";
@@ -21,7 +21,7 @@ const DATE: &str = "%Y%m%d";
 pub(super) struct Lines(String);
 
 impl Lines {
-    /// Adds a line. One that is longer than 75 octets is folded between characters.
+    /// Adds a line. A line of more than 75 octets is folded between characters.
     pub(super) fn line(&mut self, text: &str) {
         let mut octets = 0;
         for c in text.chars() {
@@ -36,7 +36,7 @@ impl Lines {
     }
 }
 
-/// The file of an event. `uid` identifies the event for ever.
+/// Creates the file of an event. `uid` identifies the event permanently.
 #[must_use]
 pub fn to_ics(event: &Event, uid: &str, now: Timestamp) -> String {
     let mut lines = Lines::default();
@@ -81,7 +81,7 @@ pub fn to_ics(event: &Event, uid: &str, now: Timestamp) -> String {
     lines.0
 }
 
-/// The zone that times are in; `None` = they are in UTC.
+/// Returns the zone of the times; `None` if they are in UTC.
 fn zone_name(event: &Event) -> Option<String> {
     let name = event.zone.iana_name()?;
     (!["UTC", "Etc/UTC", "Etc/Unknown"].contains(&name)).then(|| name.to_owned())
@@ -96,7 +96,7 @@ fn write_time(lines: &mut Lines, event: &Event, zone: Option<&str>) {
         EventTime::Times { start, end } => {
             for (name, time) in [("DTSTART", start.instant), ("DTEND", end.instant)] {
                 let line = match zone {
-                    // From the instant, so that a time that the clock skips becomes one it shows.
+                    // Convert from the instant, so that a time in a clock gap becomes a valid one.
                     Some(zone) => {
                         let local = event.zone.to_datetime(time);
                         format!("{name};TZID={zone}:{}", local.strftime(LOCAL))
@@ -109,7 +109,7 @@ fn write_time(lines: &mut Lines, event: &Event, zone: Option<&str>) {
     }
 }
 
-/// A text value: backslash, comma, semicolon and the end of a line are escaped.
+/// Escapes a text value: backslash, comma, semicolon and line ends.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let text = text.replace("\r\n", "\n").replace('\r', "\n");

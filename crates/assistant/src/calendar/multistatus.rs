@@ -1,4 +1,4 @@
-//! The calendar files in a multi-status answer (RFC 4918, 13; RFC 4791, 9.6).
+//! Calendar files in a multi-status response (RFC 4918, 13; RFC 4791, 9.6).
 #![deny(clippy::indexing_slicing)]
 
 use quick_xml::events::Event;
@@ -7,13 +7,13 @@ use quick_xml::{NsReader, XmlVersion};
 
 /// The namespace of CalDAV.
 const CALDAV: Namespace<'_> = Namespace(b"urn:ietf:params:xml:ns:caldav");
-/// The element with a file.
+/// The element that contains a file.
 const CALENDAR_DATA: &[u8] = b"calendar-data";
 
-/// The texts of all `calendar-data` elements.
+/// Returns the texts of all `calendar-data` elements.
 ///
 /// # Errors
-/// The text is no well-formed XML.
+/// The text is not well-formed XML.
 pub(super) fn calendar_data(xml: &str) -> Result<Vec<String>, quick_xml::Error> {
     let mut reader = NsReader::from_str(xml);
     let mut files = Vec::new();
@@ -49,7 +49,7 @@ pub(super) fn calendar_data(xml: &str) -> Result<Vec<String>, quick_xml::Error> 
     }
 }
 
-/// The character of a reference; unknown entities are left out.
+/// Returns the character of a reference; unknown entities are omitted.
 fn character(
     reference: &quick_xml::events::BytesRef<'_>,
 ) -> Result<Option<char>, quick_xml::Error> {

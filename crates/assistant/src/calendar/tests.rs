@@ -1,4 +1,4 @@
-//! Files of events, read back by another implementation of the format.
+//! Event files, parsed by another implementation of the format.
 
 use icalendar::parser::{read_calendar, unfold};
 use jiff::Timestamp;
@@ -58,7 +58,7 @@ fn a_full_event_is_read_back_by_another_reader() {
         .map(|alarm| alarm.find_prop("TRIGGER").unwrap().val.as_str())
         .collect();
     assert_eq!(triggers, ["-PT15M", "-PT60M"]);
-    // The zone has the rules of winter and summer.
+    // The zone has the rules for winter and summer.
     let zone = &calendar.components[0];
     let kinds: Vec<&str> = zone.components.iter().map(|one| one.name.as_str()).collect();
     assert_eq!(kinds, ["STANDARD", "DAYLIGHT"]);
@@ -83,7 +83,8 @@ fn days_and_zones_without_changes() {
     let tokyo = NewEvent { zone: Some("Asia/Tokyo".into()), ..new("Call", "2026-12-01T09:30") };
     let text = ics(tokyo);
     assert!(text.contains("TZOFFSETTO:+0900\r\nTZNAME:JST\r\n"), "{text}");
-    // A time with an offset is shown in the zone; one in the gap is the first after it.
+    // A time with an offset is converted to the zone; a time in the gap becomes the first time
+    // after it.
     let offset = ics(new("Call", "2026-12-01T09:30:00-05:00"));
     assert!(offset.contains("DTSTART;TZID=Europe/Berlin:20261201T153000\r\n"), "{offset}");
     let gap = ics(new("Gap", "2027-03-28T02:30"));

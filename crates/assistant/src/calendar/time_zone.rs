@@ -1,25 +1,25 @@
-//! The VTIMEZONE of a zone (RFC 5545, section 3.6.5), for the years that an event touches.
+//! The VTIMEZONE of a zone (RFC 5545, section 3.6.5), for the years of an event.
 //!
-//! Readers that know the IANA name use their own rules; others need the changes of the clock. They
-//! are listed as dates (RDATE), because the database has changes and no rules.
+//! Readers that know the IANA name use their own rules; others need the clock changes. They are
+//! listed as dates (RDATE), because the database contains changes and no rules.
 
 use jiff::tz::{Offset, TimeZone};
 use jiff::{SignedDuration, Timestamp};
 
 use super::ics::Lines;
 
-/// Changes that are listed at most: two a year for more than thirty years.
+/// Maximum number of listed changes: two a year for more than thirty years.
 const MAX_CHANGES: usize = 70;
 /// Date and time of a property.
 const LOCAL: &str = "%Y%m%dT%H%M%S";
 
-/// Changes of the clock of one kind.
+/// Clock changes of one kind.
 struct Observance {
     is_dst: bool,
     name: String,
     from: Offset,
     to: Offset,
-    /// What the clock showed when it changed.
+    /// Local times of the changes.
     at: Vec<String>,
 }
 
@@ -80,7 +80,7 @@ fn observances(zone: &TimeZone, start: Timestamp, end: Timestamp) -> Vec<Observa
     all
 }
 
-/// `+0100`, `-0330`; seconds only where a zone has them.
+/// Renders an offset: `+0100`, `-0330`; with seconds only if the zone has them.
 fn offset(offset: Offset) -> String {
     let seconds = offset.seconds();
     let sign = if seconds < 0 { '-' } else { '+' };

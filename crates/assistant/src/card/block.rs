@@ -1,11 +1,11 @@
-//! The blocks of a card. Blocks in blocks are values here: [`super::decode()`] checks each by the
+//! The blocks of a card. Nested blocks are values here: [`super::decode()`] checks each by the
 //! schema of its own type, so that an error names one block and not a choice of fifteen.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// The schema of blocks in a block.
+/// The schema of nested blocks.
 type Objects = Vec<Map<String, Value>>;
 
 /// A block.
@@ -20,13 +20,13 @@ pub enum CardBlock {
     Card(Card),
     /// A chart.
     Chart(Chart),
-    /// How far something is.
+    /// The progress of an activity.
     Progress(Progress),
-    /// Steps in the order of time.
+    /// Steps in chronological order.
     Timeline(Timeline),
-    /// A message that stands out.
+    /// A highlighted message.
     Alert(Alert),
-    /// A word that stands out.
+    /// A highlighted word.
     Badge(Badge),
     /// Names with values.
     KeyValue(KeyValue),

@@ -1,4 +1,4 @@
-//! A model's blocks become valid ones, repaired like arguments.
+//! Decodes a model's blocks, and repairs them like arguments.
 
 use std::sync::LazyLock;
 
@@ -14,24 +14,24 @@ use super::block::{
 };
 use super::text_rules;
 
-/// Blocks of a card, those in blocks too.
+/// Maximum blocks of a card, including nested ones.
 pub const MAX_BLOCKS: usize = 100;
-/// How deep blocks are in blocks.
+/// Maximum nesting of blocks.
 pub const MAX_DEPTH: usize = 4;
-/// Rows of a table, values of a series, items and fields.
+/// Maximum rows of a table, values of a series, items and fields.
 const MAX_ROWS: usize = 200;
-/// Columns of a table, and blocks side by side.
+/// Maximum columns of a table, and blocks side by side.
 const MAX_COLUMNS: usize = 20;
-/// Series of a chart, buttons in a row.
+/// Maximum series of a chart, and buttons in a row.
 const MAX_SERIES: usize = 12;
 
-/// A block that cannot be shown.
+/// An invalid block.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{path}: {why}. Call rich_render without blocks for the reference.")]
 pub struct CardError {
-    /// Which block, such as `blocks[2] (chart)`.
+    /// Position of the block, such as `blocks[2] (chart)`.
     pub path: String,
-    /// Its problems.
+    /// The problems of the block.
     pub why: String,
 }
 
@@ -47,12 +47,12 @@ impl From<CardError> for ToolError {
     }
 }
 
-/// Valid blocks, and what was changed to get them.
+/// Valid blocks, and the changes that made them valid.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DecodedCard {
     /// The blocks.
     pub blocks: Vec<CardBlock>,
-    /// Repairs and unknown members, in words for the model.
+    /// Repairs and unknown members, as text for the model.
     pub notes: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ struct Kind {
 }
 
 fn kind<T: JsonSchema>(name: &'static str, aliases: &'static [&'static str]) -> Kind {
-    // The schemas are ours (tested); the other arm only avoids a panic.
+    // The schemas are ours (tested); the `None` case only avoids a panic.
     Kind { name, aliases, schema: Schema::check(&schema::for_type::<T>()).ok() }
 }
 
@@ -91,7 +91,7 @@ static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
 /// Checks and repairs blocks.
 ///
 /// # Errors
-/// [`CardError`] about the first block that cannot be shown.
+/// [`CardError`] for the first invalid block.
 pub fn decode(blocks: Vec<Value>) -> Result<DecodedCard, CardError> {
     if blocks.is_empty() {
         return Err(CardError::at("blocks", "there are none"));
@@ -140,7 +140,7 @@ impl Decoder {
         Ok(value)
     }
 
-    /// Takes the type out of a block.
+    /// Removes the type from a block and returns it.
     fn kind(
         &mut self,
         map: &mut Map<String, Value>,
@@ -197,7 +197,7 @@ impl Decoder {
         Ok(value)
     }
 
-    /// Decodes the blocks in a block.
+    /// Decodes nested blocks.
     fn children(&mut self, value: &mut Value, path: &str, depth: usize) -> Result<(), CardError> {
         if let Some(Value::Array(blocks)) = value.get_mut("blocks") {
             *blocks = self.blocks(std::mem::take(blocks), &format!("{path}.blocks"), depth + 1)?;
@@ -213,7 +213,7 @@ impl Decoder {
     }
 }
 
-/// An object, also one that was written as text.
+/// Returns an object, parsing it if the model wrote it as text.
 fn object(block: Value, path: &str) -> Result<Map<String, Value>, CardError> {
     match block {
         Value::Object(map) => Ok(map),
@@ -228,7 +228,7 @@ fn object(block: Value, path: &str) -> Result<Map<String, Value>, CardError> {
     }
 }
 
-/// What a schema cannot say: sizes, and that parts fit each other.
+/// Checks properties that a schema cannot express: sizes, and that parts match each other.
 fn check_limits(value: &Value, kind: &str, path: &str) -> Result<(), CardError> {
     let fail = |why: String| Err(CardError::at(path, why));
     let items = |key: &str| value.get(key).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);

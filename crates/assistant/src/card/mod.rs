@@ -1,10 +1,9 @@
 //! Cards: blocks that a model shows to the person instead of plain text.
 //!
-//! - `block`: the blocks as types; the schema of each is made from its type.
-//! - `decode`: a model's blocks become valid ones, repaired like arguments, or an error that names
-//!   the block.
-//! - `text_rules`: what the texts in blocks may be.
-//! - `reference`: what the tool answers without blocks.
+//! - `block`: the blocks as types, from which their schemas are generated.
+//! - `decode`: checks and repairs a model's blocks; an error names the block.
+//! - `text_rules`: the rules for texts in blocks.
+//! - `reference`: the answer of the tool to a call without blocks.
 
 mod block;
 mod decode;

@@ -1,6 +1,6 @@
-//! What `rich_render` answers without blocks.
+//! The answer of `rich_render` to a call without blocks.
 
-/// The blocks, for a model. `?` = may be left out.
+/// The blocks, for a model. `?` marks optional members.
 pub const REFERENCE: &str = "\
 Call rich_render with blocks, an array of objects that have a type:
 

@@ -1,18 +1,18 @@
-//! What texts in blocks may be: bounded, and nothing in them that a reader would not see.
+//! Rules for texts in blocks: bounded, and without invisible characters.
 
 use serde_json::Value;
 use toolcrib_core::display_text::{escape_controls, escape_to_line};
 
 use super::decode::CardError;
 
-/// Characters of a line, such as a label or a cell.
+/// Maximum characters of a line, such as a label or a cell.
 const MAX_LINE: usize = 300;
-/// Characters of a text with several lines.
+/// Maximum characters of a text with several lines.
 const MAX_TEXT: usize = 4_000;
 /// Keys whose texts may have several lines.
 const TEXTS: [&str; 1] = ["text"];
 
-/// Makes every text of a block fit for people, in place. `path` names the block.
+/// Sanitizes every text of a block for people, in place. `path` names the block.
 pub(super) fn apply(value: &mut Value, path: &str) -> Result<(), CardError> {
     visit(value, path, "")
 }

@@ -1,11 +1,11 @@
-//! Text in pieces: a pure function. The pieces of a text, one after the other, are the text.
+//! Splits text into chunks: a pure function. Concatenating the chunks gives the text.
 
-/// Characters of a piece at most: about 200 words, which is what one vector can stand for.
+/// Maximum characters of a chunk: about 200 words, the amount that one vector can represent.
 pub(super) const MAX_CHARS: usize = 900;
-/// A piece ends at the end of a paragraph after so many characters.
+/// A chunk ends at the end of a paragraph after at least this many characters.
 const MIN_CHARS: usize = 400;
 
-/// The pieces of a text, each with its first character.
+/// Splits a text into chunks, each with the index of its first character.
 pub(super) fn split(text: &str) -> Vec<(u32, &str)> {
     let (mut pieces, mut rest, mut start) = (Vec::new(), text, 0_u32);
     while !rest.is_empty() {
@@ -17,8 +17,8 @@ pub(super) fn split(text: &str) -> Vec<(u32, &str)> {
     pieces
 }
 
-/// Bytes of the first piece: it ends with a paragraph, a line, a sentence or a word, if one ends
-/// late enough.
+/// Returns the bytes of the first chunk: it ends with a paragraph, a line, a sentence or a word, if
+/// one ends late enough.
 fn end_of_piece(text: &str) -> usize {
     let Some((most, _)) = text.char_indices().nth(MAX_CHARS) else { return text.len() };
     let least = text.char_indices().nth(MIN_CHARS).map_or(0, |(at, _)| at);

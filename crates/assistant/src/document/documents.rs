@@ -1,4 +1,4 @@
-//! The documents of all owners: every way to read and change them.
+//! The documents of all owners, and all operations on them.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -17,11 +17,11 @@ use super::model::{Document, DocumentStatus, MAX_BYTES};
 use super::search::{self, Passage, Vectors};
 use crate::rows::{RowError, Stored, TypedRows, Writer};
 
-/// Documents of one owner.
+/// Maximum documents of one owner.
 pub const MAX_DOCUMENTS: usize = 2_000;
 /// How long a deleted document can be restored, in milliseconds: 30 days.
 const RESTORABLE: i64 = 30 * 24 * 3_600_000;
-/// Characters of a name.
+/// Maximum characters of a name.
 const MAX_NAME: usize = 200;
 
 /// The documents of all owners. Clones share them.
@@ -32,22 +32,22 @@ pub struct Documents {
     vectors: Arc<Vectors>,
 }
 
-/// A step of deleting.
+/// The result of one step of deleting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Deletion {
-    /// Nothing was deleted: the code confirms it.
+    /// Nothing was deleted yet: the code confirms the deletion.
     Asked {
         /// The document.
         document: Document,
         /// The code.
         code: String,
     },
-    /// It is deleted, and can be restored for 30 days.
+    /// The document is deleted, and can be restored for 30 days.
     Done(Document),
 }
 
 impl Documents {
-    /// Documents in these stores. Long files are kept in `folder` until they are read.
+    /// Creates documents in these stores. `folder` stores long files until they are read.
     #[must_use]
     pub fn new(
         rows: Arc<dyn AssistantRowStore>,
@@ -62,8 +62,8 @@ impl Documents {
         Self { rows, indexer, vectors: Arc::default() }
     }
 
-    /// Adds a file. Its first window can be found when this returns; the rest of a long file is
-    /// read in the background, or by [`Self::finish`]. A file that is there already is returned,
+    /// Adds a file. When this returns, its first window can be found; the rest of a long file is
+    /// read in the background, or by [`Self::finish`]. If the file already exists, it is returned,
     /// and restored if it was deleted.
     ///
     /// # Errors
@@ -85,6 +85,7 @@ impl Documents {
         let id = format!("doc_{}", hex(&Sha256::digest(&bytes), 8));
         let all = self.rows.all(&writer.owner).await?;
         if let Some(there) = all.iter().find(|row| row.key == id) {
+            // A document whose reading failed is read again.
             let is_whole = there.body.status != DocumentStatus::Failed;
             if is_whole && there.body.is_there() {
                 return Ok(there.body.clone());
@@ -101,6 +102,7 @@ impl Documents {
         if !has_text && window.next.is_none() {
             return Err(DocumentError::NoText(name.to_owned()));
         }
+        // Remove chunks that a failed attempt left.
         self.indexer.chunks.delete_chunks(&writer.owner, &id).await?;
         let chunks = self.indexer.write_window(&writer.owner, &id, 0, &window).await?;
         let document = Document {
@@ -140,10 +142,10 @@ impl Documents {
         Ok(document)
     }
 
-    /// Reads the files that a process left unread, and waits for those that this one reads.
+    /// Reads the files that a process left unread, and waits for those that this process reads.
     ///
     /// # Errors
-    /// [`DocumentError::Row`]; what a file has wrong is said in its row.
+    /// [`DocumentError::Row`]; the row of a file contains the problem of that file.
     pub async fn finish(&self) -> Result<(), DocumentError> {
         for (kept, lock, bytes) in self.indexer.left_over() {
             self.read_rest(kept, Some(lock), bytes).await;
@@ -152,7 +154,7 @@ impl Documents {
         self.purge().await
     }
 
-    /// Reads the windows of a file that are left.
+    /// Reads the remaining windows of a file.
     async fn read_rest(&self, kept: PendingFile, lock: Option<File>, bytes: Vec<u8>) {
         let Ok(_turn) = self.indexer.turn.acquire().await else { return };
         let writer = Writer {
@@ -168,7 +170,7 @@ impl Documents {
             }
             let after = match self.read_window(&kept, &before, &bytes).await {
                 Ok(after) => after,
-                // The store does not answer: another process goes on later.
+                // The store does not respond; another process continues later.
                 Err(DocumentError::Row(_)) => return,
                 Err(error) => Document {
                     status: DocumentStatus::Failed,
@@ -177,7 +179,7 @@ impl Documents {
                 },
             };
             let change = |now: Option<Document>| {
-                // A person may have deleted it meanwhile.
+                // A person may have deleted the document meanwhile.
                 let next = now.map(|now| Document { deleted_at: now.deleted_at, ..after.clone() });
                 Ok::<_, DocumentError>((next, format!("read {}", kept.name), ()))
             };
@@ -198,6 +200,7 @@ impl Documents {
         let extracted = self.indexer.extractor.extract(&kept.name, bytes, before.next_part).await;
         let window = extracted.map_err(|error| DocumentError::Unreadable(error.message))?;
         let next = window.next.unwrap_or_default();
+        // A reader that does not advance would loop forever.
         if window.next.is_some() && next <= before.next_part {
             return Err(DocumentError::Unreadable("The file could not be read to its end.".into()));
         }
@@ -213,7 +216,7 @@ impl Documents {
         })
     }
 
-    /// All documents that are there, the newest first; with `deleted` those that can be restored.
+    /// Lists all documents, the newest first; with `deleted`, those that can be restored.
     ///
     /// # Errors
     /// [`DocumentError::Row`].
@@ -224,7 +227,7 @@ impl Documents {
         Ok(all)
     }
 
-    /// The passages that fit a query best, each with its document.
+    /// Returns the passages that match a query best, each with its document.
     ///
     /// # Errors
     /// [`DocumentError::NoQuery`], [`DocumentError::Row`], [`DocumentError::Index`].
@@ -256,6 +259,8 @@ impl Documents {
     ) -> Result<Deletion, DocumentError> {
         let Stored { key, revision, body: document } =
             self.find(&writer.owner, name, false).await?;
+        // The code depends on the revision: after a change of the document, a new confirmation is
+        // needed.
         let right = hex(&Sha256::digest(format!("{key} {revision}")), 3);
         match code {
             None => Ok(Deletion::Asked { document, code: right }),
@@ -274,7 +279,7 @@ impl Documents {
         self.set_deleted(writer, &key, Some(at), "deleted").await
     }
 
-    /// Brings a deleted document back.
+    /// Restores a deleted document.
     ///
     /// # Errors
     /// [`DocumentError::Unknown`], [`DocumentError::NotDeleted`], [`DocumentError::Row`].
@@ -304,7 +309,7 @@ impl Documents {
             .await
     }
 
-    /// Removes what was deleted long ago.
+    /// Removes documents whose time for restoring has passed.
     async fn purge(&self) -> Result<(), DocumentError> {
         let oldest = self.rows.now().saturating_sub(RESTORABLE);
         for owner in self.rows.owners().await? {
@@ -322,7 +327,7 @@ impl Documents {
         Ok(())
     }
 
-    /// A document by its id, or by its name without regard to case.
+    /// Finds a document by its id, or by its name ignoring case.
     pub(super) async fn find(
         &self,
         owner: &str,
@@ -371,7 +376,7 @@ fn unknown(name: &str) -> DocumentError {
     DocumentError::Unknown { name: name.to_owned(), near: Vec::new() }
 }
 
-/// The first bytes of a digest in hexadecimal.
+/// Renders the first bytes of a digest in hexadecimal.
 fn hex(digest: &[u8], bytes: usize) -> String {
     digest.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
 }

@@ -1,4 +1,4 @@
-//! Why a document was not added, found or changed.
+//! Errors of operations on documents.
 
 use toolcrib_core::{StoreError, ToolError};
 
@@ -14,7 +14,7 @@ pub enum DocumentError {
     Unknown {
         /// The id or name.
         name: String,
-        /// Names that may be meant.
+        /// Similar names.
         near: Vec<String>,
     },
     /// Several documents have this name.
@@ -22,7 +22,7 @@ pub enum DocumentError {
     Ambiguous {
         /// The name.
         name: String,
-        /// How many.
+        /// Number of documents.
         count: usize,
     },
     /// The name cannot be used.
@@ -31,7 +31,7 @@ pub enum DocumentError {
     /// The file is too large.
     #[error("The file has {0} bytes; documents have at most {most} MB.", most = MAX_BYTES >> 20)]
     TooLarge(u64),
-    /// The owner has as many documents as there can be.
+    /// The owner has the maximum number of documents.
     #[error("There are {MAX_DOCUMENTS} documents, which is the maximum. Delete one.")]
     Full,
     /// The file has no text.
@@ -43,25 +43,25 @@ pub enum DocumentError {
     /// The query is empty.
     #[error("The query has no words. Say in query what you look for.")]
     NoQuery,
-    /// The code of the first step is wrong or old.
+    /// The code of the first step is wrong or outdated.
     #[error(
         "The code is not the one of this document now. Ask to delete it again without confirm."
     )]
     WrongCode,
-    /// It was not deleted.
+    /// The document is not deleted.
     #[error("\"{0}\" is not deleted.")]
     NotDeleted(String),
-    /// The page is not there.
+    /// The page does not exist.
     #[error("\"{name}\" has {parts}: there is nothing at {asked}.")]
     NoPage {
         /// The document.
         name: String,
-        /// How many pages it has.
+        /// The existing pages, as text.
         parts: String,
-        /// What was asked for.
+        /// The requested position.
         asked: String,
     },
-    /// The model of vectors cannot be loaded, or a file of the index cannot be written.
+    /// The embedding model cannot be loaded, or a file of the index cannot be written.
     #[error("Documents cannot be used now: {0}")]
     Index(String),
     /// The rows cannot be read or written.

@@ -1,30 +1,30 @@
-//! Text out of files.
+//! Text extraction from files.
 
 use toolcrib_core::{BoxFuture, ToolError};
 
 /// Part of the text of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextWindow {
-    /// What the file is, such as "PDF".
+    /// Name of the format, such as "PDF".
     pub format: String,
-    /// What its parts are called; empty = it has none.
+    /// Name of a part; empty if the format has no parts.
     pub unit: String,
-    /// Number of its parts; 0 = it has none.
+    /// Number of parts; 0 if the format has no parts.
     pub count: u32,
     /// Parts with their numbers from 1, or one part with the number 0.
     pub parts: Vec<(u32, String)>,
-    /// The part to go on with; `None` = that was all.
+    /// The first part of the next window; `None` after the last part.
     pub next: Option<u32>,
-    /// Why it is not all, if something went wrong.
+    /// Why the text is incomplete, if an error occurred.
     pub problem: Option<String>,
 }
 
-/// Reads text out of files, in windows of bounded size.
+/// Extracts text from files, in windows of bounded size.
 pub trait TextExtractor: Send + Sync {
-    /// The text from a part on.
+    /// Extracts the text, starting at a part.
     ///
     /// # Errors
-    /// The file has no text that can be read; the message says what to do.
+    /// The file has no readable text; the message says what to do.
     fn extract<'a>(
         &'a self,
         name: &'a str,

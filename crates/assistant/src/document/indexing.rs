@@ -1,7 +1,7 @@
-//! Reading the text of files window by window.
+//! Reads the text of files window by window.
 //!
-//! A file that has more than one window is kept in a folder until it is read, so that another
-//! process goes on where this one ended. Who reads a file holds its lock.
+//! A file of more than one window is stored in a folder until it is read, so that another process
+//! can continue when this one ends. The process that reads a file holds its lock.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -20,10 +20,10 @@ use super::extract::{TextExtractor, TextWindow};
 
 /// Chunks that are written at once.
 const BATCH: usize = 200;
-/// Chunks of one document: those of 10,000 full pages.
+/// Maximum chunks of one document: those of 10,000 full pages.
 pub(super) const MAX_CHUNKS: u32 = 50_000;
 
-/// A file that waits until it is read.
+/// A file that waits to be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PendingFile {
     pub(super) owner: String,
@@ -31,22 +31,22 @@ pub(super) struct PendingFile {
     pub(super) name: String,
 }
 
-/// What reads files and writes chunks.
+/// Reads files and writes chunks.
 #[derive(Clone)]
 pub(super) struct Indexer {
     pub(super) chunks: Arc<dyn DocumentChunkStore>,
     pub(super) extractor: Arc<dyn TextExtractor>,
-    /// Where files are kept until they are read; `None` = they are read at once.
+    /// Folder that stores files until they are read; `None` to read them immediately.
     pub(super) folder: Option<PathBuf>,
-    /// One file at a time, which bounds memory.
+    /// Lets one file be read at a time, which bounds memory.
     pub(super) turn: Arc<Semaphore>,
-    /// Held for reading by each file that this process still reads, so that who takes it for
-    /// writing waits for all of them.
+    /// Each file that this process still reads holds a read lock, so that a writer waits for all of
+    /// them.
     pub(super) open: Arc<RwLock<()>>,
 }
 
 impl Indexer {
-    /// Writes the chunks of a window, numbered from `first`; returns how many there are.
+    /// Writes the chunks of a window, numbered from `first`; returns their number.
     pub(super) async fn write_window(
         &self,
         owner: &str,
@@ -69,7 +69,7 @@ impl Indexer {
                 if batch.len() >= BATCH {
                     let full = std::mem::take(&mut batch);
                     self.chunks.put_chunks(owner, document, full).await?;
-                    // Embedding is computing: others get their turn between batches.
+                    // Embedding is CPU work: yield to other tasks between batches.
                     tokio::task::yield_now().await;
                 }
             }
@@ -78,7 +78,7 @@ impl Indexer {
         Ok(number - first)
     }
 
-    /// Keeps a file; `None` without a folder.
+    /// Stores a file; `None` without a folder.
     pub(super) fn keep(
         &self,
         kept: &PendingFile,
@@ -99,12 +99,12 @@ impl Indexer {
     /// Removes a file that was read.
     pub(super) fn forget(&self, document: &str) {
         let Some(folder) = &self.folder else { return };
-        // What is left over is found again, and has nothing more to read.
+        // A remaining file is found again later and has nothing more to read.
         let _ = fs::remove_file(note_path(folder, document));
         let _ = fs::remove_file(content_path(folder, document));
     }
 
-    /// The files that other processes left, locked, with their content.
+    /// Returns the files that other processes left, locked, with their content.
     pub(super) fn left_over(&self) -> Vec<(PendingFile, File, Vec<u8>)> {
         let Some(folder) = &self.folder else { return Vec::new() };
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -116,7 +116,7 @@ impl Indexer {
     }
 }
 
-/// Locks and reads one kept file; `None` = another process reads it, or it is gone.
+/// Locks and reads one stored file; `None` if another process reads it or it no longer exists.
 fn take(note: PathBuf) -> Option<(PendingFile, File, Vec<u8>)> {
     let kept: PendingFile = serde_json::from_slice(&fs::read(&note).ok()?).ok()?;
     let path = content_path(note.parent()?, &kept.document);

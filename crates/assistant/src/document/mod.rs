@@ -1,10 +1,10 @@
-//! Documents: files that people put in, found by words and meaning.
+//! Documents: files that people add, searchable by words and meaning.
 //!
-//! - `model`: a document without its text. `chunk_text`: its text in pieces.
-//! - `extract`: the trait through which text comes out of files.
+//! - `model`: a document without its text. `chunk_text`: splits its text.
+//! - `extract`: the trait for extracting text from files.
 //! - `documents`: adding, listing, viewing, deleting in two steps, restoring.
-//! - `indexing`: reading long files window by window, also after the process ended.
-//! - `search`: words (the store) and meaning (vectors in memory) together. `view`: text by page.
+//! - `indexing`: reads long files window by window, and continues after a process ended.
+//! - `search`: combines words (the store) and meaning (vectors in memory). `view`: text by page.
 
 mod chunk_text;
 mod documents;

@@ -5,20 +5,20 @@ use serde::{Deserialize, Serialize};
 /// Largest file, in bytes; a scanned book is about this large.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// How far a document is.
+/// The state of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DocumentStatus {
-    /// Its first pages can be found, the others are being read.
+    /// Its first pages can be found; the others are being read.
     Indexing,
-    /// All of it can be found.
+    /// The complete text can be found.
     Ready,
-    /// Reading ended early; what was read before can be found.
+    /// Reading ended early; the text read before can be found.
     Failed,
 }
 
 impl DocumentStatus {
-    /// Name in tools and on the wire.
+    /// Returns the name in tools and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -36,17 +36,17 @@ pub struct Document {
     pub id: String,
     /// Name of the file.
     pub name: String,
-    /// What it is, such as "PDF".
+    /// Name of the format, such as "PDF".
     pub format: String,
-    /// What its parts are called: "page", "sheet"; empty = it has none.
+    /// Name of a part: "page", "sheet"; empty if the format has no parts.
     pub unit: String,
-    /// How far it is.
+    /// Its state.
     pub status: DocumentStatus,
-    /// Number of its parts; 0 = it has none.
+    /// Number of its parts; 0 if the format has no parts.
     pub parts: u32,
-    /// The part that is read next while it is being read.
+    /// The next part to read, while the document is being indexed.
     pub next_part: u32,
-    /// Pieces of text that can be found.
+    /// Number of chunks that can be found.
     pub chunks: u32,
     /// Size of the file in bytes.
     pub bytes: u64,
@@ -58,13 +58,13 @@ pub struct Document {
     /// When it was deleted, Unix time in milliseconds. It can be restored for 30 days.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<i64>,
-    /// What put it in, if that had read text from outside.
+    /// The source of untrusted text that the run had read before it added the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
 }
 
 impl Document {
-    /// Whether it is found and listed.
+    /// Returns whether it is listed and searched.
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.deleted_at.is_none()

@@ -1,4 +1,4 @@
-//! Search: the ranks by words and by meaning together (reciprocal rank fusion).
+//! Search: combines the ranks by words and by meaning (reciprocal rank fusion).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,23 +10,23 @@ use toolcrib_tool_search::{Model, PassageIndex, content_words};
 use super::error::DocumentError;
 use super::model::{Document, DocumentStatus};
 
-/// Candidates of each ranking.
+/// Number of candidates of each ranking.
 const CANDIDATES: usize = 60;
 /// The constant of reciprocal rank fusion (Cormack, Clarke and Büttcher 2009).
 const FUSION: f32 = 60.0;
-/// Least cosine of a passage that shares no word with the query.
+/// Minimum cosine of a passage that shares no word with the query.
 const MIN_COSINE: f32 = 0.3;
-/// Owners whose vectors are kept in memory.
+/// Maximum owners whose vectors are kept in memory.
 const MOST_OWNERS: usize = 4;
 /// Vectors that are read at once.
 const BATCH: usize = 5_000;
 
-/// A passage that fits a query.
+/// A passage that matches a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
     /// Id of the document.
     pub document: String,
-    /// Its page or sheet, from 1; 0 = the document has none.
+    /// Its page or sheet, from 1; 0 if the document has none.
     pub page: u32,
     /// Its first character in the page.
     pub offset: u32,
@@ -34,7 +34,7 @@ pub struct Passage {
     pub text: String,
 }
 
-/// The vectors of owners, as the store had them at the last search.
+/// The vectors of owners, as of the last search.
 #[derive(Default)]
 pub(super) struct Vectors {
     owners: Mutex<HashMap<String, Arc<OwnerVectors>>>,
@@ -53,7 +53,7 @@ struct KnownDocument {
     vectors: u32,
 }
 
-/// The passages of these documents that fit a query best.
+/// Finds the passages of these documents that match a query best.
 pub(super) async fn find(
     store: &dyn DocumentChunkStore,
     vectors: &Vectors,
@@ -66,7 +66,7 @@ pub(super) async fn find(
     if words.is_empty() {
         return Err(DocumentError::NoQuery);
     }
-    // A store that has threads of its own looks for words while this one compares vectors.
+    // A store with its own threads searches words while this task compares vectors.
     let (by_words, known) = tokio::join!(
         store.find_chunks(owner, &words, CANDIDATES),
         nearest(store, vectors, owner, query, documents),
@@ -94,7 +94,7 @@ pub(super) async fn find(
     Ok(ids.iter().filter_map(|id| rows.remove(id)).map(passage).collect())
 }
 
-/// The passages of these documents whose meaning is nearest to a query, with the cosine.
+/// Returns the passages of these documents whose meaning is nearest to a query, with the cosine.
 async fn nearest(
     store: &dyn DocumentChunkStore,
     vectors: &Vectors,
@@ -115,7 +115,7 @@ fn passage(found: FoundChunk) -> Passage {
 }
 
 impl Vectors {
-    /// The vectors of an owner as they are now: what is new is read, and all of it if chunks were
+    /// Returns the current vectors of an owner. Reads new chunks, and all chunks if some were
     /// removed.
     async fn current(
         &self,
@@ -182,8 +182,8 @@ impl OwnerVectors {
         }
     }
 
-    /// Whether it has vectors of chunks that are gone: those of a document that was removed and
-    /// put in again, or that of the last chunk.
+    /// Returns whether the index has vectors of removed chunks: those of a document that was
+    /// removed and added again, or that of the last chunk.
     fn has_removed(&self, last: i64, documents: &[Document]) -> bool {
         let is_larger = |document: &Document| {
             let known = self.documents.get(&document.id);
@@ -193,7 +193,7 @@ impl OwnerVectors {
         self.last > last || documents.iter().filter(ready).any(is_larger)
     }
 
-    /// Which groups are those of documents that are there.
+    /// Returns for each group whether its document exists.
     fn visible(&self, is_there: impl Fn(&str) -> bool) -> Vec<bool> {
         let mut visible = vec![false; self.documents.len()];
         for (id, document) in &self.documents {

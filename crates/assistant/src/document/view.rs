@@ -14,12 +14,12 @@ pub struct DocumentView {
     pub document: Document,
     /// The text, with a line before each page.
     pub text: String,
-    /// Page and character to go on with.
+    /// Page and character where the next view starts.
     pub next: Option<(u32, u32)>,
 }
 
 impl Documents {
-    /// The text of a document from a character of a page on.
+    /// Returns the text of a document, starting at a character of a page.
     ///
     /// # Errors
     /// [`DocumentError::Unknown`], [`DocumentError::NoPage`], [`DocumentError::Row`].
@@ -32,7 +32,8 @@ impl Documents {
         max_chars: usize,
     ) -> Result<DocumentView, DocumentError> {
         let document = self.find(owner, name, false).await?.body;
-        // A text without pages is one; asking for its ninth page got its beginning.
+        // Regression: a text without pages is a single page, and a request for its ninth page
+        // returned its beginning.
         if document.unit.is_empty() && page > 1 {
             return Err(no_text_there(document, page, offset));
         }
@@ -66,7 +67,7 @@ impl Documents {
     }
 }
 
-/// Why a view is empty: what the document has, and what was asked for.
+/// Explains why a view is empty: the existing pages, and the requested position.
 fn no_text_there(document: Document, page: u32, offset: u32) -> DocumentError {
     let unit = document.unit.as_str();
     let parts = match (document.parts, unit) {
@@ -84,7 +85,7 @@ fn no_text_there(document: Document, page: u32, offset: u32) -> DocumentError {
     DocumentError::NoPage { name: document.name, parts, asked }
 }
 
-/// Text that is gathered for a view.
+/// The text of a view while it is collected.
 struct View {
     text: String,
     left: usize,
@@ -92,7 +93,7 @@ struct View {
 }
 
 impl View {
-    /// Adds a piece without its first characters; returns the character of the piece at which the
+    /// Adds a chunk without its first characters; returns the character of the chunk at which the
     /// view is full.
     fn add(&mut self, document: &Document, page: u32, piece: &str, skip: usize) -> Option<u32> {
         if self.left == 0 {

@@ -1,4 +1,4 @@
-//! Tells the person that a draft of a model waits for them.
+//! Notifies the person that a model's draft waits for them.
 
 use toolcrib_core::Author;
 
@@ -6,11 +6,11 @@ use super::model::{Draft, DraftStatus};
 use crate::notify::{MAX_TITLE_CHARS, NewNotification, Notifier};
 use crate::rows::Writer;
 
-/// Recipients that a notification names.
+/// Maximum recipients that a notification names.
 const NAMED: usize = 3;
 
-/// Notifies the person about a draft that waits; a later notification about it replaces this one.
-/// One that cannot be sent changes nothing: the draft is listed all the same.
+/// Notifies the person about a waiting draft; a later notification about it replaces this one. If
+/// it cannot be sent, nothing else changes: the draft is still listed.
 pub async fn announce(notifier: &Notifier, writer: &Writer, draft: &Draft) {
     if draft.status != DraftStatus::Draft {
         return;
@@ -33,7 +33,7 @@ pub async fn announce(notifier: &Notifier, writer: &Writer, draft: &Draft) {
         tag: Some(draft.id.clone()),
         link: Some(format!("#/drafts/{}", draft.id)),
         untrusted: draft.untrusted.clone(),
-        // Not its call: the hourly maximum is for what models send.
+        // Not sent as a call: the hourly maximum applies to notifications of models.
         author: Author { call: None, ..writer.author.clone() },
         is_urgent: false,
     };

@@ -1,4 +1,4 @@
-//! The drafts of all owners: making, changing and discarding them.
+//! The drafts of all owners: creating, changing and discarding them.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -15,7 +15,7 @@ use crate::SecretCheck;
 use crate::rows::{RowError, Step, Stored, TypedRows, Writer};
 use crate::secret_shapes;
 
-/// Drafts that are kept of one owner; the oldest that are over are removed.
+/// Maximum stored drafts of one owner; the oldest finished ones are removed.
 const KEPT: usize = 200;
 
 /// The drafts of all owners. Clones share them.
@@ -30,7 +30,8 @@ pub struct Drafts {
 }
 
 impl Drafts {
-    /// Drafts in this store, with what delivers them. `claims` says which processes are alive.
+    /// Creates drafts in this store, with their carriers. `claims` determines which processes are
+    /// alive.
     #[must_use]
     pub fn new(
         store: Arc<dyn AssistantRowStore>,
@@ -43,22 +44,23 @@ impl Drafts {
         Self { rows, claims, carriers: carriers.into(), rules, is_secret, written }
     }
 
-    /// Replaces the rules that let drafts leave without being asked.
+    /// Replaces the rules that allow sending drafts without approval.
     pub fn set_rules(&self, rules: Vec<SendRule>) {
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules;
     }
 
-    /// Whether the rules of the person let a draft to these recipients leave without being asked.
+    /// Returns whether the person's rules allow sending a draft to these recipients without
+    /// approval.
     #[must_use]
     pub fn has_rule_for(&self, kind: DraftKind, recipients: &[String]) -> bool {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
         SendRule::covers(&rules, kind, recipients)
     }
 
-    /// Makes a draft. Nothing leaves.
+    /// Creates a draft without sending it.
     ///
     /// # Errors
-    /// [`DraftError`] if it cannot be used.
+    /// [`DraftError`] if it is invalid.
     pub async fn create(&self, writer: &Writer, new: NewDraft) -> Result<Draft, DraftError> {
         let all = self.list(&writer.owner).await?;
         if all.iter().filter(|draft| draft.status.is_open()).count() >= MAX_WAITING {
@@ -94,7 +96,7 @@ impl Drafts {
         self.get(&writer.owner, &draft.id).await
     }
 
-    /// All drafts of an owner, the newest first.
+    /// Lists all drafts of an owner, the newest first.
     ///
     /// # Errors
     /// [`DraftError::Row`].
@@ -107,7 +109,7 @@ impl Drafts {
         Ok(all)
     }
 
-    /// One draft.
+    /// Returns one draft.
     ///
     /// # Errors
     /// [`DraftError::Unknown`], [`DraftError::Row`].
@@ -116,10 +118,10 @@ impl Drafts {
         self.settled(owner, draft_of(found)).await
     }
 
-    /// Changes a draft that has not left. With a `version`, only that one.
+    /// Changes a draft that was not sent yet; with a `version`, only if the draft has this version.
     ///
     /// # Errors
-    /// [`DraftError`] if it cannot be changed, or not like this.
+    /// [`DraftError`] if it cannot be changed, or not in this way.
     pub async fn edit(
         &self,
         writer: &Writer,
@@ -149,7 +151,7 @@ impl Drafts {
                 status: DraftStatus::Draft,
                 note: None,
                 author: writer.author.clone(),
-                // Outside text stays marked until a person writes the text anew.
+                // The draft stays marked as untrusted until a person writes a new text.
                 untrusted: match (&writer.untrusted, text_is_new) {
                     (Some(source), _) => Some(source.clone()),
                     (None, true) if is_person => None,
@@ -163,7 +165,7 @@ impl Drafts {
         .await
     }
 
-    /// Changes a draft that the same agent wrote, and that no person has changed since.
+    /// Changes a draft that the same agent wrote, if no person has changed it since.
     ///
     /// # Errors
     /// As [`Self::edit`], and [`DraftError::NotOwn`].
@@ -180,10 +182,10 @@ impl Drafts {
         .await
     }
 
-    /// Discards a draft: it stays readable for a while, and cannot leave.
+    /// Discards a draft: it stays readable for a while, but cannot be sent.
     ///
     /// # Errors
-    /// [`DraftError::Unknown`], [`DraftError::State`] if it is over or leaves now.
+    /// [`DraftError::Unknown`], [`DraftError::State`] if it is finished or being sent.
     pub async fn discard(&self, writer: &Writer, id: &str) -> Result<Draft, DraftError> {
         self.change(writer, id, None, "discarded", |draft| {
             if !draft.status.is_open() || draft.status == DraftStatus::Sending {
@@ -194,7 +196,7 @@ impl Drafts {
         .await
     }
 
-    /// Changes a draft; another process that changes it meanwhile makes this try again.
+    /// Changes a draft; retries if another process changes it meanwhile.
     pub(super) async fn change(
         &self,
         writer: &Writer,
@@ -217,7 +219,7 @@ impl Drafts {
         Err(RowError::Contended(id.to_owned()).into())
     }
 
-    /// Writes a draft; `false` if it is not at the expected version.
+    /// Writes a draft; `false` if it does not have the expected version.
     pub(super) async fn put(
         &self,
         writer: &Writer,
@@ -252,7 +254,7 @@ impl Drafts {
     }
 }
 
-/// Attempts at a change while others change the same draft.
+/// Maximum attempts at a change while others change the same draft.
 pub(super) const ATTEMPTS: usize = 8;
 
 pub(super) fn draft_of(row: Stored<Draft>) -> Draft {
@@ -263,7 +265,7 @@ pub(super) fn unknown(id: &str) -> DraftError {
     DraftError::Unknown(id.chars().filter(|c| !c.is_control()).take(60).collect())
 }
 
-/// Why the state of a draft does not allow something.
+/// Creates the error for an action that the state of a draft does not allow.
 pub(super) fn refused(draft: &Draft, what: &str) -> DraftError {
     let (id, status) = (&draft.id, draft.status.as_str());
     DraftError::State(format!("The draft {id} is {status}, so it cannot be {what}."))

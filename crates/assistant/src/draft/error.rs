@@ -1,4 +1,4 @@
-//! Why a draft was not made, changed or sent.
+//! Errors of operations on drafts.
 
 use toolcrib_core::{StoreError, ToolError};
 
@@ -11,19 +11,19 @@ pub enum DraftError {
     /// No draft has this id.
     #[error("There is no draft \"{0}\".")]
     Unknown(String),
-    /// Bad number of recipients.
+    /// The number of recipients is invalid.
     #[error("A draft has 1 to {MAX_RECIPIENTS} recipients.")]
     Recipients,
-    /// A recipient that cannot be used.
+    /// A recipient is invalid.
     #[error("\"{0}\" is not a recipient. Pass one address for each, without line breaks.")]
     Recipient(String),
-    /// A subject that cannot be used.
+    /// The subject is invalid.
     #[error("A subject is one line of at most {MAX_SUBJECT_CHARS} characters.")]
     Subject,
-    /// A Message-ID that cannot be used.
+    /// A Message-ID is invalid.
     #[error("A Message-ID is one word such as <abc@example.org>.")]
     MessageId,
-    /// A text that cannot be used.
+    /// The text is invalid.
     #[error("A text has 1 to {MAX_BODY_CHARS} characters. Attach longer ones as a file.")]
     Body,
     /// Too many files.
@@ -32,26 +32,26 @@ pub enum DraftError {
     /// It contains a secret.
     #[error("The text contains a known secret, so it is not kept. Leave the secret out.")]
     Secret,
-    /// Too many wait.
+    /// Too many drafts wait.
     #[error("{MAX_WAITING} drafts wait already. Ask the user to send or discard some.")]
     Full,
-    /// Its state does not allow that.
+    /// The draft's state does not allow the action.
     #[error("{0}")]
     State(String),
-    /// A model wants to change what is not its own.
+    /// A model tries to change a draft that is not its own.
     #[error(
         "The draft \"{0}\" was written or changed by the user or another agent, so you cannot change it. Write another one, or tell the user what to change."
     )]
     NotOwn(String),
-    /// That version is not kept.
+    /// The version is no longer stored.
     #[error("The draft has no version {0} any more. Look at it as it is now.")]
     NoVersion(i64),
-    /// An address that a webhook cannot have.
+    /// The address is invalid for a webhook.
     #[error(
         "A webhook has one address such as https://example.org/hook, without a user name, a password and spaces."
     )]
     WebAddress,
-    /// It was changed since the caller read it.
+    /// The draft was changed since the caller read it.
     #[error("The draft \"{0}\" was changed since it was shown. Look at it again.")]
     Stale(String),
     /// The store failed.

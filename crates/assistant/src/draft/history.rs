@@ -1,4 +1,4 @@
-//! Earlier versions of a draft, and what differs between two of them.
+//! Earlier versions of a draft, and the differences between two versions.
 
 use similar::TextDiff;
 use toolcrib_core::Author;
@@ -7,17 +7,17 @@ use super::drafts::{Drafts, unknown};
 use super::error::DraftError;
 use super::model::Draft;
 
-/// Changes of one draft that are looked at. The store keeps 300 of all drafts of an owner.
+/// Maximum examined changes of one draft. The store keeps 300 of all drafts of an owner.
 const CHANGES: usize = 300;
-/// Lines that stay around a change of the text.
+/// Context lines around a change of the text.
 const CONTEXT_LINES: usize = 2;
-/// Lines of a difference; the rest is counted.
+/// Maximum lines of a difference; further lines are only counted.
 const MAX_LINES: usize = 200;
 
 /// A version of a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftVersion {
-    /// What was done: `made`, `changed`, `sending`, `ended`, `discarded`.
+    /// The kind of change: `made`, `changed`, `sending`, `ended`, `discarded`.
     pub note: String,
     /// The author of the change.
     pub author: Author,
@@ -27,7 +27,7 @@ pub struct DraftVersion {
     pub draft: Draft,
 }
 
-/// What differs in one part of a draft.
+/// The difference in one part of a draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DraftDifference {
     /// `account`, `to`, `subject`, `files` or `text`.
@@ -37,7 +37,7 @@ pub struct DraftDifference {
 }
 
 impl Drafts {
-    /// The versions of a draft that are kept, the newest first.
+    /// Returns the stored versions of a draft, the newest first.
     ///
     /// # Errors
     /// [`DraftError::Unknown`], [`DraftError::Row`].
@@ -49,7 +49,7 @@ impl Drafts {
         for change in self.rows.changes(owner, Some(id), CHANGES).await? {
             let before = change.before.and_then(|body| serde_json::from_value(body).ok());
             if let Some(draft) = std::mem::replace(&mut after, before) {
-                // The number of a change is the version that it makes.
+                // The number of a change is the version that it creates.
                 let draft = Draft { version: change.number, ..draft };
                 let (note, author, at) = (change.note, change.author, change.at);
                 versions.push(DraftVersion { note, author, at, draft });
@@ -58,7 +58,7 @@ impl Drafts {
         Ok(versions)
     }
 
-    /// What changed in a draft since the version that a person saw.
+    /// Returns the differences in a draft since the version that a person saw.
     ///
     /// # Errors
     /// [`DraftError::Unknown`], [`DraftError::NoVersion`], [`DraftError::Row`].
@@ -76,7 +76,7 @@ impl Drafts {
         }
     }
 
-    /// The owners that have drafts.
+    /// Lists the owners that have drafts.
     ///
     /// # Errors
     /// [`DraftError::Row`].
@@ -84,8 +84,8 @@ impl Drafts {
         Ok(self.rows.owners().await?)
     }
 
-    /// The drafts that were changed after a change with this number, in any process, and the number
-    /// of the last change.
+    /// Returns the drafts that any process changed after the change with this number, and the
+    /// number of the last change.
     ///
     /// # Errors
     /// [`DraftError::Row`].
@@ -114,7 +114,7 @@ impl Drafts {
     }
 }
 
-/// What differs between two versions of a draft, part by part.
+/// Returns the differences between two versions of a draft, part by part.
 #[must_use]
 pub fn differences(before: &Draft, after: &Draft) -> Vec<DraftDifference> {
     let files = |draft: &Draft| {

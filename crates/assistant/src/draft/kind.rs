@@ -1,7 +1,7 @@
-//! What a draft is, and what its recipients look like.
+//! The kinds of drafts, and the form of their recipients.
 //!
-//! A new kind is a variant here and a [`super::Carrier`]; states, history, rules and surfaces are
-//! the same for all kinds.
+//! A new kind needs a variant here and a [`super::Carrier`]; states, history, rules and surfaces
+//! are the same for all kinds.
 
 use std::str::FromStr;
 
@@ -11,10 +11,10 @@ use url::Url;
 use super::error::DraftError;
 use super::model::Draft;
 
-/// Longest address of a webhook.
+/// Maximum characters of a webhook's address.
 const MAX_URL: usize = 2_000;
 
-/// What a draft is.
+/// The kind of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DraftKind {
@@ -28,7 +28,7 @@ impl DraftKind {
     /// All kinds.
     pub const ALL: [Self; 2] = [Self::Mail, Self::Webhook];
 
-    /// Name in commands, rules and on the wire.
+    /// Returns the name in commands, rules and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl DraftKind {
         }
     }
 
-    /// Whether a rule can name this recipient: one whole address, never a pattern.
+    /// Returns whether a rule can name this recipient: one complete address, never a pattern.
     pub(super) fn is_recipient(self, text: &str) -> bool {
         let is_unusable = |c: char| c.is_whitespace() || c.is_control() || "*<>".contains(c);
         if text.chars().any(is_unusable) {
@@ -53,7 +53,7 @@ impl DraftKind {
         }
     }
 
-    /// Whether two recipients are the same. The path of an address keeps its case.
+    /// Returns whether two recipients are the same. The path of an address is case-sensitive.
     pub(super) fn is_same_recipient(self, one: &str, other: &str) -> bool {
         match self {
             Self::Mail => one.trim().eq_ignore_ascii_case(other.trim()),
@@ -64,7 +64,7 @@ impl DraftKind {
         }
     }
 
-    /// Checks what only drafts of this kind have.
+    /// Checks the properties that only drafts of this kind have.
     pub(super) fn check(self, draft: &Draft) -> Result<(), DraftError> {
         match self {
             Self::Mail => Ok(()),
@@ -78,8 +78,8 @@ impl DraftKind {
     }
 }
 
-/// An `http` or `https` address without credentials. Whether it may be reached is the address
-/// policy's decision when the draft is sent.
+/// Returns whether the text is an `http` or `https` address without credentials. The address policy
+/// decides when the draft is sent whether the address is allowed.
 fn is_web_address(text: &str) -> bool {
     let parsed = Url::parse(text).ok().filter(|_| text.len() <= MAX_URL);
     parsed.is_some_and(|url| {

@@ -1,19 +1,19 @@
-//! Drafts: whatever is to leave in a person's name, and sending it exactly once.
+//! Drafts: messages to send in a person's name, each delivered exactly once.
 //!
-//! - `kind`: what a draft is, and what its recipients look like.
+//! - `kind`: the kinds of drafts, and the form of their recipients.
 //! - `model`: a draft and its states, pure.
-//! - `drafts`: the drafts of all owners, made and changed.
-//! - `limits`: how long and how many they may be.
-//! - `sending`: handing one to what delivers its kind.
-//! - `history`: earlier versions of a draft, and what differs.
+//! - `drafts`: creates and changes the drafts of all owners.
+//! - `limits`: maximum sizes and numbers.
+//! - `sending`: passes a draft to the carrier of its kind.
+//! - `history`: earlier versions of a draft, and differences.
 //! - `webhook`: delivers drafts of the kind webhook.
-//! - `announce`: tells the person about a draft of a model.
-//! - `rule`: what a person lets leave without being asked.
+//! - `announce`: notifies the person about a model's draft.
+//! - `rule`: allows sending drafts without approval.
 //! - `unusual_letters`: letters of an address that look like others.
 //!
 //! Invariants
-//! - A draft is stored as `sending` before a byte of it leaves, and only one process can do so.
-//! - A delivery whose end is not known is `unknown`: it is never repeated by itself.
+//! - A draft is stored as `sending` before any byte of it is sent, and only one process can do so.
+//! - A delivery with an unknown result is `unknown`: it is never repeated automatically.
 
 mod announce;
 mod drafts;

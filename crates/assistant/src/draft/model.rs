@@ -7,29 +7,29 @@ use super::error::DraftError;
 use super::kind::DraftKind;
 use super::limits::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS};
 
-/// Files of one draft.
+/// Maximum files of one draft.
 const MAX_ATTACHMENTS: usize = 20;
 
-/// Where a draft stands.
+/// The state of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DraftStatus {
     /// It waits for a person.
     Draft,
-    /// A process hands it over.
+    /// A process delivers it.
     Sending,
-    /// It was accepted by the server.
+    /// The server accepted it.
     Sent,
-    /// It was refused before anything left.
+    /// It was refused before anything was sent.
     Failed,
-    /// It may have left: the process or the connection ended before the answer.
+    /// It may have been sent: the process or the connection ended before the response.
     Unknown,
-    /// A person does not want it to leave.
+    /// A person discarded it.
     Discarded,
 }
 
 impl DraftStatus {
-    /// Name in commands and on the wire.
+    /// Returns the name in commands and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,36 +42,36 @@ impl DraftStatus {
         }
     }
 
-    /// Whether a person has to do something about it.
+    /// Returns whether a person has to act on it.
     #[must_use]
     pub fn is_open(self) -> bool {
         !matches!(self, Self::Sent | Self::Discarded)
     }
 
-    /// Whether its text may be changed.
+    /// Returns whether its text may be changed.
     #[must_use]
     pub fn is_editable(self) -> bool {
         matches!(self, Self::Draft | Self::Failed)
     }
 }
 
-/// A file that goes with a draft: kept as it was when the draft was made.
+/// A file of a draft, stored as it was when the draft was created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DraftAttachment {
     /// Its name for the recipient.
     pub name: String,
     /// Its media type.
     pub media_type: String,
-    /// Where its content is.
+    /// The artifact with its content.
     pub artifact: String,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
 /// The process that sends a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Attempt {
-    /// Its claim in the store of calls, which says whether it is alive.
+    /// Its claim in the store of calls, which determines whether the process is alive.
     pub(super) claim: u64,
     /// The person or the rule that sends.
     pub(super) by: String,
@@ -84,7 +84,7 @@ pub(super) struct Attempt {
 pub struct Draft {
     /// Its id.
     pub id: String,
-    /// What it is.
+    /// Its kind.
     pub kind: DraftKind,
     /// Its status.
     pub status: DraftStatus,
@@ -100,52 +100,52 @@ pub struct Draft {
     /// Files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<DraftAttachment>,
-    /// Message-ID of the mail that it answers.
+    /// Message-ID of the mail that it replies to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub in_reply_to: Option<String>,
     /// Message-IDs of the thread, the oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub references: Vec<String>,
-    /// Its own Message-ID, the same in every attempt, so that it can be looked for.
+    /// Its own Message-ID, the same in every attempt, so that the mail can be searched.
     pub message_id: String,
-    /// What its text comes from, if that is outside text.
+    /// The source of its text, if the text is untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// Who or what changed its text last.
+    /// The author of the last change of its text.
     pub author: Author,
     /// The last attempt to send it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) attempt: Option<Attempt>,
-    /// Why it failed, how to find out, or what did not work besides.
+    /// Why it failed, how to find out whether it was sent, or which part failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Unix time in milliseconds.
     pub created_at: i64,
     /// When its status changed last: Unix time in milliseconds.
     pub changed_at: i64,
-    /// Number of its last change: a person sends the version that they read.
+    /// Number of its last change: a person approves the version that they read.
     #[serde(skip)]
     pub version: i64,
 }
 
 impl Draft {
-    /// Whether a call of a model wrote its text last.
+    /// Returns whether a model's call was the last to write its text.
     #[must_use]
     pub fn is_by_a_model(&self) -> bool {
         self.author.run.is_some() || self.author.call.is_some()
     }
 
-    /// The person or the rule that sent it, or tried to.
+    /// Returns the person or the rule that sent it, or tried to.
     #[must_use]
     pub fn sent_by(&self) -> Option<&str> {
         self.attempt.as_ref().map(|attempt| attempt.by.as_str())
     }
 }
 
-/// A draft to make.
+/// A draft to create.
 #[derive(Debug, Clone)]
 pub struct NewDraft {
-    /// What it is.
+    /// Its kind.
     pub kind: DraftKind,
     /// The account that sends it.
     pub account: String,
@@ -157,15 +157,15 @@ pub struct NewDraft {
     pub body: String,
     /// Files.
     pub attachments: Vec<DraftAttachment>,
-    /// Message-ID of the mail that it answers.
+    /// Message-ID of the mail that it replies to.
     pub in_reply_to: Option<String>,
     /// Message-IDs of the thread.
     pub references: Vec<String>,
-    /// The part of a Message-ID behind the `@`.
+    /// The part of a Message-ID after the `@`.
     pub message_domain: String,
 }
 
-/// What is changed of a draft; `None` keeps it.
+/// The changes of a draft; `None` keeps a value.
 #[derive(Debug, Clone, Default)]
 pub struct DraftChange {
     /// The account that sends it.
@@ -181,7 +181,7 @@ pub struct DraftChange {
 }
 
 impl DraftChange {
-    /// The draft with this change.
+    /// Returns the draft with this change.
     pub(super) fn applied_to(&self, draft: Draft) -> Draft {
         Draft {
             account: self.account.clone().unwrap_or(draft.account),
@@ -194,13 +194,13 @@ impl DraftChange {
     }
 }
 
-/// Checks what everything that leaves has in common.
+/// Checks the properties that all kinds of drafts share.
 pub(super) fn check(draft: &Draft) -> Result<(), DraftError> {
     if draft.to.is_empty() || draft.to.len() > MAX_RECIPIENTS {
         return Err(DraftError::Recipients);
     }
     let has_controls = |text: &str| text.chars().any(char::is_control);
-    // A line break in a header would begin another one (header injection).
+    // A line break in a header would start another header (header injection).
     if let Some(to) = draft.to.iter().find(|to| to.trim().is_empty() || has_controls(to)) {
         return Err(DraftError::Recipient(to.escape_debug().to_string()));
     }

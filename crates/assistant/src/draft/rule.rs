@@ -1,26 +1,26 @@
-//! Rules of a person that let drafts to one recipient leave without being asked.
+//! Rules of a person that allow sending drafts to one recipient without approval.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::kind::DraftKind;
 
-/// Lets drafts of one kind leave to exactly one recipient.
+/// Allows sending drafts of one kind to exactly one recipient.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SendRule {
     /// The kind.
     pub kind: DraftKind,
-    /// The recipient: a whole address, never a pattern.
+    /// The recipient: a complete address, never a pattern.
     pub recipient: String,
 }
 
-/// A text that is no rule.
+/// The text is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a rule such as mail:ann@example.org; a rule names one whole address")]
 pub struct SendRuleError(String);
 
 impl SendRule {
-    /// Whether rules let a draft leave: each recipient has a rule of this kind.
+    /// Returns whether rules allow sending a draft: each recipient has a rule of this kind.
     #[must_use]
     pub fn covers(rules: &[Self], kind: DraftKind, recipients: &[String]) -> bool {
         let has_rule = |to: &String| {

@@ -1,8 +1,8 @@
-//! Sending a draft exactly once.
+//! Sends a draft exactly once.
 //!
-//! The draft is stored as `sending` under a claim of this process before a byte leaves. Whoever
-//! reads it later asks the store whether the holder of the claim is alive; if it is not, nobody
-//! knows whether the draft left, and it becomes `unknown`.
+//! The draft is stored as `sending` under a claim of this process before any byte is sent. A
+//! process that reads it later asks the store whether the claim's holder is alive. If it is not,
+//! the draft may or may not have been sent, and it becomes `unknown`.
 
 use std::time::Duration;
 
@@ -14,51 +14,51 @@ use super::kind::DraftKind;
 use super::model::{Attempt, Draft, DraftStatus};
 use crate::rows::{RowError, Writer};
 
-/// Longest time of one delivery. Carriers have shorter limits of their own; this one ends those
-/// that do not keep them.
+/// Time limit of one delivery. Carriers have shorter limits; this one ends carriers that exceed
+/// theirs.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// How a delivery ended.
+/// The result of a delivery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Delivery {
-    /// It was accepted; the text says what did not work besides.
+    /// The server accepted the draft; the text names a part that failed.
     Sent(Option<String>),
-    /// It was refused, and nothing left.
+    /// The draft was refused, and nothing was sent.
     Failed(String),
-    /// It may have left.
+    /// The draft may have been sent.
     Unknown(String),
 }
 
 /// Delivers drafts of one kind.
 pub trait Carrier: Send + Sync {
-    /// The kind.
+    /// Returns the kind.
     fn kind(&self) -> DraftKind;
 
-    /// Hands a draft over, once.
+    /// Delivers a draft, once.
     fn deliver<'a>(&'a self, owner: &'a str, draft: &'a Draft) -> BoxFuture<'a, Delivery>;
 }
 
-/// A draft to send.
+/// A request to send a draft.
 #[derive(Debug, Clone)]
 pub struct SendRequest {
     /// Its id.
     pub id: String,
-    /// The version that the person read; `None` = whatever it is now.
+    /// The version that the person read; `None` for the current version.
     pub version: Option<i64>,
-    /// Send one that is `unknown` once more, although it may have left.
+    /// Whether to send an `unknown` draft again, although it may have been sent.
     pub again: bool,
-    /// The person or the rule.
+    /// The person or the rule that sends it.
     pub by: String,
 }
 
 impl Drafts {
-    /// Sends a draft, and waits for its end. A caller that stops waiting does not stop it.
+    /// Sends a draft, and waits for the result. If the caller stops waiting, sending continues.
     ///
     /// # Errors
-    /// [`DraftError`] if it may not be sent now; how a delivery ended is the draft's status.
+    /// [`DraftError`] if it may not be sent now; the draft's status is the result of the delivery.
     pub async fn send(&self, writer: &Writer, request: SendRequest) -> Result<Draft, DraftError> {
         let (drafts, writer) = (self.clone(), writer.clone());
-        // A task of its own: dropping the request of a person must not cut the delivery off.
+        // Use a separate task: dropping the request of a person must not interrupt the delivery.
         let task = tokio::spawn(async move { drafts.claim_and_send(&writer, request).await });
         task.await.unwrap_or_else(|error| {
             Err(DraftError::State(format!("The delivery broke off: {error}. Look at the draft.")))
@@ -72,8 +72,8 @@ impl Drafts {
     ) -> Result<Draft, DraftError> {
         let claim = self.claims.claim().await?;
         let sent = self.send_under(writer, &request, claim).await;
-        // After the status is stored: a draft that is `sending` under a claim that has ended is
-        // `unknown`.
+        // Release the claim after the status is stored: a draft that is `sending` under an ended
+        // claim is `unknown`.
         self.claims.release(claim).await?;
         let draft = sent?;
         self.get(&writer.owner, &draft.id).await
@@ -101,13 +101,14 @@ impl Drafts {
             return self.record(writer, &draft.id, claim, Delivery::Failed(none)).await;
         };
         let delivered = tokio::time::timeout(LONGEST, carrier.deliver(&writer.owner, &draft)).await;
+        // After a timeout, the server may still have accepted the draft.
         let delivery = delivered.unwrap_or_else(|_| {
             Delivery::Unknown(format!("The server did not answer in {} s.", LONGEST.as_secs()))
         });
         self.record(writer, &draft.id, claim, delivery).await
     }
 
-    /// Records how the delivery of this claim ended.
+    /// Records the result of the delivery under this claim.
     async fn record(
         &self,
         writer: &Writer,
@@ -116,6 +117,7 @@ impl Drafts {
         delivery: Delivery,
     ) -> Result<Draft, DraftError> {
         self.change(writer, id, None, "ended", |draft| {
+            // Another process may have set the draft to `unknown` and sent it again.
             let is_ours = draft.attempt.as_ref().is_some_and(|attempt| attempt.claim == claim);
             if !is_ours {
                 return Err(refused(&draft, "settled"));
@@ -132,7 +134,7 @@ impl Drafts {
         .await
     }
 
-    /// The draft, made `unknown` if the process that sent it is gone.
+    /// Returns the draft; sets it to `unknown` if the process that sent it has ended.
     pub(super) async fn settled(&self, owner: &str, draft: Draft) -> Result<Draft, DraftError> {
         let mut draft = draft;
         for _ in 0..ATTEMPTS {
@@ -163,7 +165,7 @@ impl Drafts {
     }
 }
 
-/// What finds out about drafts that were left behind.
+/// Returns the writer for drafts that a dead process left behind.
 fn recovery(owner: &str) -> Writer {
     Writer { owner: owner.to_owned(), author: Author::person("recovery"), untrusted: None }
 }
@@ -179,7 +181,7 @@ fn not_now(draft: &Draft) -> DraftError {
     refused(draft, "sent")
 }
 
-/// The text of a draft that may have left.
+/// Returns the note for a draft that may have been sent.
 fn how_to_find_out(reason: &str, draft: &Draft) -> String {
     match draft.kind {
         DraftKind::Mail => format!(

@@ -1,4 +1,4 @@
-//! States of drafts, on the in-memory stores.
+//! States of drafts, with the in-memory stores.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::rows::Writer;
 
-/// Takes every mail, and counts them.
+/// Accepts every mail, and counts them.
 #[derive(Default)]
 struct Counter(AtomicUsize);
 
@@ -78,7 +78,7 @@ async fn a_draft_leaves_once_and_only_in_the_version_that_was_read() {
     let (drafts, counter) = drafts();
     let draft = drafts.create(&model(), new("bob@example.org", "Hi")).await.unwrap();
     assert_eq!((draft.status, draft.untrusted.as_deref()), (DraftStatus::Draft, Some("a page")));
-    // The model changes it after the person has read it.
+    // The model changes the draft after the person has read it.
     let change = DraftChange { body: Some("Other".to_owned()), ..DraftChange::default() };
     let changed = drafts.edit(&model(), &draft.id, None, &change).await.unwrap();
     let stale = drafts.send(&person(), send(&draft)).await.unwrap_err();

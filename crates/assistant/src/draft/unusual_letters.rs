@@ -1,7 +1,7 @@
-//! Letters of an address that look like others (homoglyphs): shown, because a person who approves
-//! `bоb@example.org` would not see that its `о` is Cyrillic.
+//! Letters of an address that look like others (homoglyphs). They are shown, because a person who
+//! approves `bоb@example.org` would not see that its `о` is Cyrillic.
 
-/// The letters of an address beyond ASCII, each with its code point; `None` if there are none.
+/// Lists the non-ASCII letters of an address, each with its code point; `None` if there are none.
 #[must_use]
 pub fn unusual_letters(address: &str) -> Option<String> {
     let mut seen: Vec<char> = address.chars().filter(|c| !c.is_ascii()).collect();

@@ -1,9 +1,9 @@
 //! Sends drafts of the kind webhook: one `POST` of the text to the address, under the address
 //! policy, without redirects.
 //!
-//! An error before the request was sent means that nothing left. After it, only a 2xx answer means
-//! that the server took it, and only a 3xx or 4xx answer that it did not: a server that answers 500
-//! may have acted before it failed.
+//! An error before the request was sent means that nothing was sent. Afterwards, only a 2xx
+//! response means that the server accepted it, and only a 3xx or 4xx response that it did not: a
+//! server that responds with 500 may have acted before it failed.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ use super::kind::DraftKind;
 use super::model::Draft;
 use super::sending::{Carrier, Delivery};
 
-/// Longest time of one request.
+/// Time limit of one request.
 const TIMEOUT: Duration = Duration::from_secs(30);
-/// Characters of the server's words that are shown.
+/// Maximum characters of the server's response that are shown.
 const ANSWER_CHARS: usize = 200;
-/// Bytes of the answer that are read.
+/// Maximum bytes of the response that are read.
 const ANSWER_BYTES: usize = 16 << 10;
 
 /// Sends drafts of the kind webhook.
@@ -27,8 +27,9 @@ pub struct WebhookCarrier {
 }
 
 impl WebhookCarrier {
-    /// Sends over this client, whose policy decides which addresses are reached. It must not keep
-    /// connections: a request over a kept connection can be repeated.
+    /// Creates a carrier that sends over this client, whose policy determines the allowed
+    /// addresses. The client must not reuse connections: a request over a reused connection can be
+    /// repeated.
     #[must_use]
     pub fn new(client: HttpClient) -> Self {
         Self { client }
@@ -55,7 +56,7 @@ impl WebhookCarrier {
     }
 }
 
-/// What an answer says about the request.
+/// Interprets a response to the request.
 fn judge(address: &str, status: u16, words: &str) -> Delivery {
     let words: String = words.split_whitespace().collect::<Vec<_>>().join(" ");
     let words: String =
@@ -85,7 +86,7 @@ fn is_before_sending(error: &HttpError) -> bool {
     }
 }
 
-/// The key by which a server recognizes a second attempt: the same in all of them.
+/// Returns the key by which a server recognizes a repeated attempt: the same in all attempts.
 pub(super) fn idempotency_key(draft: &Draft) -> &str {
     draft.message_id.trim_start_matches('<').trim_end_matches('>')
 }

@@ -1,4 +1,4 @@
-//! Why a goal was not started or changed.
+//! Errors of operations on goals.
 
 use toolcrib_core::ToolError;
 
@@ -12,7 +12,7 @@ pub enum GoalError {
     /// No goal has this id.
     #[error("There is no goal \"{0}\". goals with the action list shows those that there are.")]
     Unknown(String),
-    /// The text cannot be used.
+    /// The text is invalid.
     #[error(
         "A goal has 1 to {MAX_GOAL_CHARS} characters. Say what is to be reached, so that it can be understood on its own."
     )]
@@ -22,22 +22,22 @@ pub enum GoalError {
         "The text contains a secret, so the goal was not started. The person can keep it with `toolcrib secret set NAME`; tools then use it by its name."
     )]
     Secret,
-    /// Too many are open.
+    /// Too many goals are open.
     #[error(
         "{MAX_OPEN} goals are open, which is the maximum. Close one, or wait until one is done."
     )]
     Full,
-    /// Goals and tasks that start goals without end.
+    /// Goals and tasks start each other too deeply.
     #[error(
         "This run belongs to a goal or task that another one has started; goals start only {MAX_DEPTH} deep. Do it in this run instead."
     )]
     TooDeep,
-    /// Models have started as many goals as they may within an hour.
+    /// Models have started the maximum number of goals within an hour.
     #[error(
         "Models have started {MAX_MODEL_GOALS_PER_HOUR} goals within the last hour, which is the maximum. Do it in this run instead, or ask the person, who can start one with `toolcrib goal add`."
     )]
     TooManyPerHour,
-    /// It does not fit the state of the goal.
+    /// The state of the goal does not allow the action.
     #[error("{0}")]
     State(String),
     /// The rows cannot be read or written.

@@ -13,34 +13,34 @@ use crate::SecretCheck;
 use crate::rows::{RowError, TypedRows, Writer};
 use crate::secret_shapes;
 
-/// Open goals of one owner.
+/// Maximum open goals of one owner.
 pub const MAX_OPEN: usize = 10;
-/// How many goals and tasks may start one another until a goal.
+/// Maximum number of goals and tasks that start one another before a goal.
 pub const MAX_DEPTH: u32 = 1;
-/// Goals that models may start for one owner within an hour: a person who hands out work all day
-/// starts a few an hour, and each may use half a million tokens.
+/// Maximum goals that models may start for one owner within an hour: a person who delegates work
+/// all day starts a few an hour, and each may use half a million tokens.
 pub const MAX_MODEL_GOALS_PER_HOUR: usize = 20;
 /// An hour in milliseconds.
 const HOUR_MS: i64 = 3_600_000;
-/// Goals that are kept of one owner; the oldest that ended are removed.
+/// Maximum stored goals of one owner; the oldest ended ones are removed.
 const KEPT: usize = 200;
 
 /// A goal to start.
 #[derive(Debug, Clone, Default)]
 pub struct NewGoal {
-    /// What is to be reached.
+    /// The aim.
     pub goal: String,
-    /// The agent of its run; empty = the configured one.
+    /// The agent of its run; empty for the configured one.
     pub agent: String,
     /// The tools that the run is limited to.
     pub tools: Option<Vec<String>>,
     /// The conversation in which it is started; empty for a person.
     pub started_in: String,
-    /// How many goals and tasks started one another until the run that starts it.
+    /// Number of goals and tasks that started one another before the run that starts this goal.
     pub depth: u32,
-    /// What its run may use.
+    /// The budget of its run.
     pub budget: GoalBudget,
-    /// What is known about the person, for its run.
+    /// Information about the person, for its run.
     pub surroundings: Surroundings,
 }
 
@@ -49,19 +49,19 @@ pub struct NewGoal {
 pub struct Goals {
     rows: TypedRows<Goal>,
     is_secret: SecretCheck,
-    /// Calls of one batch run together; the bounds are checked for one at a time.
+    /// Held while limits are checked, because the calls of a batch run concurrently.
     starting: Arc<Mutex<()>>,
 }
 
 impl Goals {
-    /// Goals in this store.
+    /// Creates goals in this store.
     #[must_use]
     pub fn new(store: Arc<dyn AssistantRowStore>, is_secret: SecretCheck) -> Self {
         Self { rows: TypedRows::new(store, RowKind::Goal), is_secret, starting: Arc::default() }
     }
 
-    /// Starts a goal: a daemon begins its run within a second. One whose text comes from outside
-    /// waits until a person lets it begin.
+    /// Starts a goal: a daemon starts its run within a second. A goal with untrusted text waits
+    /// until a person lets it start.
     ///
     /// # Errors
     /// [`GoalError`] if it cannot be started.
@@ -81,7 +81,7 @@ impl Goals {
         if writer.author.call.is_some() {
             self.check_model(&all, new.depth)?;
         }
-        // Ids of tasks are unique and sort by time; a goal has its own prefix.
+        // Task ids are unique and sort by time; goals use the same form with their own prefix.
         let id = TaskId::fresh().to_string().replacen("task_", "goal_", 1);
         let is_outside = writer.untrusted.is_some();
         let goal = Goal {
@@ -127,7 +127,7 @@ impl Goals {
         Ok(())
     }
 
-    /// All goals of an owner, the newest first.
+    /// Lists all goals of an owner, the newest first.
     ///
     /// # Errors
     /// [`GoalError::Row`].
@@ -138,7 +138,7 @@ impl Goals {
         Ok(all)
     }
 
-    /// One goal.
+    /// Returns one goal.
     ///
     /// # Errors
     /// [`GoalError::Unknown`], [`GoalError::Row`].
@@ -147,10 +147,10 @@ impl Goals {
         found.map(|row| row.body).ok_or_else(|| unknown(id))
     }
 
-    /// Closes a goal: an open one is cancelled, and its run is stopped by the daemon.
+    /// Closes a goal: an open one is cancelled, and the daemon stops its run.
     ///
     /// # Errors
-    /// [`GoalError::Unknown`], [`GoalError::State`] if it is over, [`GoalError::Row`].
+    /// [`GoalError::Unknown`], [`GoalError::State`] if it has ended, [`GoalError::Row`].
     pub async fn close(&self, writer: &Writer, id: &str) -> Result<Goal, GoalError> {
         let at = self.rows.now();
         self.change(writer, id, "closed", |goal| {
@@ -163,7 +163,7 @@ impl Goals {
         .await
     }
 
-    /// Lets a waiting goal begin. Who does so answers for its text.
+    /// Lets a waiting goal start. The person who does so takes responsibility for its text.
     ///
     /// # Errors
     /// [`GoalError::Unknown`], [`GoalError::State`] if it does not wait, [`GoalError::Row`].
@@ -177,7 +177,7 @@ impl Goals {
         .await
     }
 
-    /// The goals of all owners whose runs a daemon has to start or follow, or to stop.
+    /// Returns the goals of all owners whose runs a daemon must start, follow or stop.
     ///
     /// # Errors
     /// [`GoalError::Row`].
@@ -217,7 +217,7 @@ impl Goals {
         .await
     }
 
-    /// Records how the run of a goal ended.
+    /// Records the result of a goal's run.
     ///
     /// # Errors
     /// [`GoalError::Row`].
@@ -226,7 +226,8 @@ impl Goals {
         self.change(&daemon(owner), id, "ended", |goal| Ok(goal.ended(end, at))).await
     }
 
-    /// The goals that ended since this conversation last heard of them; they count as heard of.
+    /// Returns the goals that ended since the last delivery to this conversation, and marks them as
+    /// delivered.
     ///
     /// # Errors
     /// [`GoalError::Row`].
@@ -271,7 +272,7 @@ impl Goals {
     }
 }
 
-/// The daemon that pursues a goal.
+/// Returns the writer for the daemon that pursues a goal.
 fn daemon(owner: &str) -> Writer {
     Writer { owner: owner.to_owned(), author: Author::person("pursuit"), untrusted: None }
 }

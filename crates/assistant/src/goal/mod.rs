@@ -1,6 +1,6 @@
-//! Goals: what a run in the background pursues, with its own budget.
+//! Goals: aims that background runs pursue, with a separate budget.
 //!
-//! This module keeps goals and their states; a daemon starts the runs (`server`: `pursuit`).
+//! This module stores goals and their states; a daemon starts the runs (`server`: `pursuit`).
 
 mod error;
 mod goals;

@@ -3,31 +3,31 @@
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{Author, ConversationId, RunId, Surroundings};
 
-/// Characters of a goal.
+/// Maximum characters of a goal.
 pub const MAX_GOAL_CHARS: usize = 4_000;
-/// Characters of a result that are kept; the conversation has all of it.
+/// Maximum characters of a stored result; the conversation contains the complete result.
 const MAX_RESULT_CHARS: usize = 8_000;
 
-/// Where a goal stands.
+/// The state of a goal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum GoalStatus {
-    /// A person has to let it begin: its text came from a run that had read text from outside.
+    /// A person must let it start: its text came from a run that had read untrusted text.
     Waiting,
     /// A daemon will start its run.
     Pending,
-    /// Its run goes on.
+    /// Its run is in progress.
     Running,
-    /// It was reached, as far as the run says.
+    /// The run reports that it was reached.
     Done,
-    /// Its run failed or used its budget up.
+    /// Its run failed or exhausted its budget.
     Failed,
     /// A person or a model closed it before it ended.
     Cancelled,
 }
 
 impl GoalStatus {
-    /// Name in tools and on the wire.
+    /// Returns the name in tools and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,28 +40,28 @@ impl GoalStatus {
         }
     }
 
-    /// Whether it may still be reached.
+    /// Returns whether it may still be reached.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Waiting | Self::Pending | Self::Running)
     }
 }
 
-/// What the run of a goal may use.
+/// The budget of a goal's run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GoalBudget {
-    /// Rounds of calls.
+    /// Maximum rounds of calls.
     pub rounds: u32,
-    /// Calls.
+    /// Maximum calls.
     pub calls: u64,
-    /// Tokens.
+    /// Maximum tokens.
     pub tokens: u64,
-    /// Run time of tools, in seconds.
+    /// Maximum run time of tools, in seconds.
     pub seconds: u64,
 }
 
 impl Default for GoalBudget {
-    /// Twice what a run at the terminal has, since no person waits for it.
+    /// Allows twice the budget of a run at the terminal, since no person waits for it.
     fn default() -> Self {
         Self { rounds: 40, calls: 100, tokens: 500_000, seconds: 1_800 }
     }
@@ -72,17 +72,17 @@ impl Default for GoalBudget {
 pub struct Goal {
     /// Its id.
     pub id: String,
-    /// What is to be reached.
+    /// The aim.
     pub goal: String,
     /// Its status.
     pub status: GoalStatus,
-    /// What its run may use.
+    /// The budget of its run.
     pub budget: GoalBudget,
-    /// The agent of its run; empty = the configured one.
+    /// The agent of its run; empty for the configured one.
     #[serde(default)]
     pub agent: String,
     /// The tools that the run is limited to, as entries of tool lists: those of the run that
-    /// started it; `None` = those of the agent.
+    /// started it; `None` for the tools of the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
     /// Its run, once it has started.
@@ -94,25 +94,25 @@ pub struct Goal {
     /// The conversation in which it was started.
     #[serde(default)]
     pub started_in: String,
-    /// How many goals started one another until this one.
+    /// Number of goals that started one another before this one.
     #[serde(default)]
     pub depth: u32,
-    /// What was known about the person when it was started, for its run.
+    /// Information about the person when it was started, for its run.
     #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
     pub surroundings: Surroundings,
-    /// What the run answered, or why it failed, shortened.
+    /// The answer of the run, or why it failed, shortened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// What makes the result outside text.
+    /// The source that makes the result untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result_source: Option<String>,
-    /// What the goal's text comes from, if that is outside text.
+    /// The source of the goal's text, if the text is untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// Whether the result was seen in the conversation that started the goal.
+    /// Whether the conversation that started the goal has received the result.
     #[serde(default)]
     pub delivered: bool,
-    /// Who or what started it.
+    /// The author.
     pub author: Author,
     /// Unix time in milliseconds.
     pub created_at: i64,
@@ -121,19 +121,19 @@ pub struct Goal {
     pub ended_at: Option<i64>,
 }
 
-/// How the run of a goal ended.
+/// The result of a goal's run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GoalEnd {
     /// Whether it answered.
     pub ok: bool,
     /// The answer, or why there is none.
     pub result: String,
-    /// What makes the answer outside text.
+    /// The source that makes the answer untrusted.
     pub source: Option<String>,
 }
 
 impl Goal {
-    /// The goal after its run ended. One that was cancelled meanwhile stays cancelled.
+    /// Returns the goal after its run ended. A goal that was cancelled meanwhile stays cancelled.
     #[must_use]
     pub fn ended(self, end: &GoalEnd, at: i64) -> Self {
         let status = match (self.status, end.ok) {
@@ -147,7 +147,7 @@ impl Goal {
     }
 }
 
-/// What the run of a goal is told.
+/// Renders the message that starts the run of a goal.
 #[must_use]
 pub fn pursuit_message(goal: &Goal) -> String {
     format!(

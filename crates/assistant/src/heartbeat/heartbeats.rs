@@ -1,4 +1,4 @@
-//! The heartbeat of an owner: its row, and what it looks at.
+//! The heartbeat of an owner: its row, and the input of its prompt.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -19,9 +19,9 @@ use crate::memory::{Memories, PROMOTION_HITS};
 use crate::task::{TaskError, Tasks, schedule_of};
 use crate::time::{describe, format_instant, parse_zone};
 
-/// Pending tasks in a prompt.
+/// Maximum pending tasks in a prompt.
 const MAX_TASKS: usize = 50;
-/// Promotion candidates in a prompt.
+/// Maximum promotion candidates in a prompt.
 const MAX_PROMOTIONS: usize = 20;
 
 /// The heartbeats of all owners. Clones share them.
@@ -34,7 +34,7 @@ pub struct Heartbeats {
 }
 
 impl Heartbeats {
-    /// The heartbeat over these tasks, memories and inboxes.
+    /// Creates the heartbeat over these tasks, memories and inboxes.
     #[must_use]
     pub fn new(
         tasks: Tasks,
@@ -45,19 +45,19 @@ impl Heartbeats {
         Self { tasks, memories, inboxes, settings: Arc::new(RwLock::new(settings)) }
     }
 
-    /// The owner's settings.
+    /// Returns the owner's settings.
     #[must_use]
     pub fn settings(&self) -> HeartbeatSettings {
         self.settings.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Replaces the settings; [`Self::ensure`] puts them into force.
+    /// Replaces the settings; [`Self::ensure`] applies them.
     pub fn set_settings(&self, settings: HeartbeatSettings) {
         *self.settings.write().unwrap_or_else(PoisonError::into_inner) = settings;
     }
 
-    /// Makes the row of an owner's heartbeat as the settings say. The first heartbeat comes after
-    /// one interval.
+    /// Creates or changes the row of an owner's heartbeat according to the settings. The first
+    /// heartbeat comes after one interval.
     ///
     /// # Errors
     /// [`TaskError`] if it cannot be stored.
@@ -70,7 +70,7 @@ impl Heartbeats {
             None => {
                 let new = self.new_row(owner, &settings)?;
                 return match store.add_task(new).await {
-                    // Another daemon made it.
+                    // Another daemon created the row.
                     Ok(()) | Err(StoreError::Conflict(_)) => Ok(()),
                     Err(error) => Err(error.into()),
                 };
@@ -126,7 +126,7 @@ impl Heartbeats {
         Ok(Task { due_at, ..row })
     }
 
-    /// The row of an owner's heartbeat.
+    /// Returns the row of an owner's heartbeat.
     ///
     /// # Errors
     /// [`TaskError::Unknown`] if there is none, [`TaskError::Store`].
@@ -135,7 +135,7 @@ impl Heartbeats {
         found.ok_or_else(|| TaskError::Unknown("of the heartbeat".to_owned()))
     }
 
-    /// Makes the heartbeat due now, outside of its hours too.
+    /// Makes the heartbeat due now, even outside of its hours.
     ///
     /// # Errors
     /// [`TaskError::State`] if it is off or runs, [`TaskError::Store`].
@@ -150,8 +150,8 @@ impl Heartbeats {
         self.tasks.run_now(owner, heartbeat_task_id(owner)).await
     }
 
-    /// Whether a claimed heartbeat has to be left out: its time passed while nothing could run it,
-    /// and now is outside of its hours.
+    /// Returns whether a claimed heartbeat must be skipped: no daemon could run it at its time, and
+    /// the current time is outside of its hours.
     ///
     /// # Errors
     /// [`TaskError::Time`] if its row cannot be read.
@@ -166,7 +166,8 @@ impl Heartbeats {
         Ok(is_late && !is_inside)
     }
 
-    /// What a heartbeat of this owner looks at. Of mail it is what arrived since the last one.
+    /// Returns the input of this owner's heartbeat. Of mail, only messages since the last heartbeat
+    /// are included.
     ///
     /// # Errors
     /// [`TaskError`] if it cannot be read.
@@ -209,12 +210,13 @@ impl Heartbeats {
     }
 }
 
-/// Id of the row of an owner's heartbeat: the same in all daemons, so that they make one row.
+/// Returns the id of the row of an owner's heartbeat: the same in all daemons, so that they create
+/// a single row.
 #[must_use]
 pub fn heartbeat_task_id(owner: &str) -> TaskId {
     let hash = canonical_json::sha256_parts(&["heartbeat", owner]);
     let text = format!("task_{}", hash.get(..32).unwrap_or_default());
-    // A hash has 64 hexadecimal digits, so the other arm never runs.
+    // A hash has 64 hexadecimal digits, so the fallback never runs.
     text.parse().unwrap_or_else(|_| TaskId::fresh())
 }
 
@@ -261,7 +263,7 @@ fn account_line(inbox: &MailInbox, zone: &TimeZone) -> AccountLine {
     }
 }
 
-/// Mail that arrived since a time, the newest first.
+/// Returns the mail that arrived since a time, the newest first.
 fn inbound(inbox: &MailInbox, since: i64) -> impl Iterator<Item = Inbound> {
     inbox.recent.iter().filter(move |mail| mail.seen_at > since).map(|mail| Inbound {
         kind: InboundKind::Mail,
@@ -271,7 +273,7 @@ fn inbound(inbox: &MailInbox, since: i64) -> impl Iterator<Item = Inbound> {
     })
 }
 
-/// Successful executions that reported something, newest first.
+/// Returns the successful executions that reported something, newest first.
 fn reports(history: &[TaskExecution], zone: &TimeZone) -> Vec<ReportLine> {
     let reported = history.iter().filter(|one| one.ok && !reply::is_ok(&one.result));
     let line = |one: &TaskExecution| ReportLine {

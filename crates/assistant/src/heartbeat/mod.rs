@@ -1,8 +1,8 @@
-//! The heartbeat: a look at what needs attention, without a person who asks.
+//! The heartbeat: a regular request that asks a model whether something needs attention.
 //!
-//! The owner's configuration says whether, how often and in which hours; no tool changes that. Each
-//! heartbeat is one execution of a task of its own kind, so that claims, recovery and history are
-//! those of tasks. Its prompt is a pure function of what there is to look at.
+//! The owner's configuration determines whether, how often and in which hours it runs; no tool
+//! changes that. Each heartbeat is an execution of a task of its own kind, so that claims, recovery
+//! and history work as for tasks. Its prompt is a pure function of its input.
 
 mod heartbeats;
 mod prompt;

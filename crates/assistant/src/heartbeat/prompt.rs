@@ -1,4 +1,4 @@
-//! The prompt of a heartbeat: a pure function of what there is to look at.
+//! The prompt of a heartbeat: a pure function of its input.
 
 use std::fmt::Write as _;
 
@@ -7,18 +7,18 @@ use toolcrib_core::MemoryCategory;
 use super::reply::HEARTBEAT_OK;
 use crate::outside_text::fenced;
 
-/// The prompt, unless the owner has one of their own.
+/// The default prompt.
 pub const DEFAULT_PROMPT: &str = "\
 [HEARTBEAT] This is an automatic check; no person waits for the answer. Review your memories and the pending tasks.
 If nothing needs attention, respond with exactly: HEARTBEAT_OK
 If something needs attention (stale memories, overdue tasks, things to follow up with the user), take care of it and say so in a few sentences.
 You cannot enable, disable or reschedule the heartbeat: that is a setting of the user.";
 
-/// Notifications in a prompt; the newest count.
+/// Maximum notifications in a prompt, the newest ones.
 const MAX_NOTIFICATIONS: usize = 20;
-/// Earlier reports in a prompt.
+/// Maximum earlier reports in a prompt.
 const MAX_REPORTS: usize = 3;
-/// Characters of one text from outside.
+/// Maximum characters of one untrusted text.
 const INBOUND_CHARS: usize = 500;
 
 /// A task in the prompt.
@@ -41,11 +41,11 @@ pub struct AccountLine {
     pub address: String,
     /// Unread messages, or why they cannot be read.
     pub state: Result<u64, String>,
-    /// When it was read last.
+    /// Time of the last read.
     pub last_sync: Option<String>,
 }
 
-/// What arrived.
+/// The kind of an arrived text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InboundKind {
     /// A mail.
@@ -56,12 +56,12 @@ pub enum InboundKind {
     Notification,
 }
 
-/// Something that arrived from outside.
+/// A text that arrived from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inbound {
-    /// What it is.
+    /// Its kind.
     pub kind: InboundKind,
-    /// Who or what sent it.
+    /// The sender.
     pub from: String,
     /// Subject or title; may be empty.
     pub title: String,
@@ -89,11 +89,11 @@ pub struct ReportLine {
     pub at: String,
     /// The report.
     pub text: String,
-    /// Whether its run had read text from outside.
+    /// Whether its run had read untrusted text.
     pub is_untrusted: bool,
 }
 
-/// All that a heartbeat looks at. Lists are in the order in which they are shown.
+/// The input of a heartbeat. Lists are in the order in which they are shown.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HeartbeatInput {
     /// The owner's prompt.
@@ -106,22 +106,22 @@ pub struct HeartbeatInput {
     pub tasks: Vec<TaskLine>,
     /// Mail accounts.
     pub accounts: Vec<AccountLine>,
-    /// What arrived, newest first.
+    /// Arrived texts, newest first.
     pub inbound: Vec<Inbound>,
     /// Memories that could be promoted.
     pub promotions: Vec<PromotionLine>,
-    /// Whether there is any memory, which the prompt asks to review.
+    /// Whether there are memories, which the prompt asks to review.
     pub has_memories: bool,
 }
 
 impl HeartbeatInput {
-    /// Whether there is nothing to look at: a model would be asked for nothing.
+    /// Returns whether the input is empty: the model would have nothing to check.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self { reports: self.reports.clone(), ..Self::default() }
     }
 
-    /// Whether the prompt contains text from outside, and from where.
+    /// Returns the source of untrusted text in the prompt, if there is any.
     #[must_use]
     pub fn untrusted(&self) -> Option<String> {
         if let Some(one) = self.inbound.first() {
@@ -133,7 +133,7 @@ impl HeartbeatInput {
     }
 }
 
-/// The prompt. A section without content is left out.
+/// Renders the prompt. A section without content is omitted.
 #[must_use]
 pub fn heartbeat_prompt(input: &HeartbeatInput) -> String {
     let own = input.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
@@ -260,7 +260,7 @@ fn kind_name(kind: InboundKind) -> &'static str {
     }
 }
 
-/// Further lines are indented, so that no text can look like a heading.
+/// Indents further lines, so that no text can look like a heading.
 fn indented(text: &str) -> String {
     let lines: Vec<&str> = text.trim().lines().map(str::trim_end).collect();
     lines.join("\n  ")

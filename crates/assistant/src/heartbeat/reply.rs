@@ -1,20 +1,20 @@
-//! What an answer to a heartbeat means.
+//! Interprets the answer to a heartbeat.
 
 /// The answer of a model that has nothing to report.
 pub const HEARTBEAT_OK: &str = "HEARTBEAT_OK";
-/// Characters of a report that is pushed.
+/// Maximum characters of a pushed report.
 const PUSH_CHARS: usize = 240;
-/// A cut lies at a word's end if there is one among this many last characters.
+/// A report is cut at the end of a word if one is among this many last characters.
 const WORD_CHARS: usize = 40;
 
-/// Whether an answer reports nothing: it contains [`HEARTBEAT_OK`], or is blank.
+/// Returns whether an answer reports nothing: it contains [`HEARTBEAT_OK`], or is blank.
 #[must_use]
 pub fn is_ok(answer: &str) -> bool {
     answer.contains(HEARTBEAT_OK) || answer.trim().is_empty()
 }
 
-/// A report as it is pushed: at most 240 characters, cut at the end of a word if one lies among the
-/// last 40, then "…".
+/// Shortens a report for a push: at most 240 characters, cut at the end of a word if one is among
+/// the last 40, then "…".
 #[must_use]
 pub fn push_text(answer: &str) -> String {
     let answer = answer.trim();
@@ -22,7 +22,7 @@ pub fn push_text(answer: &str) -> String {
         return answer.to_owned();
     }
     let kept: Vec<char> = answer.chars().take(PUSH_CHARS - 1).collect();
-    // The word is whole if the text goes on with a space after what is kept.
+    // The last word is complete if a space follows the kept text.
     let next_is_space = answer.chars().nth(kept.len()).is_some_and(char::is_whitespace);
     let last_space = kept.iter().rposition(|c| c.is_whitespace());
     let cut = match last_space {

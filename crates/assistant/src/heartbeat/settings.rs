@@ -1,8 +1,8 @@
-//! When the heartbeat runs, and with which prompt and model.
+//! Settings of the heartbeat: times, prompt and model.
 
-/// Minutes between two heartbeats that can be chosen.
+/// Intervals that can be configured, in minutes.
 pub const INTERVALS: [u32; 8] = [5, 10, 15, 30, 45, 60, 120, 240];
-/// Characters of an own prompt.
+/// Maximum characters of an own prompt.
 pub const MAX_PROMPT_CHARS: usize = 4_000;
 
 /// The owner's settings of the heartbeat.
@@ -16,7 +16,7 @@ pub struct HeartbeatSettings {
     pub active_start: u8,
     /// Local hour at which it ends, 1 to 24; 24 is the end of the day.
     pub active_end: u8,
-    /// The model; `None` = that of the agent.
+    /// The model; `None` for the model of the agent.
     pub model: Option<String>,
     /// A prompt instead of [`super::DEFAULT_PROMPT`].
     pub prompt: Option<String>,
@@ -39,7 +39,7 @@ impl HeartbeatSettings {
     /// Checks the values.
     ///
     /// # Errors
-    /// What is wrong, for people.
+    /// The invalid value, for people.
     pub fn check(&self) -> Result<(), String> {
         if !INTERVALS.contains(&self.interval_minutes) {
             let all = INTERVALS.map(|minutes| minutes.to_string()).join(", ");

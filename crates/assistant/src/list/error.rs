@@ -1,4 +1,4 @@
-//! Why a list was not read or changed.
+//! Errors of operations on lists.
 
 use toolcrib_core::{StoreError, ToolError};
 
@@ -15,24 +15,24 @@ pub enum ListError {
     Unknown {
         /// The name.
         name: String,
-        /// Names that may be meant.
+        /// Similar names.
         near: Vec<String>,
     },
-    /// There is no list at all.
+    /// There are no lists.
     #[error("There is no list yet. Give a name: adding to a new name makes the list.")]
     NoLists,
-    /// A list has this name already.
+    /// A list with this name already exists.
     #[error("There is a list \"{0}\" already. Add to it, or choose another name.")]
     Exists(String),
-    /// The name cannot be used.
+    /// The name is invalid.
     #[error(
         "The name of a list is one line of 1 to {MAX_NAME_CHARS} characters, such as \"Groceries\". Choose another one."
     )]
     BadName,
-    /// An item cannot be used.
+    /// An item is invalid.
     #[error("An item is one line of 1 to {MAX_ITEM_CHARS} characters; \"{0}\" is not.")]
     BadItem(String),
-    /// There are no items in the request.
+    /// The request contains no items.
     #[error("There are no items. Name them in items, such as [\"milk\", \"bread\"].")]
     NoItems,
     /// None of the items is on the list.
@@ -42,7 +42,7 @@ pub enum ListError {
         list: String,
         /// The items.
         items: Vec<String>,
-        /// Items that may be meant.
+        /// Similar items.
         near: Vec<String>,
     },
     /// The list is full.
@@ -50,7 +50,7 @@ pub enum ListError {
         "A list has at most {MAX_ITEMS} items. Remove those that are done, or use a second list."
     )]
     TooManyItems,
-    /// The owner has as many lists as there can be.
+    /// The owner has the maximum number of lists.
     #[error("There are {MAX_LISTS} lists, which is the maximum. Delete one that is done.")]
     TooManyLists,
     /// The text contains a secret.
@@ -58,7 +58,7 @@ pub enum ListError {
         "The text contains a secret, so it was not stored: lists are shown to models. The person can keep it with `toolcrib secret set NAME`."
     )]
     Secret,
-    /// A time cannot be read.
+    /// A time cannot be parsed.
     #[error(transparent)]
     Time(#[from] TimeError),
     /// The rows cannot be read or written.

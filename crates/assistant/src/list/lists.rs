@@ -1,4 +1,4 @@
-//! The lists of all owners: every way to read and change them.
+//! The lists of all owners, and all operations on them.
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use crate::rows::{RowError, Step, Stored, TypedRows, Writer};
 use crate::secret_shapes;
 use crate::time::parse_local_time;
 
-/// Lists of one owner.
+/// Maximum lists of one owner.
 pub const MAX_LISTS: usize = 200;
-/// Changes that a history shows.
+/// Maximum changes in a history.
 const HISTORY: usize = 100;
 
 /// The lists of all owners. Clones share them.
@@ -27,13 +27,13 @@ pub struct Lists {
 }
 
 impl Lists {
-    /// Lists in this store.
+    /// Creates lists in this store.
     #[must_use]
     pub fn new(store: Arc<dyn AssistantRowStore>, is_secret: SecretCheck) -> Self {
         Self { rows: TypedRows::new(store, RowKind::List), is_secret }
     }
 
-    /// All lists of an owner, the one that was changed last first.
+    /// Returns all lists of an owner, the most recently changed first.
     ///
     /// # Errors
     /// [`ListError::Row`].
@@ -43,7 +43,7 @@ impl Lists {
         Ok(all.into_iter().map(|row| row.body).collect())
     }
 
-    /// One list by its name, ignoring case; without a name the one that was changed last.
+    /// Returns one list by its name, ignoring case; without a name, the most recently changed one.
     ///
     /// # Errors
     /// [`ListError::Unknown`], [`ListError::NoLists`], [`ListError::Row`].
@@ -51,7 +51,7 @@ impl Lists {
         Ok(self.stored(owner, name).await?.body)
     }
 
-    /// Makes a list.
+    /// Creates a list.
     ///
     /// # Errors
     /// [`ListError::Exists`], [`ListError::TooManyLists`], and those of the texts.
@@ -75,7 +75,7 @@ impl Lists {
         }
     }
 
-    /// Changes the items of a list. Adding to a name that no list has makes the list.
+    /// Changes the items of a list. Adding items to an unknown name creates the list.
     ///
     /// # Errors
     /// [`ListError`] if nothing could be changed.
@@ -117,7 +117,7 @@ impl Lists {
             .await
     }
 
-    /// Gives a list another name.
+    /// Renames a list.
     ///
     /// # Errors
     /// [`ListError::Unknown`], [`ListError::Exists`], [`ListError::BadName`].
@@ -154,7 +154,7 @@ impl Lists {
         }
     }
 
-    /// Deletes a list and returns it; [`Lists::undo`] brings it back.
+    /// Deletes a list and returns it; [`Lists::undo`] restores it.
     ///
     /// # Errors
     /// [`ListError::Unknown`], [`ListError::NoLists`], [`ListError::Row`].
@@ -169,8 +169,8 @@ impl Lists {
             .await
     }
 
-    /// Takes back the last change, of one list if its name is given. Returns the names of the lists
-    /// that changed, each with the list as it is now.
+    /// Undoes the last change, of one list if its name is given. Returns the names of the changed
+    /// lists, each with its current state.
     ///
     /// # Errors
     /// [`RowError::NothingToUndo`], [`RowError::Store`].
@@ -183,8 +183,8 @@ impl Lists {
         Ok(self.rows.undo(writer, key.as_deref()).await?)
     }
 
-    /// The last changes of a list, newest first, and what makes them outside text. A list that was
-    /// deleted still has its history.
+    /// Returns the last changes of a list, newest first, and the source that makes them untrusted.
+    /// A deleted list keeps its history.
     ///
     /// # Errors
     /// [`ListError::Unknown`], [`ListError::Time`], [`ListError::Row`].
@@ -237,7 +237,8 @@ impl Lists {
         }
     }
 
-    /// An unknown name with similar ones. Names that came from outside are not offered.
+    /// Creates the error for an unknown name, with similar names. Untrusted names are not
+    /// suggested.
     async fn unknown(&self, owner: &str, name: &str) -> Result<ListError, ListError> {
         let all = self.all(owner).await?;
         let trusted = all.iter().filter(|list| list.untrusted.is_none());

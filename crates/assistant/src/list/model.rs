@@ -6,11 +6,11 @@ use toolcrib_core::suggest::similar_names;
 use super::error::ListError;
 use super::request::{ListChange, ListChanged};
 
-/// Characters of a name.
+/// Maximum characters of a name.
 pub const MAX_NAME_CHARS: usize = 100;
-/// Characters of an item: it is one line.
+/// Maximum characters of an item, which is one line.
 pub const MAX_ITEM_CHARS: usize = 200;
-/// Items of a list: it is shown whole, and its earlier states are kept.
+/// Maximum items of a list: lists are shown completely, and earlier states are stored.
 pub const MAX_ITEMS: usize = 500;
 
 /// An item of a list.
@@ -22,7 +22,7 @@ pub struct ListItem {
     pub checked: bool,
     /// Unix time in milliseconds.
     pub added_at: i64,
-    /// What the text comes from, if that is outside text.
+    /// The source of the text, if it is untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
 }
@@ -30,27 +30,27 @@ pub struct ListItem {
 /// A list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct List {
-    /// Its name, as it was first written.
+    /// Its name, in its first spelling.
     pub name: String,
-    /// The items in the order in which they were added.
+    /// The items in the order of addition.
     pub items: Vec<ListItem>,
     /// Unix time in milliseconds.
     pub created_at: i64,
     /// Time of the last change, Unix time in milliseconds.
     pub updated_at: i64,
-    /// What the name comes from, if that is outside text.
+    /// The source of the name, if it is untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
 }
 
 impl List {
-    /// An empty list.
+    /// Creates an empty list.
     pub(super) fn new(name: &str, at: i64, untrusted: Option<String>) -> Self {
         let name = one_line(name);
         Self { name, items: Vec::new(), created_at: at, updated_at: at, untrusted }
     }
 
-    /// What makes the list outside text: the source of its name or of an item.
+    /// Returns the source that makes the list untrusted: that of its name or of an item.
     #[must_use]
     pub fn outside_source(&self) -> Option<&str> {
         let items = self.items.iter().map(|item| &item.untrusted);
@@ -93,7 +93,7 @@ impl List {
         Ok(changed)
     }
 
-    /// Adds items; one that is checked is unchecked instead, so that it is on the list again.
+    /// Adds items; an item that is checked is unchecked instead, so that it is open again.
     fn add(
         &mut self,
         items: &[String],
@@ -118,7 +118,8 @@ impl List {
         if self.items.len() > MAX_ITEMS { Err(ListError::TooManyItems) } else { Ok(()) }
     }
 
-    /// The texts of items by their names, ignoring case; unknown names go to `changed`.
+    /// Finds the texts of items by their names, ignoring case; unknown names are added to
+    /// `changed`.
     fn named(&self, names: &[String], changed: &mut ListChanged) -> Result<Vec<String>, ListError> {
         let mut found: Vec<String> = Vec::new();
         for name in names {
@@ -142,7 +143,7 @@ impl List {
     }
 }
 
-/// What decides whether two names are the same: neither case nor the number of spaces.
+/// Returns the form by which names are compared: without case, and with single spaces.
 pub(super) fn folded(name: &str) -> String {
     one_line(name).to_lowercase()
 }
@@ -151,7 +152,7 @@ pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Checks a name of a list.
+/// Checks the name of a list.
 pub(super) fn check_name(name: &str) -> Result<(), ListError> {
     if is_line(name, MAX_NAME_CHARS) { Ok(()) } else { Err(ListError::BadName) }
 }
@@ -170,13 +171,13 @@ pub(super) fn check_items(items: &[String]) -> Result<(), ListError> {
     }
 }
 
-/// Not empty, not too long, and no control characters: a text on one line.
+/// Returns whether the text is a single line: not empty, not too long, without control characters.
 fn is_line(text: &str, chars: usize) -> bool {
     let text = text.trim();
     !text.is_empty() && text.chars().count() <= chars && !text.chars().any(char::is_control)
 }
 
-/// A text as it is repeated in an error, which may be any text.
+/// Escapes a text for an error message; it may be any text.
 pub(super) fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(60).collect()
 }

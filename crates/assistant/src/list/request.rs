@@ -1,11 +1,11 @@
-//! What is asked of lists, and what comes of it.
+//! Requests to lists, and their results.
 
 use toolcrib_core::Author;
 
 /// A change of the items of a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListChange {
-    /// Adds items; the list is made if there is none. One that is checked is unchecked.
+    /// Adds items, and creates the list if necessary. Checked items are unchecked.
     Add(Vec<String>),
     /// Removes items.
     Remove(Vec<String>),
@@ -18,7 +18,7 @@ pub enum ListChange {
 }
 
 impl ListChange {
-    /// The items that the change names.
+    /// Returns the items that the change names.
     pub(super) fn items(&self) -> Option<&[String]> {
         match self {
             Self::Add(items) | Self::Remove(items) | Self::Check(items) | Self::Uncheck(items) => {
@@ -28,7 +28,7 @@ impl ListChange {
         }
     }
 
-    /// What it did, for the history.
+    /// Describes the change for the history.
     pub(super) fn note(&self, changed: &ListChanged) -> String {
         let verb = match self {
             Self::Add(_) => "added",
@@ -41,12 +41,12 @@ impl ListChange {
     }
 }
 
-/// What a change did to the items.
+/// The effect of a change on the items.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListChanged {
     /// Items that changed.
     pub done: Vec<String>,
-    /// Items that were so already.
+    /// Items that were already in the requested state.
     pub already: Vec<String>,
     /// Items that are not on the list.
     pub missing: Vec<String>,

@@ -7,7 +7,7 @@ use toolcrib_core::{AssistantRowStore, Author, RowKind};
 use super::model::{ArrivedMail, MailInbox, MailPosition, Problem, RECENT};
 use crate::rows::{RowError, TypedRows, Writer};
 
-/// Characters of a reason.
+/// Maximum characters of a reason.
 const REASON_CHARS: usize = 300;
 
 /// The inboxes of all owners. Clones share them.
@@ -17,13 +17,13 @@ pub struct MailInboxes {
 }
 
 impl MailInboxes {
-    /// MailInboxes in this store.
+    /// Creates the inboxes in this store.
     #[must_use]
     pub fn new(store: Arc<dyn AssistantRowStore>) -> Self {
         Self { rows: TypedRows::new(store, RowKind::MailInbox) }
     }
 
-    /// All inboxes of an owner.
+    /// Returns all inboxes of an owner.
     ///
     /// # Errors
     /// [`RowError`].
@@ -31,7 +31,7 @@ impl MailInboxes {
         Ok(self.rows.all(owner).await?.into_iter().map(|row| row.body).collect())
     }
 
-    /// The inbox of an account, if one is known.
+    /// Returns the inbox of an account, if it is known.
     ///
     /// # Errors
     /// [`RowError`].
@@ -39,8 +39,8 @@ impl MailInboxes {
         Ok(self.rows.get(owner, address).await?.map(|row| row.body))
     }
 
-    /// Records how far an inbox was read, and what arrived. `None` for `unread` keeps the number.
-    /// A position that another process has passed already stays.
+    /// Records the read position of an inbox, the number of unread mails, and the mails that
+    /// arrived. If another process has already recorded a later position, that one is kept.
     ///
     /// # Errors
     /// [`RowError`].
@@ -100,7 +100,7 @@ impl MailInboxes {
             .await
     }
 
-    /// Forgets the inbox of an account that was removed.
+    /// Removes the inbox of an account that was removed.
     ///
     /// # Errors
     /// [`RowError`].

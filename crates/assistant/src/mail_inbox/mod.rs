@@ -1,6 +1,6 @@
-//! What is known of the inboxes of mail accounts: how far they were read, and what arrived last.
+//! The inboxes of mail accounts: read position, and the mails that arrived last.
 //!
-//! - `model`: an inbox and a mail that arrived, pure.
+//! - `model`: an inbox and an arrived mail, pure.
 //! - `mail_inboxes`: the inboxes of all owners.
 //!
 //! A daemon watches the inboxes and writes here; the heartbeat and tasks read.

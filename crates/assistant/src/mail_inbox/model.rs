@@ -1,24 +1,24 @@
-//! An inbox and a mail that arrived: pure.
+//! An inbox and an arrived mail: pure.
 
 use serde::{Deserialize, Serialize};
 
-/// Mails that are kept of an inbox. They are the newest; the server has the others.
+/// Number of stored mails of an inbox, the newest ones; the server has the others.
 pub const RECENT: usize = 20;
-/// Characters of a text that are kept: its beginning, as the heartbeat shows it.
+/// Maximum stored characters of a text: its beginning, as the heartbeat shows it.
 pub const TEXT_CHARS: usize = 500;
-/// Characters of a sender and of a subject.
+/// Maximum characters of a sender and of a subject.
 pub(super) const LINE_CHARS: usize = 300;
 
-/// How far an inbox was read.
+/// The read position of an inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MailPosition {
-    /// While it is the same, numbers name the same mails (RFC 3501, 2.3.1.1).
+    /// While this value is unchanged, a number identifies the same mail (RFC 3501, 2.3.1.1).
     pub validity: u32,
-    /// Mails with smaller numbers were seen.
+    /// Mails with smaller numbers were already read.
     pub next_uid: u32,
 }
 
-/// A mail that arrived. Its texts come from outside.
+/// An arrived mail. Its texts are untrusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ArrivedMail {
     /// Its number in the inbox.
@@ -29,12 +29,12 @@ pub struct ArrivedMail {
     pub subject: String,
     /// The beginning of its text.
     pub text: String,
-    /// When it was seen: Unix time in milliseconds.
+    /// When it was read: Unix time in milliseconds.
     pub seen_at: i64,
 }
 
 impl ArrivedMail {
-    /// The same with texts of a bounded length.
+    /// Shortens its texts to their limits.
     pub(super) fn shortened(self) -> Self {
         let line = |text: &str, most: usize| -> String { text.chars().take(most).collect() };
         Self {
@@ -59,30 +59,30 @@ pub(super) struct Problem {
 pub struct MailInbox {
     /// Address of its account.
     pub address: String,
-    /// How far it was read; `None` = not yet.
+    /// The read position; `None` before the first read.
     #[serde(default)]
     pub position: Option<MailPosition>,
     /// Unread mails.
     #[serde(default)]
     pub unread: u64,
-    /// When it was read last: Unix time in milliseconds; 0 = not yet.
+    /// When it was read last: Unix time in milliseconds; 0 if it was never read.
     #[serde(default)]
     pub read_at: i64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<Problem>,
-    /// What arrived last, the newest first.
+    /// The mails that arrived last, the newest first.
     #[serde(default)]
     pub recent: Vec<ArrivedMail>,
 }
 
 impl MailInbox {
-    /// Why it cannot be read now.
+    /// Returns why it cannot be read now.
     #[must_use]
     pub fn problem(&self) -> Option<&str> {
         self.problem.as_ref().map(|problem| problem.reason.as_str())
     }
 
-    /// Whether something of it is new since a time: mail, or that it cannot be read.
+    /// Returns whether it has new mail or a new problem since a time.
     #[must_use]
     pub fn has_news_since(&self, time: i64) -> bool {
         self.problem.as_ref().is_some_and(|problem| problem.since > time)

@@ -1,4 +1,4 @@
-//! MailInboxes on the in-memory store.
+//! The inboxes with the in-memory store.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ async fn mail_that_two_daemons_see_is_kept_once_and_bounded() {
     };
     record(5, Vec::new()).await;
     record(7, vec![mail(5), mail(6)]).await;
-    // The other daemon was slower.
+    // The other daemon is slower.
     record(6, vec![mail(5)]).await;
     let inbox = inboxes.get("", "a@x.org").await.unwrap().unwrap();
     assert_eq!(inbox.position, Some(at(7)));

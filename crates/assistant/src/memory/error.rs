@@ -1,4 +1,4 @@
-//! Why a memory was not stored, changed or found.
+//! Errors of operations on memories.
 
 use toolcrib_core::{StoreError, ToolError};
 
@@ -12,15 +12,15 @@ pub enum MemoryError {
     UnknownKey {
         /// The key.
         key: String,
-        /// Keys that may be meant.
+        /// Similar keys.
         near: Vec<String>,
     },
-    /// The key cannot be used.
+    /// The key is invalid.
     #[error(
         "A key is one line of 1 to {MAX_KEY_CHARS} characters, such as \"favorite_color\". Choose another one."
     )]
     BadKey,
-    /// There is no text.
+    /// The text is empty.
     #[error("The content is empty. Say in content what is to be kept.")]
     Empty,
     /// The text is too long.
@@ -28,10 +28,10 @@ pub enum MemoryError {
         "The content has {chars} characters; a memory has at most {MAX_CONTENT_CHARS}. Keep the essence, or write the text to a file and store where it is."
     )]
     TooLong {
-        /// Its characters.
+        /// Number of characters.
         chars: usize,
     },
-    /// The owner has as many memories as there can be.
+    /// The owner has the maximum number of memories.
     #[error(
         "There are {MAX_MEMORIES} memories, which is the maximum. Forget one that is no longer needed, then store this one."
     )]
@@ -46,18 +46,18 @@ pub enum MemoryError {
         "memory_learn takes the categories LEARNING, ERROR and PREFERENCE. Use memory_store for a general fact."
     )]
     General,
-    /// The key of the person's own part of the system prompt.
+    /// The key is reserved for the person's own part of the system prompt.
     #[error(
         "The key \"soul\" is reserved for the user's own part of the system prompt. The user writes it with `toolcrib prompt set`, and promote_learning appends to it. Choose another key for a memory."
     )]
     Reserved,
-    /// There is no change that can be taken back.
+    /// There is no change that can be undone.
     #[error("There is no change of a memory to undo.")]
     NothingToUndo,
-    /// Others kept changing it.
+    /// Other processes kept changing it.
     #[error("The memory \"{0}\" is being changed by another process. Try again.")]
     Contended(String),
-    /// An exported file cannot be read.
+    /// An exported file is invalid.
     #[error("{0}")]
     Import(String),
     /// The embedding model cannot be loaded.

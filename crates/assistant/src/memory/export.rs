@@ -1,4 +1,4 @@
-//! Memories as a file.
+//! Export and import of memories as a file.
 
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{Author, Memory, MemoryCategory};
@@ -39,7 +39,7 @@ pub struct ExportedMemory {
     /// Time of the last change, Unix time in milliseconds.
     #[serde(default)]
     pub updated_at: Option<i64>,
-    /// What the text comes from, if that is outside text.
+    /// The source of the text, if it is untrusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
 }
@@ -49,8 +49,10 @@ fn one() -> u64 {
 }
 
 impl MemoryExport {
+    /// Checks the export.
+    ///
     /// # Errors
-    /// [`MemoryError::Import`] for a newer format, too many memories, or a key twice.
+    /// [`MemoryError::Import`] for a newer format, too many memories, or a duplicate key.
     pub(super) fn check(&self) -> Result<(), MemoryError> {
         if self.version != EXPORT_VERSION {
             return Err(MemoryError::Import(format!(

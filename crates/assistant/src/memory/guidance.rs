@@ -1,7 +1,7 @@
-//! When to use the memory tools: a part of the system prompt.
+//! Guidance on the memory tools: a part of the system prompt.
 
-/// When to use the memory tools, for a model that has these tools; `None` if it cannot store. Only
-/// tools that it has are named: a model on this device has three of them.
+/// Returns guidance for a model that has these tools; `None` if it cannot store memories. Names
+/// only tools that the model has: a model on this device has three of them.
 #[must_use]
 pub fn guidance(tools: &[&str]) -> Option<String> {
     let has = |name: &str| tools.contains(&name);
@@ -30,7 +30,7 @@ pub fn guidance(tools: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// Bug: the prompt of a model on this device named memory_learn, which it does not have.
+    /// Regression: the prompt of a model on this device named memory_learn, which it does not have.
     #[test]
     fn only_tools_that_are_offered_are_named() {
         let all = ["memory_store", "memory_learn", "memory_reinforce", "memory_forget"];

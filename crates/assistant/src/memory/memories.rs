@@ -1,4 +1,4 @@
-//! The memories of all owners: every way to read and change them.
+//! The memories of all owners, and all operations on them.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,22 +16,22 @@ use super::recall_index::{RecallIndexes, Recalled};
 use crate::SecretCheck;
 use crate::secret_shapes;
 
-/// Characters of a key: it is shown on one line.
+/// Maximum characters of a key, which is shown on one line.
 pub const MAX_KEY_CHARS: usize = 100;
-/// Characters of a text: a memory is a note, and some of them are in every prompt.
+/// Maximum characters of a text: a memory is a note, and some of them are part of every prompt.
 pub const MAX_CONTENT_CHARS: usize = 4_000;
-/// Memories of one owner: as many as recall is measured with.
+/// Maximum memories of one owner: the number with which recall is measured.
 pub const MAX_MEMORIES: usize = 10_000;
-/// Memories of one import: an owner can have no more.
+/// Maximum memories of one import: an owner can have no more.
 pub const IMPORT_MOST: usize = MAX_MEMORIES;
-/// Confirmations from which a heartbeat suggests to promote a memory into the system prompt.
+/// Minimum confirmations for a heartbeat to suggest promoting a memory into the system prompt.
 pub const PROMOTION_HITS: u64 = 5;
-/// Key under which memories had the person's own part of the system prompt once. It is reserved:
-/// that text is in [`crate::soul`] now.
+/// Key under which earlier versions stored the person's own part of the system prompt. It is
+/// reserved: that text is now in [`crate::soul`].
 pub const SOUL_KEY: &str = "soul";
-/// Author of what is moved at a start.
+/// Author of memories that are moved at a start.
 const MOVER: &str = "toolcrib";
-/// Attempts at a change while other processes change the same memory.
+/// Maximum attempts at a change while other processes change the same memory.
 const ATTEMPTS: usize = 8;
 
 /// The memories of all owners. Clones share them.
@@ -44,7 +44,7 @@ pub struct Memories {
     prompts: Arc<PromptCache>,
 }
 
-/// A text to keep.
+/// A text to store.
 #[derive(Debug, Clone)]
 pub struct NewMemory<'a> {
     /// Owner.
@@ -53,11 +53,11 @@ pub struct NewMemory<'a> {
     pub key: &'a str,
     /// Text.
     pub content: &'a str,
-    /// Its group; `None` keeps that of an earlier memory with this key.
+    /// Its group; `None` keeps the group of an earlier memory with this key.
     pub category: Option<MemoryCategory>,
-    /// Who or what wrote it.
+    /// The author.
     pub author: Author,
-    /// What the text comes from, if that is outside text.
+    /// The source of the text, if it is untrusted.
     pub untrusted: Option<String>,
 }
 
@@ -68,14 +68,14 @@ pub struct Imported {
     pub added: usize,
     /// Memories whose text was replaced.
     pub replaced: usize,
-    /// Memories that were there already.
+    /// Memories that already existed.
     pub unchanged: usize,
     /// Memories that were removed because the file does not have them.
     pub removed: usize,
 }
 
 impl Memories {
-    /// Memories in this store.
+    /// Creates memories in this store.
     #[must_use]
     pub fn new(store: Arc<dyn MemoryStore>, is_secret: SecretCheck) -> Self {
         Self {
@@ -87,14 +87,14 @@ impl Memories {
         }
     }
 
-    /// With another clock.
+    /// Sets another clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// All memories of an owner, sorted by key.
+    /// Returns all memories of an owner, sorted by key.
     ///
     /// # Errors
     /// [`MemoryError::Store`].
@@ -102,7 +102,7 @@ impl Memories {
         Ok(self.store.memories(owner).await?)
     }
 
-    /// One memory.
+    /// Returns one memory.
     ///
     /// # Errors
     /// [`MemoryError::UnknownKey`], [`MemoryError::Store`].
@@ -113,8 +113,8 @@ impl Memories {
         }
     }
 
-    /// Stores a text; an earlier one with this key is replaced and keeps its confirmations. Returns
-    /// the memory before and after.
+    /// Stores a text. An earlier memory with this key is replaced and keeps its confirmations.
+    /// Returns the memory before and after.
     ///
     /// # Errors
     /// [`MemoryError`] if the text cannot be stored.
@@ -195,8 +195,8 @@ impl Memories {
         }
     }
 
-    /// The memories that hold the person's own part of the system prompt, of all owners, as earlier
-    /// versions stored it.
+    /// Returns the memories of all owners in which earlier versions stored the person's own part of
+    /// the system prompt.
     ///
     /// # Errors
     /// [`MemoryError::Store`].
@@ -204,7 +204,7 @@ impl Memories {
         Ok(self.store.memories_under(SOUL_KEY).await?)
     }
 
-    /// Removes such a memory. It is no change that can be taken back: the text is kept elsewhere.
+    /// Removes such a memory. The removal cannot be undone, because the text is stored elsewhere.
     pub(crate) async fn remove_former_soul(&self, soul: &Memory) -> Result<(), MemoryError> {
         let write = MemoryWrite {
             owner: soul.owner.clone(),
@@ -222,7 +222,7 @@ impl Memories {
         }
     }
 
-    /// The last change that can be taken back, of one key if it is given.
+    /// Returns the last change that can be undone, of one key if it is given.
     ///
     /// # Errors
     /// [`MemoryError::Store`].
@@ -234,8 +234,7 @@ impl Memories {
         Ok(self.store.last_memory_change(owner, key).await?)
     }
 
-    /// Takes back the last change, of one key if it is given. Returns the key and the memory as it
-    /// is now.
+    /// Undoes the last change, of one key if it is given. Returns the key and the current memory.
     ///
     /// # Errors
     /// [`MemoryError::NothingToUndo`], [`MemoryError::Store`].
@@ -249,7 +248,7 @@ impl Memories {
             let last = self.store.last_memory_change(owner, key).await?;
             let last = last.ok_or(MemoryError::NothingToUndo)?;
             let now = self.store.memory(owner, &last.key).await?;
-            // A change of the person's text from before it was moved counts as taken back.
+            // A change of the person's text from before it was moved counts as undone.
             let is_former_soul = last.key == SOUL_KEY;
             let write = MemoryWrite {
                 owner: owner.to_owned(),
@@ -270,7 +269,7 @@ impl Memories {
         Err(MemoryError::Contended(key.unwrap_or_default().to_owned()))
     }
 
-    /// The memories that fit a need best, by words and meaning, best first.
+    /// Returns the memories that match a need best, by words and meaning, best first.
     ///
     /// # Errors
     /// [`MemoryError::Index`], [`MemoryError::Store`].
@@ -283,7 +282,7 @@ impl Memories {
         self.indexes.recall(&*self.store, owner, query, limit).await
     }
 
-    /// The memories of an owner as prompts have them.
+    /// Returns the memories of an owner in the form of prompts.
     ///
     /// # Errors
     /// [`MemoryError::Store`].
@@ -291,7 +290,7 @@ impl Memories {
         self.prompts.get(&*self.store, owner).await
     }
 
-    /// All memories of an owner, for a file.
+    /// Exports all memories of an owner.
     ///
     /// # Errors
     /// [`MemoryError::Store`].
@@ -300,8 +299,8 @@ impl Memories {
         Ok(MemoryExport { version: EXPORT_VERSION, memories })
     }
 
-    /// Adds the memories of a file; with `replace`, others are removed. Nothing is written if one
-    /// of them cannot be stored.
+    /// Adds the memories of a file; with `replace`, other memories are removed. Nothing is written
+    /// if one of them cannot be stored.
     ///
     /// # Errors
     /// [`MemoryError`] of the first memory that cannot be stored.
@@ -367,7 +366,7 @@ impl Memories {
         Ok(())
     }
 
-    /// Changes one memory: `next` computes the new row from the present one, again if another
+    /// Changes one memory: `next` computes the new row from the current one, and again if another
     /// process changed it meanwhile.
     async fn change(
         &self,
@@ -404,7 +403,7 @@ impl Memories {
         }
     }
 
-    /// An unknown key with similar ones. Keys that came from outside are not offered.
+    /// Creates the error for an unknown key, with similar keys. Untrusted keys are not suggested.
     async fn unknown(&self, owner: &str, key: &str) -> Result<MemoryError, MemoryError> {
         let all = self.all(owner).await?;
         let trusted = all.iter().filter(|memory| memory.untrusted.is_none());
@@ -422,7 +421,7 @@ fn missing(key: &str) -> MemoryError {
     MemoryError::UnknownKey { key: shown(key), near: Vec::new() }
 }
 
-/// A key as it is repeated in an error, which may be any text.
+/// Escapes a key for an error message; it may be any text.
 fn shown(key: &str) -> String {
     key.chars().filter(|c| !c.is_control()).take(MAX_KEY_CHARS).collect()
 }

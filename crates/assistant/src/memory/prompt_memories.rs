@@ -1,5 +1,5 @@
-//! The memories of an owner in the form that prompts have them, kept until one changes: a run that
-//! starts reads ten thousand rows only then.
+//! The memories of an owner in the form of prompts, cached until one changes, so that a run that
+//! starts reads ten thousand rows only after a change.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,10 +9,10 @@ use toolcrib_core::{Memory, MemoryStore};
 use super::error::MemoryError;
 use super::prompt_section::{PromptBudget, prompt_section};
 
-/// Owners whose sections are kept: each is at most 8,000 characters.
+/// Maximum owners whose sections are cached: each is at most 8,000 characters.
 const MOST_OWNERS: usize = 1_024;
 
-/// What prompts have of the memories of one owner.
+/// The part of the prompt from the memories of one owner.
 #[derive(Debug, Default)]
 pub struct PromptMemories {
     version: i64,
@@ -31,13 +31,13 @@ impl PromptMemories {
         }
     }
 
-    /// Whether a run with these memories in its prompt has read private data.
+    /// Returns whether a run with these memories in its prompt has read private data.
     #[must_use]
     pub fn is_private(&self) -> bool {
         self.is_private
     }
 
-    /// The section for a model; `None` without memories.
+    /// Returns the section for a model; `None` without memories.
     #[must_use]
     pub fn section(&self, on_device: bool) -> Option<&str> {
         let section = if on_device { &self.on_device } else { &self.elsewhere };
@@ -57,7 +57,8 @@ impl PromptCache {
         store: &dyn MemoryStore,
         owner: &str,
     ) -> Result<Arc<PromptMemories>, MemoryError> {
-        // Before the rows: a change in between makes the next run read them again.
+        // Read the version before the rows: after a change in between, the next run reads them
+        // again.
         let version = store.memory_version(owner).await?;
         let known = self.lock().get(owner).cloned();
         if let Some(known) = known.filter(|known| known.version == version) {

@@ -4,22 +4,22 @@ use std::fmt::Write as _;
 
 use toolcrib_core::{Memory, MemoryCategory};
 
-/// Characters of all memories in the prompt of a model on this device.
+/// Maximum characters of all memories in the prompt of a model on this device.
 pub const ON_DEVICE_CHARS: usize = 2_000;
-/// Characters of all memories in the prompt of another model: about 1,500 tokens.
+/// Maximum characters of all memories in the prompt of another model: about 1,500 tokens.
 pub const PROMPT_CHARS: usize = 6_000;
 
-/// How much of the memories a prompt has.
+/// The budget of a prompt for memories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PromptBudget {
-    /// Characters of all entries with their headings.
+    /// Maximum characters of all entries with their headings.
     pub chars: usize,
-    /// Whether the model can look up the rest.
+    /// Whether the model can recall the other memories.
     pub can_recall: bool,
 }
 
 impl PromptBudget {
-    /// The budget of a model.
+    /// Returns the budget of a model.
     #[must_use]
     pub fn for_model(on_device: bool) -> Self {
         if on_device {
@@ -30,14 +30,14 @@ impl PromptBudget {
     }
 }
 
-/// The memories in four groups, cut between entries; `None` without memories.
+/// Renders the memories in four groups, cut between entries; `None` without memories.
 ///
 /// Each group has an equal share of the budget, so that many facts leave room for errors and their
-/// solutions. What remains goes to the entries that were confirmed most often, of any group. Those
-/// that were confirmed most often come in first, then the newest; one that does not fit is left
-/// out, and shorter ones behind it are not. What is shown is sorted by key, so that the text
-/// changes as rarely as possible. Memories that came from outside are left out: they would give
-/// their author a voice in every run.
+/// solutions. The remaining budget goes to the entries of any group that were confirmed most often.
+/// Within a group, the most confirmed entries come first, then the newest; an entry that does not
+/// fit is omitted, while shorter ones after it may fit. The result is sorted by key, so that the
+/// text changes as rarely as possible. Untrusted memories are omitted: they would let their author
+/// influence every run.
 #[must_use]
 pub fn prompt_section(memories: &[Memory], budget: PromptBudget) -> Option<String> {
     let notes: Vec<&Memory> =
@@ -68,21 +68,21 @@ pub fn prompt_section(memories: &[Memory], budget: PromptBudget) -> Option<Strin
     render(&mut chosen.shown, notes.len(), budget)
 }
 
-/// The most confirmed first, then the newest.
+/// Compares memories: the most confirmed first, then the newest.
 fn order(a: &Memory, b: &Memory) -> std::cmp::Ordering {
     (b.hit_count, b.updated_at, &a.key).cmp(&(a.hit_count, a.updated_at, &b.key))
 }
 
-/// The entries that a prompt has.
+/// The entries chosen for a prompt.
 #[derive(Default)]
 struct Chosen<'a> {
     shown: Vec<&'a Memory>,
-    /// Characters of them, with the headings of their groups.
+    /// Their characters, including the headings of their groups.
     used: usize,
 }
 
 impl<'a> Chosen<'a> {
-    /// Takes an entry if all entries then have at most this many characters.
+    /// Adds an entry if all entries then have at most this many characters.
     fn take(&mut self, memory: &'a Memory, most: usize) -> bool {
         let is_first = !self.shown.iter().any(|shown| shown.category == memory.category);
         let heading = if is_first { heading(memory.category).chars().count() + 6 } else { 0 };
@@ -128,12 +128,12 @@ fn heading(category: MemoryCategory) -> &'static str {
         MemoryCategory::Preference => "User Preferences",
         MemoryCategory::Learning => "Learnings",
         MemoryCategory::Error => "Known Issues & Resolutions",
-        // Not among the groups.
+        // Not one of the groups.
         MemoryCategory::Soul => "Standing Instructions",
     }
 }
 
-/// One entry. Further lines are indented, so that no text can look like a heading.
+/// Renders one entry. Further lines are indented, so that no text can look like a heading.
 fn entry(memory: &Memory) -> String {
     let hits = match (memory.category, memory.hit_count) {
         (MemoryCategory::Learning, 1) => " (confirmed once)".to_owned(),
@@ -216,12 +216,12 @@ mod tests {
             .collect();
         let text = prompt_section(&memories, PromptBudget::for_model(true)).unwrap();
         assert!(text.chars().count() <= ON_DEVICE_CHARS, "{}", text.chars().count());
-        // The most confirmed ones are in, whole.
+        // The most confirmed ones are included completely.
         assert!(text.contains("key49") && !text.contains("key00"));
         assert!(text.lines().skip(2).all(|line| line.len() == "- **key49**: ".len() + 100));
     }
 
-    /// Bug: facts filled the whole budget, and one long entry hid all that came behind it.
+    /// Regression: facts filled the whole budget, and one long entry excluded all entries after it.
     #[test]
     fn each_group_has_a_share_and_a_long_entry_hides_no_other() {
         use MemoryCategory::{Error, General, Preference};
@@ -240,7 +240,7 @@ mod tests {
             for part in ["**fact", "**units**: metric", "**ssl**: Install"] {
                 assert!(text.contains(part), "{part} is missing of {text}");
             }
-            // What the shares leave goes to any group.
+            // The remaining budget goes to any group.
             let spent = text.chars().count();
             assert!(spent > budget.chars - 300, "{spent} of {}", budget.chars);
         }

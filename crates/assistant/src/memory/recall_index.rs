@@ -8,18 +8,18 @@ use toolcrib_tool_search::{Index, MIN_SCORE, Model, ToolProfile};
 
 use super::error::MemoryError;
 
-/// Minimum score of a result. Lower than for tools, because a memory that does not fit costs only
-/// its few words, and there is no other way to find one.
+/// Minimum score of a result. Lower than for tools, because an irrelevant memory costs only its few
+/// words, and there is no other way to find a memory.
 const MIN_RECALL_SCORE: f32 = MIN_SCORE * 0.6;
-/// Owners whose indexes are kept in memory.
+/// Maximum owners whose indexes are kept in memory.
 const MOST_OWNERS: usize = 64;
 
-/// A memory that fits a query.
+/// A memory that matches a query.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
     /// The memory.
     pub memory: Memory,
-    /// How well it fits, 0 to about 1.
+    /// Its score, 0 to about 1.
     pub score: f32,
 }
 
@@ -51,7 +51,8 @@ impl RecallIndexes {
             None => {
                 let memories = store.memories(owner).await?;
                 let (indexes, owner) = (Arc::clone(self), owner.to_owned());
-                // Half a second for ten thousand new memories, which must not hold up others.
+                // Indexing ten thousand new memories takes half a second, which must not block
+                // other tasks.
                 let update = move || indexes.update(&owner, version, memories);
                 let updated = tokio::task::spawn_blocking(update).await;
                 updated.map_err(|error| MemoryError::Index(error.to_string()))??
@@ -75,14 +76,14 @@ impl RecallIndexes {
         self.owners.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Indexes what is new or changed, and removes what is gone.
+    /// Indexes new and changed memories, and removes deleted ones.
     fn update(
         &self,
         owner: &str,
         version: i64,
         memories: Vec<Memory>,
     ) -> Result<Arc<OwnerIndex>, MemoryError> {
-        // Taken out: a search that still reads the old index keeps it, and this one starts anew.
+        // Take the index out: if a search still reads the old one, create a new one.
         let old = self.lock().remove(owner).and_then(Arc::into_inner);
         let mut index = match old {
             Some(old) => old,

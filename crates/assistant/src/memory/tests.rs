@@ -46,7 +46,7 @@ async fn a_full_memory_takes_changes_and_nothing_new_until_one_is_forgotten() {
     let refused = memories.store(new("one_more")).await.unwrap_err();
     assert_eq!(refused, MemoryError::Full);
     assert!(refused.to_string().contains("Forget one that is no longer needed"), "{refused}");
-    // Nothing is lost: what is there can be changed, and there is room for another owner.
+    // Nothing is lost: existing memories can be changed, and another owner can add memories.
     let (before, after) = memories.store(new("fact_7")).await.unwrap();
     assert_eq!((&*before.unwrap().content, &*after.content), ("It is so.", "It changed."));
     memories.store(NewMemory { owner: "bob", ..new("one_more") }).await.unwrap();

@@ -1,6 +1,6 @@
-//! Notifications on the desktop, by the program that the desktop has for them.
+//! Desktop notifications, through the desktop's own program.
 //!
-//! `notify-send` speaks the Desktop Notifications Specification over D-Bus. Running it costs no
+//! `notify-send` implements the Desktop Notifications Specification over D-Bus. Running it needs no
 //! dependency; a D-Bus library would add a hundred crates for one message.
 
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use toolcrib_core::Notification;
 
 use super::settings::DesktopProgram;
 
-/// Longest time of the program. It ends as soon as the desktop has the message.
+/// Time limit of the program, which ends as soon as the desktop has the message.
 const TIMEOUT: Duration = Duration::from_secs(5);
 /// Reads title and message as arguments, so that neither is part of the script.
 const MACOS_SCRIPT: &str =
@@ -50,10 +50,10 @@ fn arguments(desktop: &DesktopProgram, notification: &Notification) -> Vec<Strin
     }
     let mut arguments = vec!["--app-name=Toolcrib".to_owned()];
     if let Some(tag) = &notification.tag {
-        // Servers that know the hint replace the earlier notification of the tag.
+        // Servers that know the hint replace the earlier notification with this tag.
         arguments.push(format!("--hint=string:x-canonical-private-synchronous:{tag}"));
     }
-    // The body may have markup, so its own text is escaped; the title has none.
+    // The body may contain markup, so its text is escaped; the title contains none.
     let body = body(notification).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     arguments.extend(["--".to_owned(), title, body]);
     arguments

@@ -1,4 +1,4 @@
-//! Why a notification was not sent, changed or found.
+//! Errors of operations on notifications.
 
 use toolcrib_core::{ErrorType, StoreError, ToolError};
 
@@ -18,14 +18,14 @@ pub enum NotifyError {
     /// The text contains a secret.
     #[error("The text contains a secret, so it was not sent. Write it without the secret.")]
     Secret,
-    /// Models have sent too many.
+    /// Models have sent too many notifications.
     #[error(
         "{max} notifications were sent in the last hour, which is the maximum. The next one can be sent in {minutes} min; put it into your answer instead."
     )]
     TooMany {
         /// The maximum.
         max: u32,
-        /// Minutes until one can be sent.
+        /// Minutes until the next one can be sent.
         minutes: i64,
     },
     /// The store failed.

@@ -11,10 +11,10 @@ use super::settings::{NtfySettings, WebhookSettings};
 use crate::configured_server_client::client_for;
 use crate::signature::{SIGNATURE_HEADER, TIMESTAMP_HEADER, sign};
 
-/// Longest time of one request.
+/// Time limit of one request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Publishes to a topic, as JSON to the server's root: headers could not hold every title.
+/// Publishes to a topic, as JSON to the server's root, because headers cannot contain every title.
 ///
 /// # Errors
 /// Why it was not published.
@@ -40,7 +40,7 @@ pub(super) async fn ntfy(
 /// Sends a notification as JSON, signed if there is a key.
 ///
 /// # Errors
-/// Why it was not taken.
+/// Why the server did not accept it.
 pub(super) async fn webhook(
     client: &HttpClient,
     settings: &WebhookSettings,
@@ -70,7 +70,7 @@ fn post(url: &str, body: &Value) -> Request {
     request
 }
 
-/// Any 2xx status is success.
+/// Sends a request; any 2xx status is success.
 async fn send(client: &HttpClient, request: Request) -> Result<(), String> {
     let client = client_for(client, &request.url);
     let limits = Limits { total: TIMEOUT, ..Limits::default() };

@@ -1,8 +1,8 @@
-//! Notifications: the one place that reaches the person outside of a conversation.
+//! Notifications: the only way to reach the person outside of a conversation.
 //!
-//! A notification is stored first, so that it is on the page and in the list whatever happens to
-//! the channels. Then it is pushed: to the desktop, to ntfy and to a webhook, as configured, unless
-//! it is quiet. The result says which channel did not take it over.
+//! A notification is stored first, so that it is on the page and in the list even if channels fail.
+//! Then it is pushed to the desktop, to ntfy and to a webhook, as configured, except in quiet
+//! hours. The result names the channels that did not accept it.
 
 mod desktop;
 mod error;

@@ -16,13 +16,13 @@ use super::settings::NotifySettings;
 use super::{desktop, http_channels};
 use crate::SecretCheck;
 
-/// Characters of a title.
+/// Maximum characters of a title.
 pub const MAX_TITLE_CHARS: usize = 100;
-/// Characters of a message: desktops and phones show less.
+/// Maximum characters of a message: desktops and phones show less.
 pub const MAX_MESSAGE_CHARS: usize = 1_000;
 /// Title of a notification that has none.
 const DEFAULT_TITLE: &str = "Toolcrib";
-/// The time over which notifications of models are counted, in milliseconds.
+/// The period in which notifications of models are counted, in milliseconds.
 const HOUR_MS: i64 = 3_600_000;
 
 /// A notification to send.
@@ -30,28 +30,28 @@ const HOUR_MS: i64 = 3_600_000;
 pub struct NewNotification {
     /// Owner.
     pub owner: String,
-    /// Title; empty = "Toolcrib".
+    /// Title; empty for "Toolcrib".
     pub title: String,
     /// The message.
     pub message: String,
-    /// It replaces an earlier one with this tag.
+    /// The notification replaces an earlier one with this tag.
     pub tag: Option<String>,
     /// An address to open.
     pub link: Option<String>,
-    /// What its text comes from if that is outside text.
+    /// The source of its text, if the text is untrusted.
     pub untrusted: Option<String>,
-    /// Who or what sends it. If it is a call, the hourly maximum counts.
+    /// The author. If it is a call, the hourly maximum applies.
     pub author: Author,
     /// Whether it is pushed in quiet hours too: an alarm that the person set.
     pub is_urgent: bool,
 }
 
-/// A notification that was stored, and what became of pushing it.
+/// A stored notification, and the result of pushing it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
     /// The notification with its deliveries.
     pub notification: Notification,
-    /// Until when it is quiet, if nothing was pushed for that.
+    /// The end of the quiet hours, if nothing was pushed because of them.
     pub quiet_until: Option<Time>,
 }
 
@@ -68,7 +68,7 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// Notifications in this store, over these channels.
+    /// Creates notifications in this store, with these channels.
     #[must_use]
     pub fn new(
         store: Arc<dyn NotificationStore>,
@@ -81,14 +81,14 @@ impl Notifier {
         Self { store, client, settings, mail, clock, zone, is_secret }
     }
 
-    /// With another clock and the time zone of its quiet hours.
+    /// Sets another clock, and the time zone of its quiet hours.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>, zone: TimeZone) -> Self {
         (self.clock, self.zone) = (clock, zone);
         self
     }
 
-    /// Names what sends mail, once; clones know it too.
+    /// Sets the sender of mail, once, for all clones.
     pub fn set_mail(&self, mail: Arc<dyn OwnMail>) {
         self.mail.set(mail).ok();
     }
@@ -109,7 +109,7 @@ impl Notifier {
         if quiet_until.is_none() {
             self.push(&mut notification).await;
             match self.store.put_notification(notification.clone()).await {
-                // A newer one replaced it meanwhile.
+                // A newer notification replaced it meanwhile.
                 Ok(()) | Err(toolcrib_core::StoreError::Missing(_)) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -150,7 +150,7 @@ impl Notifier {
         })
     }
 
-    /// Counts what calls sent in the last hour.
+    /// Counts the notifications that calls sent in the last hour.
     async fn check_rate(&self, owner: &str, now: i64) -> Result<(), NotifyError> {
         let all = self.store.notifications(owner).await?;
         let is_counted =
@@ -209,7 +209,7 @@ impl Notifier {
         Some(sent.unwrap_or(Err(late)))
     }
 
-    /// The notifications of an owner, newest first.
+    /// Lists the notifications of an owner, newest first.
     ///
     /// # Errors
     /// [`NotifyError::Store`].
@@ -217,7 +217,7 @@ impl Notifier {
         Ok(self.store.notifications(owner).await?)
     }
 
-    /// Notifications of every owner since a time, oldest first.
+    /// Returns the notifications of every owner since a time, oldest first.
     ///
     /// # Errors
     /// [`NotifyError::Store`].

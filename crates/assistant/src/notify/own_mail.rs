@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use toolcrib_core::{BoxFuture, Notification};
 
-/// Longest time until a mail server has taken a notification.
+/// Time limit for a mail server to accept a notification.
 pub(super) const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Sends notifications by mail.
 pub trait OwnMail: Send + Sync {
-    /// Sends a notification from an account to the address of that account, and to no other.
-    /// `None` is the only account that there is.
+    /// Sends a notification from an account to the address of that account only. `None` for the
+    /// only configured account.
     ///
     /// # Errors
-    /// Why it was not taken, for people.
+    /// Why it was not accepted, for people.
     fn send<'a>(
         &'a self,
         account: Option<&'a str>,

@@ -1,10 +1,10 @@
-//! Quiet hours: a daily time in which nothing is pushed.
+//! Quiet hours: a daily period in which nothing is pushed.
 
 use std::str::FromStr;
 
 use jiff::civil::{DateTime, Time};
 
-/// A daily time, possibly over midnight. The end is not part of it.
+/// A daily period, possibly over midnight. The end is exclusive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct QuietHours {
     start: Time,
@@ -12,7 +12,7 @@ pub struct QuietHours {
 }
 
 impl QuietHours {
-    /// Until when it is quiet, if it is quiet at this local time.
+    /// Returns the end of the quiet hours, if this local time is in them.
     #[must_use]
     pub fn until(&self, now: DateTime) -> Option<Time> {
         let time = now.time();

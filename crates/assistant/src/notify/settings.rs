@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use super::quiet_hours::QuietHours;
 
-/// Notifications that models may send in an hour unless the owner says otherwise: one every three
-/// minutes, which a person can still follow.
+/// Default maximum of notifications that models may send in an hour: one every three minutes, which
+/// a person can still follow.
 pub const MAX_PER_HOUR: u32 = 20;
 
-/// Settings of the channels. The default has none: notifications are only on the page and in the
+/// Settings of the channels. The default has none: notifications appear only on the page and in the
 /// list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotifySettings {
@@ -21,9 +21,9 @@ pub struct NotifySettings {
     pub webhook: Option<WebhookSettings>,
     /// Mail to the person's own address.
     pub mail: Option<MailSettings>,
-    /// When nothing is pushed, except alarms.
+    /// The hours in which only alarms are pushed.
     pub quiet: Option<QuietHours>,
-    /// Notifications that models may send in an hour, per owner.
+    /// Maximum notifications that models may send in an hour, per owner.
     pub max_per_hour: u32,
 }
 
@@ -41,7 +41,7 @@ impl Default for NotifySettings {
 }
 
 impl NotifySettings {
-    /// The secrets, so that those of the vault can be put in place of their names.
+    /// Returns the secrets, so that those of the vault can replace their names.
     pub fn secrets_mut(&mut self) -> impl Iterator<Item = &mut ChannelSecret> {
         let ntfy = self.ntfy.as_mut().and_then(|ntfy| ntfy.token.as_mut());
         let webhook = self.webhook.as_mut().and_then(|webhook| webhook.secret.as_mut());
@@ -54,7 +54,7 @@ impl NotifySettings {
 pub struct DesktopProgram {
     /// `notify-send`, or `osascript` on macOS.
     pub program: PathBuf,
-    /// Its whole environment: the variables that lead to the person's desktop.
+    /// Its complete environment: the variables that connect to the person's desktop.
     pub env: Vec<(String, String)>,
 }
 
@@ -70,7 +70,7 @@ pub struct NtfySettings {
 /// Mail from an account to its own address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MailSettings {
-    /// The account; `None` = the only one that there is.
+    /// The account; `None` for the only configured one.
     pub account: Option<String>,
 }
 
@@ -79,7 +79,7 @@ pub struct MailSettings {
 pub struct WebhookSettings {
     /// The address.
     pub url: String,
-    /// Key of the signature; without one nothing is signed.
+    /// Key of the signature; without a key, requests are not signed.
     pub secret: Option<ChannelSecret>,
 }
 
@@ -88,12 +88,12 @@ pub struct WebhookSettings {
 pub enum ChannelSecret {
     /// The secret itself.
     Value(String),
-    /// Name of a secret of the vault, until the secret is put in its place.
+    /// Name of a secret of the vault, until the secret replaces it.
     Named(String),
 }
 
 impl ChannelSecret {
-    /// The secret, or why it is not there.
+    /// Returns the secret, or why it is missing.
     pub(crate) fn value(&self) -> Result<&str, String> {
         match self {
             Self::Value(value) => Ok(value),

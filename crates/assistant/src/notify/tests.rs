@@ -1,4 +1,4 @@
-//! Notifications over real channels: a server on loopback, a program, a clock of the test.
+//! Notifications over real channels: a server on loopback, a program, a fake clock.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -53,10 +53,10 @@ fn new(message: &str) -> NewNotification {
     }
 }
 
-/// A request as it came over the wire: the head in lower case, and the body.
+/// A received request: the head in lower case, and the body.
 type Seen = Arc<Mutex<Vec<(String, String)>>>;
 
-/// A server that answers every request with this status.
+/// Starts a server that answers every request with this status.
 async fn server(status: &'static str) -> (String, Seen) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -115,7 +115,7 @@ async fn every_channel_gets_it_and_a_failing_one_is_named() {
     let sent = fixture.notifier.send(new("5 > 3 & more")).await.unwrap();
     assert_eq!(sent.notification.failed, []);
     assert_eq!(sent.notification.delivered, ["desktop", "ntfy", "webhook"]);
-    // As the specification of ntfy says: JSON to the root, with the topic in it.
+    // As in the specification of ntfy: JSON to the root, with the topic in it.
     let (head, body) = at_ntfy.lock().unwrap()[0].clone();
     assert!(head.starts_with("post / http/1.1"), "{head}");
     assert_eq!(header(&head, "authorization"), "bearer tk_1");
@@ -132,7 +132,7 @@ async fn every_channel_gets_it_and_a_failing_one_is_named() {
     assert!(is_valid(b"key", seconds, body.as_bytes(), signature), "{head}");
     let body: Value = serde_json::from_str(&body).unwrap();
     assert_eq!(body["sent_at"], "2026-11-26T12:00:00Z");
-    // Markup of the text is no markup of the desktop.
+    // Markup in the text must not become markup of the desktop.
     let shown = std::fs::read_to_string(out).unwrap();
     assert_eq!(shown, "--app-name=Toolcrib\n--\nStraße <1>\n5 &gt; 3 &amp; more\n");
 
@@ -187,7 +187,7 @@ async fn models_are_held_to_an_hourly_maximum() {
     at(10);
     let error = fixture.notifier.send(new("x")).await.unwrap_err();
     assert_eq!(error, NotifyError::TooMany { max: 3, minutes: 51 });
-    // A person and another owner have no part in it.
+    // The limit does not apply to a person or to another owner.
     let person = NewNotification { author: Author::person("ann"), ..new("x") };
     fixture.notifier.send(person).await.unwrap();
     fixture.notifier.send(NewNotification { owner: "bob".into(), ..new("x") }).await.unwrap();

@@ -1,4 +1,4 @@
-//! Why the text was not written.
+//! Errors of writing the text.
 
 use super::souls::MAX_SOUL_CHARS;
 use crate::rows::RowError;
@@ -6,7 +6,7 @@ use crate::rows::RowError;
 /// Why an operation on the text failed. The texts are for people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SoulError {
-    /// There is no text.
+    /// The text is empty.
     #[error("the text is empty; clear it to go without one")]
     Empty,
     /// It is too long: it is part of every prompt.

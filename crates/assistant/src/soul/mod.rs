@@ -1,4 +1,4 @@
-//! The person's own part of the system prompt ("soul"): how models should be and answer.
+//! The person's own part of the system prompt ("soul"): how models should behave and answer.
 
 mod error;
 mod promotion;

@@ -1,4 +1,4 @@
-//! Promotion: a memory becomes part of the person's text in the system prompt, and back.
+//! Promotion: moves a memory into the person's text in the system prompt, and back.
 
 use toolcrib_core::{Author, Memory, ToolError};
 
@@ -10,7 +10,7 @@ use crate::rows::{RowError, Writer};
 /// Why a memory was not promoted. The texts are for models and people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PromotionError {
-    /// It came from outside.
+    /// The memory is untrusted.
     #[error(
         "The memory \"{0}\" cannot be promoted: it came from outside text. The user can confirm it with `toolcrib memory edit`."
     )]
@@ -36,19 +36,19 @@ impl From<PromotionError> for ToolError {
     }
 }
 
-/// A change of a memory was taken back.
+/// An undone change of a memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
     /// Key of the memory.
     pub key: String,
-    /// The memory as it is now.
+    /// The current memory.
     pub memory: Option<Memory>,
-    /// Whether its instruction was taken out of the system prompt too.
+    /// Whether its instruction was also removed from the system prompt.
     pub instruction: bool,
 }
 
-/// Appends `addition` to the person's text and removes the memory; returns it as it was. Both have
-/// the same author, so that [`undo_memory`] finds them as one change.
+/// Appends `addition` to the person's text and removes the memory; returns the removed memory. Both
+/// changes have the same author, so that [`undo_memory`] recognizes them as one.
 ///
 /// # Errors
 /// [`PromotionError`]; nothing was changed unless the memory could not be removed.
@@ -66,8 +66,8 @@ pub async fn promote(
     Ok(memories.forget(&writer.owner, key, &writer.author).await?)
 }
 
-/// Undoes the last change of a memory. If it is a promotion, and the person's text was not
-/// changed since, the instruction goes too.
+/// Undoes the last change of a memory. If it is a promotion, and the person's text was not changed
+/// since, the instruction is removed too.
 ///
 /// # Errors
 /// [`MemoryError::NothingToUndo`], [`PromotionError`] if the rows cannot be read or written.
@@ -90,11 +90,11 @@ pub async fn undo_memory(
     Ok(Undone { key, memory, instruction: is_promotion })
 }
 
-/// Moves what earlier versions kept as the memory `soul` into the person's text, of all owners.
-/// A text that came from outside is left out of it.
+/// Moves the memories `soul` of earlier versions into the person's text, for all owners. An
+/// untrusted text is not moved.
 ///
 /// # Errors
-/// [`PromotionError`]; what was not moved stays where it is.
+/// [`PromotionError`]; memories that were not moved are unchanged.
 pub async fn move_former_souls(memories: &Memories, souls: &Souls) -> Result<(), PromotionError> {
     for soul in memories.former_souls().await? {
         let (owner, author) = (soul.owner.clone(), Author::person(&soul.author.by));
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    /// A row as earlier versions wrote it.
+    /// Stores a row as earlier versions wrote it.
     async fn store_former(store: &MemoryMemories, owner: &str, untrusted: Option<String>) {
         let memory = Memory {
             owner: owner.into(),
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(text("bob").await, None);
         for owner in ["", "ann", "bob"] {
             assert_eq!(memories.all(owner).await.unwrap(), []);
-            // Nothing brings the memory back.
+            // The memory cannot be restored.
             let undone = undo_memory((&memories, &souls), &writer(owner), None).await;
             assert_eq!(undone, Err(PromotionError::Memory(MemoryError::NothingToUndo)));
         }

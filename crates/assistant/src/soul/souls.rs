@@ -10,11 +10,11 @@ use crate::SecretCheck;
 use crate::rows::{TypedRows, Writer};
 use crate::secret_shapes;
 
-/// Characters of the text: about 1,000 tokens of every request.
+/// Maximum characters of the text: about 1,000 tokens of every request.
 pub const MAX_SOUL_CHARS: usize = 4_000;
 /// The key of the only row of an owner.
 const KEY: &str = "soul";
-/// Changes that a history shows.
+/// Maximum changes in a history.
 const HISTORY: usize = 50;
 
 /// The text of an owner.
@@ -29,9 +29,9 @@ pub struct Soul {
 /// A change of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SoulChange {
-    /// The text before; `None` = there was none.
+    /// The text before; `None` if there was none.
     pub before: Option<String>,
-    /// What was done.
+    /// The kind of change.
     pub note: String,
     /// Its author.
     pub author: Author,
@@ -47,13 +47,13 @@ pub struct Souls {
 }
 
 impl Souls {
-    /// Texts in this store.
+    /// Creates texts in this store.
     #[must_use]
     pub fn new(store: Arc<dyn AssistantRowStore>, is_secret: SecretCheck) -> Self {
         Self { rows: TypedRows::new(store, RowKind::Soul), is_secret }
     }
 
-    /// The text of an owner.
+    /// Returns the text of an owner.
     ///
     /// # Errors
     /// [`SoulError::Row`].
@@ -64,7 +64,7 @@ impl Souls {
     /// Writes the text.
     ///
     /// # Errors
-    /// [`SoulError`] if it cannot be used.
+    /// [`SoulError`] if it is invalid.
     pub async fn set(&self, writer: &Writer, text: &str) -> Result<Soul, SoulError> {
         let text = text.trim();
         self.check(text)?;
@@ -78,11 +78,11 @@ impl Souls {
             .await
     }
 
-    /// Appends a paragraph to the text; one that it ends with already is not repeated. `note` says
-    /// why, in the history.
+    /// Appends a paragraph to the text, unless the text already ends with it. `note` is the reason
+    /// for the history.
     ///
     /// # Errors
-    /// [`SoulError`] if the text cannot be used.
+    /// [`SoulError`] if the text is invalid.
     pub async fn append(
         &self,
         writer: &Writer,
@@ -120,7 +120,7 @@ impl Souls {
         Ok(())
     }
 
-    /// The author of the last change that can be taken back.
+    /// Returns the author of the last change that can be undone.
     pub(super) async fn last_author(&self, owner: &str) -> Result<Option<Author>, SoulError> {
         let changes = self.rows.changes(owner, Some(KEY), HISTORY).await?;
         Ok(changes.into_iter().find(|change| change.can_be_undone).map(|change| change.author))
@@ -135,7 +135,7 @@ impl Souls {
         self.rows.change(writer, KEY, clear).await
     }
 
-    /// Takes back the last change; returns the text as it is now.
+    /// Undoes the last change; returns the current text.
     ///
     /// # Errors
     /// [`crate::RowError::NothingToUndo`], [`SoulError::Row`].
@@ -144,7 +144,7 @@ impl Souls {
         Ok(undone.into_iter().find_map(|(_, soul)| soul))
     }
 
-    /// The last changes, newest first.
+    /// Returns the last changes, newest first.
     ///
     /// # Errors
     /// [`SoulError::Row`].

@@ -1,31 +1,31 @@
-//! Claims the tasks that are due, for a scheduler.
+//! Claims due tasks for a scheduler.
 
 use toolcrib_core::{StoreError, Task, TaskKind, TaskStore};
 
 use super::lifecycle::claim;
 
-/// Due tasks that one look reads at most. More than there can be runs, so that an alarm behind
-/// tasks that wait for their turn is found.
+/// Maximum due tasks that are read at once. More than the maximum number of runs, so that an alarm
+/// after tasks that wait for a run is found.
 const MOST: usize = 1_000;
 
-/// The tasks that were due.
+/// The due tasks.
 #[derive(Debug, Default)]
 pub struct DueTasks {
     /// The tasks that were claimed, at their new revisions.
     pub claimed: Vec<Task>,
-    /// When the next task is due, or a claim ends; Unix time in milliseconds. It may have passed.
+    /// When the next task is due, or a claim ends; Unix time in milliseconds. It may be in the
+    /// past.
     pub next_wake: Option<i64>,
-    /// Whether something is due that may not run now, or waits for its turn.
+    /// Whether a due task may not run now, or waits for a run.
     pub is_held: bool,
 }
 
-/// Claims what is due at `now` and may run, at most `room` tasks beside alarms, the earliest first:
-/// the others stay due. A task that another scheduler claims meanwhile is left
-/// to it.
+/// Claims the tasks that are due at `now` and may run, the earliest first: at most `room` tasks,
+/// and all alarms. The others stay due. A task that another scheduler claims meanwhile is skipped.
 ///
 /// # Errors
-/// The store fails before something was claimed; afterwards it ends early instead, because
-/// what it has claimed would wait for the end of its claim otherwise.
+/// The store fails before a task was claimed. If it fails later, the function returns early,
+/// because claimed tasks would otherwise wait for the end of their claims.
 pub async fn claim_due(
     store: &dyn TaskStore,
     now: i64,
@@ -49,7 +49,7 @@ pub async fn claim_due(
                 room = room.saturating_sub(usize::from(is_run));
                 due.claimed.push(Task { revision, ..claimed });
             }
-            // Another process was faster, or the person changed it.
+            // Another process was faster, or the person changed the task.
             Err(StoreError::Conflict(_) | StoreError::Missing(_)) => {}
             Err(_) if !due.claimed.is_empty() => return Ok(due),
             Err(error) => return Err(error),

@@ -1,4 +1,4 @@
-//! Why a task was not made, changed or found.
+//! Errors of operations on tasks.
 
 use toolcrib_core::{StoreError, ToolError};
 
@@ -12,7 +12,7 @@ pub enum TaskError {
     /// No task has this id.
     #[error("There is no task {0}. List the tasks to see their ids.")]
     Unknown(String),
-    /// The time or schedule cannot be used.
+    /// The time or schedule is invalid.
     #[error(transparent)]
     Time(#[from] TimeError),
     /// A text is missing or too long.
@@ -25,25 +25,25 @@ pub enum TaskError {
         "The text contains a secret, so no task was made: its prompt is shown to models. The person can keep it with `toolcrib secret set NAME`; tools then use it by its name."
     )]
     Secret,
-    /// The owner has as many open tasks as there can be.
+    /// The owner has the maximum number of open tasks.
     #[error("There are {MAX_TASKS} open tasks, which is the maximum. Cancel one first.")]
     Full,
-    /// Models have made as many open tasks as they may.
+    /// Models have created the maximum number of open tasks.
     #[error(
         "Models have made {MAX_MODEL_TASKS} open tasks, which is the maximum. Cancel one that is no longer needed first."
     )]
     ModelsFull,
-    /// Tasks and goals start tasks that start tasks.
+    /// Tasks and goals start each other too deeply.
     #[error(
         "This run belongs to a task or goal that others have started, {MAX_DEPTH} deep, so it cannot make another task. Finish the work in this run, or ask the person."
     )]
     TooDeep,
-    /// Models have made as many tasks as they may within an hour.
+    /// Models have created the maximum number of tasks within an hour.
     #[error(
         "Models have made {MAX_MODEL_TASKS_PER_HOUR} tasks within the last hour, which is the maximum. Do the work in this run or in a task with a recurrence, or ask the person, who can make one with `toolcrib task add`."
     )]
     TooManyPerHour,
-    /// It does not fit the task's state.
+    /// The task's state does not allow the action.
     #[error("{0}")]
     State(String),
     /// The store failed.

@@ -1,4 +1,4 @@
-//! What a scheduler does with a due task: pure steps from one state of its row to the next.
+//! Steps of a scheduler for a due task: pure functions from one state of its row to the next.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -13,25 +13,25 @@ use crate::time::{
     slots_until,
 };
 
-/// How long a claim holds without being renewed, in milliseconds.
+/// Duration of a claim without renewal, in milliseconds.
 pub const LEASE_MS: i64 = 60_000;
 /// A run that starts later than this, in milliseconds, is told how late it is.
 pub const LATE_MS: i64 = 60_000;
-/// Attempts at a task with a single time.
+/// Maximum attempts at a task with a single time.
 pub const MAX_ATTEMPTS: u32 = 8;
-/// First wait after a failure and the longest one, in milliseconds.
+/// First and longest wait after a failure, in milliseconds.
 const RETRY_MS: i64 = 60_000;
 const MAX_RETRY_MS: i64 = 3_600_000;
-/// Executions that are kept of a heartbeat.
+/// Maximum stored executions of a heartbeat.
 const HEARTBEAT_HISTORY: usize = 50;
 /// Time between two rings of an alarm, in milliseconds.
 const RING_MS: i64 = 60_000;
-/// Rings until an alarm ends by itself: half an hour.
+/// Maximum rings of an alarm: half an hour.
 pub const MAX_RINGS: u32 = 30;
-/// Characters of a result that are kept.
+/// Maximum stored characters of a result.
 const RESULT_CHARS: usize = 500;
 
-/// How an execution ended.
+/// The result of an execution.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Ended {
     /// Whether it succeeded.
@@ -40,16 +40,16 @@ pub struct Ended {
     pub result: String,
     /// The run, if one started.
     pub run: Option<RunId>,
-    /// The conversation, if it is of this execution alone.
+    /// The conversation, if it belongs to this execution only.
     pub conversation: Option<ConversationId>,
-    /// What its run had read from outside.
+    /// The source of untrusted text that its run had read.
     pub untrusted: Option<String>,
 }
 
-/// The schedule of a task with its zone.
+/// Returns the schedule of a task with its zone.
 ///
 /// # Errors
-/// [`TimeError`] if the row cannot be read, such as that of a zone that was removed.
+/// [`TimeError`] if the row cannot be read, for example because its zone was removed.
 pub fn schedule_of(task: &Task) -> Result<(Schedule, TimeZone), TimeError> {
     let zone = parse_zone(Some(&task.zone))?;
     let time =
@@ -78,7 +78,7 @@ pub fn schedule_of(task: &Task) -> Result<(Schedule, TimeZone), TimeError> {
     Ok((schedule, zone))
 }
 
-/// `When mail arrives at X from Y with "Z" in its subject`.
+/// Renders `When mail arrives at X from Y with "Z" in its subject`.
 fn mail_words(filter: &MailFilter) -> String {
     let mut words = "When mail arrives".to_owned();
     if let Some(account) = &filter.account {
@@ -93,7 +93,7 @@ fn mail_words(filter: &MailFilter) -> String {
     words
 }
 
-/// The task as claimed at `now`: due, or under a claim that has ended. `None` if it is neither.
+/// Claims a task at `now`: one that is due, or whose claim has ended. `None` for other tasks.
 #[must_use]
 pub fn claim(task: &Task, now: i64) -> Option<Task> {
     if task.wake_at().is_none_or(|wake| wake > now) {
@@ -101,9 +101,9 @@ pub fn claim(task: &Task, now: i64) -> Option<Task> {
     }
     let until = now + LEASE_MS;
     let lease = match &task.lease {
-        // A scheduler died: the same execution goes on.
+        // A scheduler died: continue the same execution.
         Some(lease) if task.status == TaskStatus::Running => TaskLease { until, ..lease.clone() },
-        // Between two rings of an alarm, the lease keeps the time of the first one.
+        // Between two rings of an alarm, the lease keeps the time of the first ring.
         Some(lease) if task.rings > 0 => TaskLease { until, ..lease.clone() },
         _ => TaskLease {
             run: None,
@@ -116,7 +116,7 @@ pub fn claim(task: &Task, now: i64) -> Option<Task> {
     Some(Task { status: TaskStatus::Running, lease: Some(lease), updated_at: now, ..task.clone() })
 }
 
-/// The task with its claim renewed, and with its run once that is known.
+/// Renews the claim of a task, and records its run once that is known.
 #[must_use]
 pub fn renew(task: &Task, run: RunId, now: i64) -> Task {
     let lease = task.lease.clone().map(|lease| TaskLease {
@@ -127,18 +127,18 @@ pub fn renew(task: &Task, run: RunId, now: i64) -> Task {
     Task { lease, ..task.clone() }
 }
 
-/// The task without its claim, due again after `wait_ms`: nothing has started.
+/// Releases the claim of a task for which nothing has started; it is due again after `wait_ms`.
 #[must_use]
 pub fn release(task: &Task, now: i64, wait_ms: i64) -> Task {
     let due_at = task.lease.as_ref().map(|lease| lease.due_at);
-    // The time that it is for stays; only the next look comes later.
+    // The time of the execution is unchanged; only the next attempt comes later.
     let lease = task.lease.clone().map(|lease| TaskLease { until: now + wait_ms, ..lease });
     Task { due_at: due_at.or(task.due_at), lease, ..task.clone() }
 }
 
-/// The task after an execution that ended at `now`. A schedule goes on with its next time that lies
-/// ahead; times that passed meanwhile are counted and not run. A single time is tried again after a
-/// failure.
+/// Returns the task after an execution that ended at `now`. A schedule continues with its next time
+/// in the future; times that passed meanwhile are counted and not run. A single time is retried
+/// after a failure.
 ///
 /// # Errors
 /// [`TimeError`] if its schedule cannot be read.
@@ -157,7 +157,7 @@ pub fn settle(task: &Task, ended: &Ended, now: i64) -> Result<Task, TimeError> {
         None if is_once && !ended.ok && failures < MAX_ATTEMPTS => Some(now + retry_ms(failures)),
         next => next.map(Timestamp::as_millisecond),
     };
-    // The event of this execution is done; the next one is due at once.
+    // The event of this execution is processed; the next one is due immediately.
     let done = task.lease.as_ref().and_then(|lease| lease.event.as_deref());
     let events: Vec<TaskEvent> =
         task.events.iter().filter(|event| Some(event.key.as_str()) != done).cloned().collect();
@@ -193,7 +193,7 @@ pub fn settle(task: &Task, ended: &Ended, now: i64) -> Result<Task, TimeError> {
     })
 }
 
-/// The task without its claim, due at the next time of its schedule: this time is left out.
+/// Skips this time: releases the claim, and makes the task due at the next time of its schedule.
 ///
 /// # Errors
 /// [`TimeError`] if its schedule cannot be read.
@@ -204,7 +204,7 @@ pub fn postpone(task: &Task, now: i64) -> Result<Task, TimeError> {
     Ok(Task { status: TaskStatus::Pending, due_at, lease: None, ..task.clone() })
 }
 
-/// An alarm after it rang at `now`: due again in a minute, or over after [`MAX_RINGS`].
+/// Returns an alarm after it rang at `now`: due again in a minute, or ended after [`MAX_RINGS`].
 ///
 /// # Errors
 /// [`TimeError`] if its schedule cannot be read.
@@ -217,12 +217,12 @@ pub fn rung(task: &Task, now: i64) -> Result<Task, TimeError> {
     Ok(Task { rings, status: TaskStatus::Pending, due_at, updated_at: now, ..task.clone() })
 }
 
-/// An alarm that does not ring any more: it waits for its next time, or is over.
+/// Ends the ringing of an alarm: it waits for its next time, or ends.
 ///
 /// # Errors
 /// [`TimeError`] if its schedule cannot be read.
 pub fn alarm_over(task: &Task, ok: bool, result: &str, now: i64) -> Result<Task, TimeError> {
-    // As a success, because a single time would be tried again after a failure.
+    // Settle it as a success, because a single time would be retried after a failure.
     let ended = Ended { ok: true, result: result.to_owned(), ..Ended::default() };
     let mut over = settle(task, &ended, now)?;
     if let Some(last) = over.history.first_mut() {
@@ -231,7 +231,7 @@ pub fn alarm_over(task: &Task, ok: bool, result: &str, now: i64) -> Result<Task,
     Ok(over)
 }
 
-/// What an alarm says: its text, and since when it rings.
+/// Renders the message of an alarm: its text, and since when it rings.
 #[must_use]
 pub fn alarm_message(task: &Task, now: i64) -> String {
     let text = &task.prompt;
@@ -244,7 +244,7 @@ pub fn alarm_message(task: &Task, now: i64) -> String {
     }
 }
 
-/// The time that an execution is for and by how much it is late, if it is.
+/// Returns the time of an execution and its delay, if it is late.
 fn late_by(task: &Task, now: i64) -> Option<(String, String)> {
     let due_at = task.lease.as_ref()?.due_at;
     let late = now.saturating_sub(due_at);
@@ -253,14 +253,14 @@ fn late_by(task: &Task, now: i64) -> Option<(String, String)> {
     (late > LATE_MS).then(|| (format_instant(due, &zone), duration(late)))
 }
 
-/// 60 s × 2^failures, at most an hour.
+/// Returns 60 s × 2^failures, at most an hour.
 fn retry_ms(failures: u32) -> i64 {
     RETRY_MS
         .saturating_mul(1_i64.checked_shl(failures.min(16)).unwrap_or(i64::MAX))
         .min(MAX_RETRY_MS)
 }
 
-/// What the run of an execution is told.
+/// Renders the message that starts the run of an execution.
 #[must_use]
 pub fn run_message(task: &Task, now: i64) -> String {
     let mut text = format!("**{}**\n\n", task.description);
@@ -276,14 +276,14 @@ pub fn run_message(task: &Task, now: i64) -> String {
     text
 }
 
-/// The event that the present execution is for.
+/// Returns the event of the current execution.
 #[must_use]
 pub fn present_event(task: &Task) -> Option<&TaskEvent> {
     let key = task.lease.as_ref()?.event.as_ref()?;
     task.events.iter().find(|event| event.key == *key)
 }
 
-/// "3 min", "2 h 5 min", "4 d 1 h".
+/// Renders a duration: "3 min", "2 h 5 min", "4 d 1 h".
 fn duration(ms: i64) -> String {
     let minutes = ms / 60_000;
     let (days, hours, rest) = (minutes / 1_440, minutes / 60 % 24, minutes % 60);

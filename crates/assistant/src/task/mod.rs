@@ -1,4 +1,4 @@
-//! Tasks: making, changing and finding them, and what a scheduler does with a due one.
+//! Tasks: creating, changing and finding them, and the steps of a scheduler.
 
 mod claim_due_tasks;
 mod error;

@@ -1,4 +1,4 @@
-//! What a new task is made from, and its checks.
+//! The description of a new task, and its checks.
 
 use globset::Glob;
 use jiff::Timestamp;
@@ -11,14 +11,14 @@ use crate::time::{
     parse_local_time,
 };
 
-/// Characters of a description.
+/// Maximum characters of a description.
 pub(super) const MAX_DESCRIPTION_CHARS: usize = 200;
-/// Characters of a prompt.
+/// Maximum characters of a prompt.
 pub(super) const MAX_PROMPT_CHARS: usize = 4_000;
-/// A time that passed less than this ago, in milliseconds, is taken for now.
+/// A time that passed less than this ago, in milliseconds, is treated as now.
 const PAST_MS: i64 = 60_000;
 
-/// Characters of the name of a hook and of a glob.
+/// Maximum characters of the name of a hook and of a glob.
 const MAX_NAME_CHARS: usize = 100;
 
 /// When a task is due: exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change`
@@ -34,7 +34,7 @@ pub struct When {
     pub recurrence: Option<String>,
     /// First time of the day of an hourly recurrence or an interval, such as `9:00`.
     pub window_start: Option<String>,
-    /// The time of the day at which it ends.
+    /// The end of that period.
     pub window_end: Option<String>,
     /// At every heartbeat.
     pub on_heartbeat: bool,
@@ -46,7 +46,7 @@ pub struct When {
     pub on_mail: Option<MailFilter>,
 }
 
-/// A task to make.
+/// A task to create.
 #[derive(Debug, Clone)]
 pub struct NewTask {
     /// Owner.
@@ -55,21 +55,22 @@ pub struct NewTask {
     pub description: String,
     /// The prompt of its runs, or the text of an alarm.
     pub prompt: String,
-    /// What it does; [`TaskKind::Heartbeat`] is made by the heartbeat alone.
+    /// Its kind; only the heartbeat creates [`TaskKind::Heartbeat`].
     pub kind: TaskKind,
     /// When it is due.
     pub when: When,
-    /// IANA name of a zone; `None` = that of this machine.
+    /// IANA name of a zone; `None` for the zone of this machine.
     pub zone: Option<String>,
-    /// What is known about the person, for its runs.
+    /// Information about the person, for its runs.
     pub surroundings: Surroundings,
-    /// The agent of its runs; empty = the configured one.
+    /// The agent of its runs; empty for the configured one.
     pub agent: String,
-    /// Who or what makes it.
+    /// The author.
     pub author: Author,
-    /// How many goals and tasks started one another until the run that makes it; 0 for a person.
+    /// Number of goals and tasks that started one another before the run that creates this task; 0
+    /// for a person.
     pub depth: u32,
-    /// What its text comes from if that is outside text.
+    /// The source of its text, if the text is untrusted.
     pub untrusted: Option<String>,
 }
 
@@ -86,7 +87,7 @@ impl NewTask {
 }
 
 impl When {
-    /// The trigger, and the first time.
+    /// Returns the trigger, and the first time.
     pub(super) fn trigger(
         &self,
         zone: &TimeZone,
@@ -146,7 +147,7 @@ impl When {
         }
     }
 
-    /// The hours of a recurrence that comes several times a day.
+    /// Returns the hours of a recurrence that comes several times a day.
     fn hours(&self, word: RecurrenceWord) -> Result<Option<DailyHours>, TimeError> {
         let (start, end) = (self.window_start.as_deref(), self.window_end.as_deref());
         let hours = parse_daily_hours(given(start), given(end))?;
@@ -159,7 +160,7 @@ impl When {
         Ok(hours)
     }
 
-    /// The event that makes it due; `None` if a time does.
+    /// Returns the event that makes it due; `None` if a time does.
     fn event(&self) -> Result<Option<TaskTrigger>, TimeError> {
         let (hook, glob) = (given(self.hook.as_deref()), given(self.on_change.as_deref()));
         let has_time = [&self.execute_at, &self.cron, &self.recurrence]

@@ -15,27 +15,27 @@ use crate::SecretCheck;
 use crate::secret_shapes;
 use crate::time::{TimeError, describe, parse_zone};
 
-/// Open tasks of one owner: as many as the scheduler is measured with.
+/// Maximum open tasks of one owner: the number with which the scheduler is measured.
 pub const MAX_TASKS: usize = 10_000;
-/// Open tasks of one owner that models have made.
+/// Maximum open tasks of one owner that models have created.
 pub const MAX_MODEL_TASKS: usize = 200;
-/// How many goals and tasks may start one another until a task: a task of a person makes a task,
-/// and that one another.
+/// Maximum number of goals and tasks that start one another before a task: a person's task may
+/// create a task, which may create another one.
 pub const MAX_DEPTH: u32 = 2;
-/// Tasks that models may make for one owner within an hour: one a minute, more than the planning
-/// of a whole week takes, and fewer than a loop makes within minutes.
+/// Maximum tasks that models may create for one owner within an hour: one a minute, more than
+/// planning a whole week needs, and fewer than a loop creates within minutes.
 pub const MAX_MODEL_TASKS_PER_HOUR: usize = 60;
 /// An hour in milliseconds.
 const HOUR_MS: i64 = 3_600_000;
-/// Events that wait for one task.
+/// Maximum waiting events of one task.
 pub const MAX_EVENTS: usize = 100;
-/// Keys of events that are kept, so that none is taken twice: more than arrive within the time in
-/// which a signature holds.
+/// Number of stored keys of events, so that none is accepted twice: more than arrive while a
+/// signature is valid.
 const TAKEN_EVENTS: usize = 1_000;
-/// Waking tasks that are read for a prompt, of all owners: a prompt shows ten, and reading costs
-/// the same with 10,000.
+/// Maximum waking tasks that are read for a prompt, of all owners: a prompt shows ten, and reading
+/// then costs the same with 10,000 tasks.
 const PROMPT_TASKS: usize = 64;
-/// Attempts at a change while other processes change the same task.
+/// Maximum attempts at a change while other processes change the same task.
 const ATTEMPTS: usize = 8;
 
 /// The tasks of all owners. Clones share them.
@@ -44,31 +44,31 @@ pub struct Tasks {
     store: Arc<dyn TaskStore>,
     clock: Arc<dyn Clock>,
     is_secret: SecretCheck,
-    /// Calls of one batch run together; the bounds are checked for one at a time.
+    /// Held while limits are checked, because the calls of a batch run concurrently.
     adding: Arc<Mutex<()>>,
 }
 
 impl Tasks {
-    /// Tasks in this store.
+    /// Creates tasks in this store.
     #[must_use]
     pub fn new(store: Arc<dyn TaskStore>, is_secret: SecretCheck) -> Self {
         Self { store, clock: Arc::new(SystemClock), is_secret, adding: Arc::default() }
     }
 
-    /// With another clock.
+    /// Sets another clock.
     #[must_use]
     pub fn with_clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;
         self
     }
 
-    /// The store of the tasks.
+    /// Returns the store of the tasks.
     #[must_use]
     pub fn store(&self) -> &dyn TaskStore {
         &*self.store
     }
 
-    /// The present time.
+    /// Returns the current time.
     ///
     /// # Errors
     /// [`TaskError::Time`] if the clock of this machine is wrong.
@@ -76,11 +76,11 @@ impl Tasks {
         Ok(instant(self.clock.now_ms())?)
     }
 
-    /// Makes a task. One whose text comes from outside is paused: a person lets it run. An alarm is
-    /// not: its text is only shown.
+    /// Creates a task. A task with untrusted text is paused until a person resumes it. An alarm is
+    /// not, because its text is only shown.
     ///
     /// # Errors
-    /// [`TaskError`] if it cannot be made.
+    /// [`TaskError`] if it cannot be created.
     pub async fn add(&self, new: NewTask) -> Result<Task, TaskError> {
         new.check_texts()?;
         let is_secret = |text: &str| (self.is_secret)(text) || secret_shapes::occur_in(text);
@@ -128,7 +128,7 @@ impl Tasks {
         Ok(task)
     }
 
-    /// Checks that there is room for a task, and that a model may make it.
+    /// Checks that the limits allow a task, and that a model may create it.
     async fn check_room(&self, new: &NewTask, now_ms: i64) -> Result<(), TaskError> {
         let all = self.store.tasks(&new.owner).await?;
         let open = || all.iter().filter(|task| task.is_open());
@@ -152,7 +152,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// All tasks of an owner, oldest first; only those with a status if it is given.
+    /// Lists all tasks of an owner, oldest first; only those with a status if it is given.
     ///
     /// # Errors
     /// [`TaskError::Store`].
@@ -168,8 +168,8 @@ impl Tasks {
         Ok(all.into_iter().filter(is_listed).collect())
     }
 
-    /// The owner's tasks that wait for their time, a line each, soonest first. Those whose text
-    /// came from outside are left out: they would give their author a voice in every run.
+    /// Renders the owner's tasks that wait for their time, a line each, soonest first. Tasks with
+    /// untrusted text are omitted: they would let their author influence every run.
     ///
     /// # Errors
     /// [`TaskError::Store`].
@@ -186,7 +186,7 @@ impl Tasks {
         Ok(soonest.iter().filter(is_shown).filter_map(line).collect())
     }
 
-    /// One task of an owner.
+    /// Returns one task of an owner.
     ///
     /// # Errors
     /// [`TaskError::Unknown`], [`TaskError::Store`].
@@ -195,10 +195,10 @@ impl Tasks {
         found.ok_or_else(|| TaskError::Unknown(id.to_string()))
     }
 
-    /// Cancels a task: it does not run again. A run that has started goes on.
+    /// Cancels a task: it does not run again. A run that has started continues.
     ///
     /// # Errors
-    /// [`TaskError::Unknown`], [`TaskError::State`] if it is over, [`TaskError::Store`].
+    /// [`TaskError::Unknown`], [`TaskError::State`] if it has ended, [`TaskError::Store`].
     pub async fn cancel(&self, owner: &str, id: TaskId) -> Result<Task, TaskError> {
         self.change(owner, id, |task| {
             if !task.is_open() {
@@ -209,10 +209,10 @@ impl Tasks {
         .await
     }
 
-    /// Pauses a task until it is resumed. A run that has started goes on.
+    /// Pauses a task until it is resumed. A run that has started continues.
     ///
     /// # Errors
-    /// [`TaskError::Unknown`], [`TaskError::State`] if it is over, [`TaskError::Store`].
+    /// [`TaskError::Unknown`], [`TaskError::State`] if it has ended, [`TaskError::Store`].
     pub async fn pause(&self, owner: &str, id: TaskId) -> Result<Task, TaskError> {
         self.change(owner, id, |task| {
             if !task.is_open() {
@@ -223,8 +223,8 @@ impl Tasks {
         .await
     }
 
-    /// Lets a paused task run at its next time that lies ahead; a single time that has passed is
-    /// run at once. Who resumes a task answers for its text.
+    /// Lets a paused task run at its next time in the future; a single time that has passed is run
+    /// immediately. The person who resumes a task takes responsibility for its text.
     ///
     /// # Errors
     /// [`TaskError::Unknown`], [`TaskError::State`] if it is not paused, [`TaskError::Store`].
@@ -245,7 +245,7 @@ impl Tasks {
         .await
     }
 
-    /// Ends the ringing of an alarm: it is over, or waits for its next time.
+    /// Ends the ringing of an alarm: it ends, or waits for its next time.
     ///
     /// # Errors
     /// [`TaskError::Unknown`], [`TaskError::State`] if it does not ring, [`TaskError::Store`].
@@ -263,11 +263,11 @@ impl Tasks {
         .await
     }
 
-    /// Adds an event to a task and makes it due now. `false` if the task has had this event.
+    /// Adds an event to a task and makes it due now. `false` if the task already had this event.
     ///
     /// # Errors
-    /// [`TaskError::Unknown`], [`TaskError::State`] if it is over, paused, or as many events wait
-    /// as there may, [`TaskError::Store`].
+    /// [`TaskError::Unknown`], [`TaskError::State`] if it has ended, is paused, or has the maximum
+    /// number of waiting events, [`TaskError::Store`].
     pub async fn add_event(
         &self,
         owner: &str,
@@ -279,10 +279,12 @@ impl Tasks {
             return Ok(false);
         }
         let added = self.change(owner, id, |task| with_event(task, &event)).await?;
+        // Another process may have added the same event meanwhile.
         Ok(added.taken_events.first() == Some(&event.key))
     }
 
-    /// Makes a task due now, also one that is over.
+    /// Makes a task due now, even one that has ended. Removes the mark of untrusted text, like
+    /// [`Self::resume`].
     ///
     /// # Errors
     /// [`TaskError::Unknown`], [`TaskError::State`] if it runs, [`TaskError::Store`].
@@ -317,7 +319,7 @@ impl Tasks {
     }
 }
 
-/// The task with one more event that waits.
+/// Returns the task with one more waiting event.
 fn with_event(task: Task, event: &TaskEvent) -> Result<Task, TaskError> {
     if task.taken_events.contains(&event.key) {
         return Ok(task);

@@ -1,4 +1,4 @@
-//! Tasks from making them to their end, on a clock of the test.
+//! Tasks from their creation to their end, with a fake clock.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -78,7 +78,7 @@ async fn what_cannot_be_scheduled_is_said() {
     assert_eq!(tasks.add(secret).await, Err(TaskError::Secret));
     let empty = NewTask { prompt: " ".into(), ..new(cron("0 9 * * *")) };
     assert_eq!(tasks.add(empty).await, Err(TaskError::BadText));
-    // An empty text counts as absent, and a time of half a minute ago as now.
+    // An empty text counts as absent, and a time half a minute ago as now.
     let now = When { cron: Some(" ".into()), ..at("2026-11-26T11:59:30Z") };
     assert_eq!(tasks.add(new(now)).await.unwrap().due_at, Some(NOON - MINUTE / 2));
 }
@@ -96,7 +96,7 @@ fn of_model(depth: u32) -> NewTask {
     NewTask { author, depth, ..new(cron("0 9 * * *")) }
 }
 
-/// One run that schedules without end, instead of tasks that make tasks.
+/// One run that schedules tasks endlessly, instead of tasks that create tasks.
 #[tokio::test]
 async fn models_make_a_bounded_number_of_open_tasks() {
     let store = Arc::new(MemoryTasks::default());
@@ -112,7 +112,7 @@ async fn models_make_a_bounded_number_of_open_tasks() {
         tasks.add(of_model(0)).await.unwrap();
     }
     assert_eq!(tasks.add(of_model(0)).await, Err(TaskError::ModelsFull));
-    // The person still can, and so can models once one is gone.
+    // The person still can, and so can models once one task is gone.
     tasks.add(new(cron("0 9 * * *"))).await.unwrap();
     tasks.cancel("ann", first.id).await.unwrap();
     tasks.add(of_model(0)).await.unwrap();
@@ -144,7 +144,7 @@ async fn a_missed_run_runs_once_and_says_how_late() {
     let due = task.due_at.unwrap();
     assert_eq!(due, NOON + 60 * MINUTE);
     assert_eq!(claim(&task, due - 1), None);
-    // The machine slept for three hours and five minutes.
+    // The machine was suspended for three hours and five minutes.
     let woke = due + 185 * MINUTE;
     let claimed = claim(&task, woke).unwrap();
     let message = run_message(&claimed, woke);
@@ -155,10 +155,10 @@ async fn a_missed_run_runs_once_and_says_how_late() {
     let settled = settle(&claimed, &ended(true), woke + MINUTE).unwrap();
     assert_eq!(settled.history[0].missed, 3);
     assert_eq!(settled.due_at, Some(due + 240 * MINUTE));
-    // On time, nothing is said.
+    // If it is on time, the message does not mention it.
     let claimed = claim(&task, due + 500).unwrap();
     assert!(!run_message(&claimed, due + 500).contains("late"));
-    // The clock was set back while it ran: the same time does not come again.
+    // The clock was set back during the run: the same time does not come again.
     let settled = settle(&claimed, &ended(true), due - 30 * MINUTE).unwrap();
     assert_eq!(settled.due_at, Some(due + 60 * MINUTE));
 }
@@ -193,7 +193,7 @@ async fn of_several_schedulers_one_runs_it_and_another_takes_over() {
     assert!(matches!(store.put_task(two).await, Err(StoreError::Conflict(_))));
     let one = Task { revision, ..one };
     assert_eq!(claim(&one, due + LEASE_MS - 1), None);
-    // The first one died: after its claim the same execution goes on.
+    // The first scheduler died: after its claim ends, the same execution continues.
     let taken = claim(&one, due + LEASE_MS).unwrap();
     assert_eq!(taken.lease.as_ref().unwrap().due_at, due);
     store.put_task(taken).await.unwrap();
@@ -225,7 +225,7 @@ async fn an_alarm_rings_every_minute_until_it_is_dismissed() {
     let over = tasks.dismiss("ann", once.id).await.unwrap();
     assert_eq!((over.status, over.rings, over.due_at), (TaskStatus::Completed, 0, None));
     assert_eq!((over.history[0].ok, over.history[0].due_at), (true, due));
-    // One that no person dismisses ends by itself.
+    // An alarm that no person dismisses ends automatically.
     let mut alone = claim(&once, due).unwrap();
     for ring in 1..=i64::from(MAX_RINGS) {
         alone = rung(&alone, due + ring * MINUTE).unwrap();
@@ -233,12 +233,12 @@ async fn an_alarm_rings_every_minute_until_it_is_dismissed() {
     }
     assert_eq!(alone.status, TaskStatus::Completed);
     assert_eq!((alone.history[0].ok, &*alone.history[0].result), (false, "It was not dismissed."));
-    // A repeated one waits for its next time.
+    // A repeated alarm waits for its next time.
     let daily = tasks.add(alarm(cron("0 13 * * *"))).await.unwrap();
     let ringing = rung(&claim(&daily, due).unwrap(), due).unwrap();
     let dismissed = alarm_over(&ringing, true, "", due + MINUTE).unwrap();
     assert_eq!((dismissed.due_at, dismissed.rings), (Some(due + 24 * 60 * MINUTE), 0));
-    // Late, because no daemon ran.
+    // The alarm is late, because no daemon ran.
     let claimed = claim(&once, due + 10 * MINUTE).unwrap();
     assert!(alarm_message(&claimed, due + 10 * MINUTE).contains("10 min ago"));
 }
@@ -266,7 +266,7 @@ async fn events_run_one_after_another_and_none_twice() {
     }
     assert_eq!((row.status, row.due_at, row.events.len()), (TaskStatus::Pending, None, 0));
     store.put_task(row).await.unwrap();
-    // The same event is known after it ran.
+    // The event is still known after it was processed.
     assert!(!tasks.add_event("ann", task.id, event("two")).await.unwrap());
     for at in 0..MAX_EVENTS {
         tasks.add_event("ann", task.id, event(&format!("n{at}"))).await.unwrap();
@@ -315,6 +315,6 @@ async fn mail_starts_a_task_only_if_all_of_its_filters_match() {
     assert!(!filter.matches(names, "Bob <b@b.c>", "bank"));
     assert!(!filter.matches(["work", "w@x.org"], "bank", "s"));
     assert!(MailFilter::default().matches(names, "", ""));
-    // It is read from the store as it was written.
+    // The store returns it as it was written.
     assert_eq!(tasks.get("ann", task.id).await.unwrap().trigger, task.trigger);
 }

@@ -1,7 +1,7 @@
 //! Cron expressions: five fields; day of month and day of week must both match.
 //!
-//! The library parses the fields and finds matching local times. Which instants these are is
-//! decided here.
+//! The library parses the fields and finds matching local times. This module converts them to
+//! instants.
 
 use croner::parser::{CronParser, Seconds, Year};
 use jiff::Timestamp;
@@ -14,7 +14,7 @@ use super::instant::resolve;
 const MONTHS: [&str; 12] =
     ["JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const DAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
-/// The fields with the names that they take.
+/// The fields with the names that they accept.
 const FIELDS: [(&str, &[&str]); 5] = [
     ("minute", &[]),
     ("hour", &[]),
@@ -22,12 +22,13 @@ const FIELDS: [(&str, &[&str]); 5] = [
     ("month", &MONTHS),
     ("day of week", &DAYS),
 ];
-/// Characters of an expression: enough for every list.
+/// Maximum characters of an expression: enough for every list.
 const MAX_CHARS: usize = 400;
-/// Local times that are skipped because they mean an instant that has passed: more than a day of
-/// minutes, since no clock ever changed by more than a day.
+/// Maximum local times that are skipped because their instant has passed: more minutes than a day
+/// has, since no clock ever changed by more than a day.
 const MAX_PASSED: usize = 3_000;
-/// Changes of the clock that are looked at for one instant. Zones change at most some times a year.
+/// Maximum clock changes that are examined for one instant. Zones change at most a few times a
+/// year.
 const MAX_CHANGES: usize = 4_000;
 
 /// A cron expression.
@@ -35,15 +36,15 @@ const MAX_CHANGES: usize = 4_000;
 pub struct Cron {
     text: String,
     pattern: croner::Cron,
-    /// Whether it follows real time instead of fixed times of the clock.
+    /// Whether it follows elapsed time instead of fixed local times.
     follows_real_time: bool,
 }
 
 impl Cron {
-    /// Reads an expression.
+    /// Parses an expression.
     ///
     /// # Errors
-    /// [`TimeError::Cron`], and [`TimeError::Never`] if no date fits.
+    /// [`TimeError::Cron`], and [`TimeError::Never`] if no date matches.
     pub fn parse(text: &str) -> Result<Self, TimeError> {
         let text = text.trim();
         let refuse = |why: String| TimeError::Cron { cron: shown(text), why };
@@ -70,9 +71,12 @@ impl Cron {
         let pattern = parser
             .parse(&fields.join(" "))
             .map_err(|_| refuse("a number is out of its range".to_owned()))?;
+        // An expression for every hour, or with steps of hours, follows elapsed time; others name
+        // fixed local times.
         let hour = &fields[1];
         let follows_real_time = hour == "*" || hour.contains('/');
         let cron = Self { text: fields.join(" "), pattern, follows_real_time };
+        // Refuse expressions that no date matches, such as February 30.
         let start = DateTime::constant(2000, 1, 1, 0, 0, 0, 0);
         match cron.next_local(start, true) {
             Some(_) => Ok(cron),
@@ -80,13 +84,13 @@ impl Cron {
         }
     }
 
-    /// The expression.
+    /// Returns the expression.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The first instant after this one; `None` at the end of time.
+    /// Returns the first instant after this one; `None` beyond the supported range.
     #[must_use]
     pub fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         if self.follows_real_time {
@@ -100,7 +104,8 @@ impl Cron {
         self.pattern.find_next_occurrence(&from, inclusive).ok()
     }
 
-    /// Fixed times: their instants never decrease, so the first one that lies ahead is the next.
+    /// Finds the next fixed time: the instants never decrease, so the first one in the future is
+    /// the next.
     fn next_fixed(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let mut local = whole_second(zone.to_datetime(after));
         for _ in 0..MAX_PASSED {
@@ -113,7 +118,8 @@ impl Cron {
         None
     }
 
-    /// Real time: between two changes of the clock, local time and real time run alike.
+    /// Finds the next time in elapsed time: between two clock changes, local and elapsed time
+    /// advance equally.
     fn next_in_real_time(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let (mut from, mut inclusive) = (after, false);
         for _ in 0..MAX_CHANGES {
@@ -131,12 +137,12 @@ impl Cron {
     }
 }
 
-/// The expressions count whole seconds.
+/// Removes fractions: expressions count whole seconds.
 fn whole_second(local: DateTime) -> DateTime {
     local.with().subsec_nanosecond(0).build().unwrap_or(local)
 }
 
-/// Whether a part of a list is `*`, a value or a range, with or without a step.
+/// Returns whether a part of a list is `*`, a value or a range, with or without a step.
 fn is_part(part: &str, words: &[&str]) -> bool {
     let (range, step) = match part.split_once('/') {
         Some((range, step)) => (range, Some(step)),

@@ -1,4 +1,4 @@
-//! A part of each day: reading it, and the times that lie in it.
+//! A period of each day: parses it, and finds the times in it.
 
 use jiff::Timestamp;
 use jiff::civil::Time;
@@ -11,10 +11,10 @@ use super::instant::resolve;
 /// Minutes of a day.
 const DAY: u16 = 1_440;
 
-/// Reads the first and the last time, such as `9:00` and `17:30`; `24:00` is the end of the day.
+/// Parses the first and the last time, such as `9:00` and `17:30`; `24:00` is the end of the day.
 ///
 /// # Errors
-/// [`TimeError::When`] if one is missing, no time, or both are the same.
+/// [`TimeError::When`] if one is missing or invalid, or both are the same.
 pub fn parse_daily_hours(
     start: Option<&str>,
     end: Option<&str>,
@@ -56,7 +56,7 @@ fn minute(text: &str) -> Result<u16, TimeError> {
     })
 }
 
-/// Whether the clock shows a time in these hours.
+/// Returns whether the local time is in these hours.
 pub(super) fn contains(hours: DailyHours, at: Timestamp, zone: &TimeZone) -> bool {
     let local = zone.to_datetime(at);
     let minute = u16::try_from(i32::from(local.hour()) * 60 + i32::from(local.minute()));
@@ -65,7 +65,7 @@ pub(super) fn contains(hours: DailyHours, at: Timestamp, zone: &TimeZone) -> boo
     if start < end { (start..end).contains(&minute) } else { minute >= start || minute < end }
 }
 
-/// The next start of these hours after a time outside of them.
+/// Returns the next start of these hours after a time outside of them.
 pub(super) fn next_start(
     hours: DailyHours,
     after: Timestamp,
@@ -84,7 +84,7 @@ pub(super) fn next_start(
     None
 }
 
-/// `9:00`
+/// Renders a minute of the day as `9:00`.
 pub(super) fn clock(minute: u16) -> String {
     format!("{}:{:02}", minute / 60, minute % 60)
 }

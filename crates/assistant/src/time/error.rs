@@ -1,14 +1,14 @@
-//! Why a time or a schedule cannot be used, in words that say what to write instead.
+//! Errors of times and schedules, with texts that say what to write instead.
 
 use super::recurrence::MAX_INTERVAL_MINUTES;
 
-/// Why a time or a schedule cannot be used.
+/// Why a time or a schedule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TimeError {
     /// Not a time zone.
     #[error("There is no time zone \"{0}\". Use an IANA name such as Europe/Berlin, or UTC.")]
     Zone(String),
-    /// Not a time, or one that no calendar has.
+    /// Not a time, or one that does not exist in the calendar.
     #[error(
         "\"{0}\" is not a date and time that exists. Write it as 2026-11-30T09:00, or with an offset as 2026-11-30T09:00:00+01:00."
     )]
@@ -18,7 +18,7 @@ pub enum TimeError {
     Past {
         /// The time.
         given: String,
-        /// The present time.
+        /// The current time.
         now: String,
     },
     /// Not a cron expression.
@@ -28,10 +28,10 @@ pub enum TimeError {
     Cron {
         /// The expression.
         cron: String,
-        /// What is wrong.
+        /// The problem.
         why: String,
     },
-    /// A cron expression that no date fits.
+    /// A cron expression that no date matches.
     #[error(
         "The cron expression \"{0}\" never matches: no date has this day and month (day of month and day of week must both match)."
     )]
@@ -41,12 +41,12 @@ pub enum TimeError {
         "\"{0}\" is not a recurrence. Use daily, weekly, monthly, weekdays, hourly, or interval:N with N minutes from 1 to {MAX_INTERVAL_MINUTES}."
     )]
     Recurrence(String),
-    /// None or several of the parameters that say when.
+    /// None or several of the parameters for the time are set.
     #[error("{0}")]
     When(String),
 }
 
-/// At most 100 characters of a text, for an error.
+/// Returns at most 100 characters of a text, for an error.
 pub(super) fn shown(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(100).collect()
 }

@@ -1,9 +1,9 @@
-//! When a task is due: pure functions of a schedule, a time zone and an instant.
+//! Computes when a task is due: pure functions of a schedule, a time zone and an instant.
 //!
-//! A time without a zone is in the person's zone. A fixed time that the clock skips is the first
-//! instant after the gap, and one that the clock shows twice is the first of both. Schedules that
-//! count hours or minutes follow real time: they have no times in a gap, and all of both passes of
-//! an overlap.
+//! A time without a zone is in the person's zone. A fixed local time that the clock skips means the
+//! first instant after the gap, and one that the clock shows twice means the first of both.
+//! Schedules that count hours or minutes follow elapsed time: they have no times in a gap, and
+//! times in both passes of an overlap.
 
 mod cron;
 mod daily_hours;

@@ -1,4 +1,4 @@
-//! The next times of schedules, line by line: nothing is stored.
+//! Computes the next times of schedules, line by line, without storing anything.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -11,11 +11,11 @@ use super::instant::{format_instant, parse_local_time, parse_zone};
 use super::recurrence::Recurrence;
 use super::schedule::Schedule;
 
-/// Times of one line.
+/// Default number of times per line.
 const DEFAULT_COUNT: usize = 3;
 const MAX_COUNT: usize = 1_000;
 
-/// A line that can be read.
+/// A valid line.
 const EXAMPLE: &str = r#"{"id": 1, "cron": "0 9 * * MON-FRI", "zone": "Europe/Berlin"}"#;
 
 /// One line: exactly one of `cron` and `execute_at`, or `recurrence` with `execute_at` as its first
@@ -34,8 +34,8 @@ struct Line {
     count: Option<usize>,
 }
 
-/// Answers one line of JSON with `{id, next: [RFC 3339 with offset, …]}` or `{id, error}`. `now`
-/// counts where the line has no `after`.
+/// Answers one line of JSON with `{id, next: [RFC 3339 with offset, …]}` or `{id, error}`. `now` is
+/// used if the line has no `after`.
 #[must_use]
 pub fn next_line(text: &str, now: Timestamp) -> Value {
     let line: Line = match serde_json::from_str(text) {
@@ -94,7 +94,7 @@ fn next(line: &Line, now: Timestamp) -> Result<Vec<String>, TimeError> {
     Ok(times.into_iter().map(|time| format_instant(time, &zone)).collect())
 }
 
-/// A parameter with a value: blank text counts as absent.
+/// Returns a parameter with a value: blank text counts as absent.
 fn given(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Recurrences in words, from a first time on.
+//! Recurrences from a first time on, given as words.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,26 +15,26 @@ use super::instant::{LocalTime, resolve};
 
 /// Longest interval: a day.
 pub const MAX_INTERVAL_MINUTES: u32 = 1_440;
-/// Periods that are looked at beyond the estimate: gaps and weekends never hide more.
+/// Maximum periods that are examined after the estimate: gaps and weekends never skip more.
 const MAX_LOOK: i64 = 40;
-/// Days whose hours are looked at: an interval of nearly a day needs as many until it falls into
+/// Maximum days whose hours are examined: an interval of nearly a day needs as many until it meets
 /// hours of one minute.
 const MAX_DAYS: usize = 1_500;
 
-/// How often.
+/// The frequency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RecurrenceWord {
-    /// Every day at the same time of the clock.
+    /// Every day at the same local time.
     Daily,
-    /// Every week on the same day and time of the clock.
+    /// Every week on the same day at the same local time.
     Weekly,
-    /// Every month on the same day; on the last one where the month is shorter.
+    /// Every month on the same day, or on the last day of shorter months.
     Monthly,
-    /// From Monday to Friday at the same time of the clock.
+    /// From Monday to Friday at the same local time.
     Weekdays,
-    /// Every hour of real time.
+    /// Every hour of elapsed time.
     Hourly,
-    /// Every so many minutes of real time.
+    /// Every so many minutes of elapsed time.
     Interval(u32),
 }
 
@@ -77,17 +77,17 @@ impl FromStr for RecurrenceWord {
 /// A recurrence with its first time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recurrence {
-    /// How often.
+    /// The frequency.
     pub word: RecurrenceWord,
-    /// From when on.
+    /// The first time.
     pub first: LocalTime,
-    /// The hours of the day outside of which times are left out.
+    /// The hours of the day to which times are limited.
     pub within: Option<DailyHours>,
 }
 
 impl Recurrence {
-    /// The first instant after this one; `None` at the end of time, or if none falls into the
-    /// hours.
+    /// Returns the first instant after this one; `None` beyond the supported range, or if no time
+    /// is in the hours.
     #[must_use]
     pub fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let Some(hours) = self.within else { return self.any_after(after, zone) };
@@ -132,7 +132,8 @@ impl Recurrence {
         let days = i64::from(first.date().until(passed).ok()?.get_days());
         let months = i64::from(passed.year() - first.year()) * 12
             + i64::from(passed.month() - first.month());
-        // The period before the estimate may still lie ahead: the clock may have gone back.
+        // The period before the estimate may still be in the future: the clock may have been set
+        // back.
         let estimate = match word {
             RecurrenceWord::Weekly => days / 7,
             RecurrenceWord::Monthly => months,

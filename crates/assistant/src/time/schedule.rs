@@ -1,4 +1,4 @@
-//! What makes a task due by time, in one type.
+//! All schedules that make a task due by time, in one type.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -8,8 +8,8 @@ use super::instant::LocalTime;
 use super::recurrence::Recurrence;
 use super::window::Window;
 
-/// Slots that are counted as missed at most, so that a task of every minute costs little after a
-/// year of sleep.
+/// Maximum missed slots that are counted, so that a task of every minute costs little after a year
+/// of suspension.
 const MAX_COUNTED: u64 = 100_000;
 
 /// A schedule.
@@ -21,14 +21,14 @@ pub enum Schedule {
     Cron(Box<Cron>),
     /// A recurrence.
     Recurrence(Recurrence),
-    /// Every few minutes in a daily time.
+    /// Every few minutes in a daily period.
     Window(Window),
-    /// No time: an event makes it due. The text says which, for people.
+    /// No time: an event makes the task due. The text describes it for people.
     Event(String),
 }
 
 impl Schedule {
-    /// The first instant after this one; `None` if there is none.
+    /// Returns the first instant after this one; `None` if there is none.
     #[must_use]
     pub fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         match self {
@@ -40,7 +40,7 @@ impl Schedule {
         }
     }
 
-    /// The next instants, at most `count`.
+    /// Returns the next instants, at most `count`.
     #[must_use]
     pub fn next(&self, after: Timestamp, zone: &TimeZone, count: usize) -> Vec<Timestamp> {
         std::iter::successors(self.next_after(after, zone), |last| self.next_after(*last, zone))
@@ -49,16 +49,16 @@ impl Schedule {
     }
 }
 
-/// What lies between a due time and now.
+/// The times between a due time and now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slots {
-    /// Times after the due one that have passed too.
+    /// Times after the due one that have also passed.
     pub missed: u64,
-    /// The first time that lies ahead.
+    /// The first time in the future.
     pub next: Option<Timestamp>,
 }
 
-/// The slots after `due` until `now`, and the first after it.
+/// Counts the slots after `due` until `now`, and finds the first one after it.
 #[must_use]
 pub fn slots_until(schedule: &Schedule, zone: &TimeZone, due: Timestamp, now: Timestamp) -> Slots {
     let mut missed = 0;

@@ -1,4 +1,4 @@
-//! Tables of schedules with their instants, above all where the clock changes.
+//! Tables of schedules with their instants, mainly around clock changes.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -61,7 +61,7 @@ fn a_fixed_time_in_a_gap_runs_at_the_first_instant_after_it() {
         line("30 2 * * *"),
         &["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00", "2026-03-31T02:30:00+02:00"],
     );
-    // All of its times in the gap are that one instant, once.
+    // All of its times in the gap become that single instant.
     check(
         line("*/15 2 * * *"),
         &["2026-03-29T03:00:00+02:00", "2026-03-30T02:00:00+02:00", "2026-03-30T02:15:00+02:00"],
@@ -89,7 +89,7 @@ fn a_fixed_time_in_an_overlap_runs_once_in_the_first_pass() {
         line("30 2 * * *", "2026-10-24T12:00"),
         &["2026-10-25T02:30:00+02:00", "2026-10-26T02:30:00+01:00"],
     );
-    // Between the passes, and in the second one, it is over.
+    // Between the two passes, and in the second one, the time has passed.
     check(
         line("30 2 * * *", "2026-10-25T02:45:00+02:00"),
         &["2026-10-26T02:30:00+01:00", "2026-10-27T02:30:00+01:00"],
@@ -138,7 +138,7 @@ fn recurrences() {
         line("daily", "2026-03-28T02:30", "2026-03-01T00:00", 3),
         &["2026-03-28T02:30:00+01:00", "2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"],
     );
-    // A first time that the clock skips keeps its place on the other days.
+    // If the clock skips the first time, the other days keep the original local time.
     check(
         line("daily", "2026-03-29T02:30", "2026-03-01T00:00", 2),
         &["2026-03-29T03:00:00+02:00", "2026-03-30T02:30:00+02:00"],
@@ -215,7 +215,7 @@ fn lines_that_cannot_be_answered_say_why() {
         assert!(answer["error"].as_str().unwrap_or_default().contains(part), "{line}: {answer}");
     }
     assert_eq!(next_line("{", now())["id"], Value::Null);
-    // A time that has passed is no error here: nothing is made.
+    // A time that has passed is not an error here, because no task is created.
     check(json!({"execute_at": "2020-01-01T00:00Z"}), &[]);
 }
 
@@ -249,7 +249,7 @@ fn missed_times_are_counted() {
     );
 }
 
-/// Every minute whose local time fits, by brute force.
+/// Returns every minute whose local time matches, by brute force.
 fn minutes_that_fit(
     cron: &Cron,
     fits: impl Fn(DateTime) -> bool,
@@ -265,8 +265,8 @@ fn minutes_that_fit(
 }
 
 proptest! {
-    /// Around a change of the clock, a cron of real time fires at exactly the minutes whose local
-    /// time matches.
+    /// Around a clock change, a cron expression in elapsed time fires at exactly the minutes whose
+    /// local time matches.
     #[test]
     fn real_time_is_every_minute_that_matches(
         zone in prop::sample::select(vec!["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "UTC", "Asia/Kathmandu"]),
@@ -283,7 +283,7 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 
-    /// A fixed time fires once on every day of the calendar, never backwards.
+    /// A fixed time fires once on every calendar day, never backwards.
     #[test]
     fn a_fixed_time_fires_once_a_day(
         zone in prop::sample::select(vec!["Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo"]),
@@ -299,7 +299,7 @@ proptest! {
         prop_assert!(days.windows(2).all(|pair| pair[0].tomorrow().unwrap() == pair[1]), "{days:?}");
     }
 
-    /// Whatever the line is, it is answered.
+    /// Every line gets an answer.
     #[test]
     fn any_line_is_answered(text in ".{0,80}", cron in "[0-9*/,A-Z -]{0,30}") {
         let _ = next_line(&text, now());

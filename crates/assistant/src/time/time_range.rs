@@ -1,4 +1,4 @@
-//! Ranges of time in words, or between two times.
+//! Ranges of time, as words or between two times.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use jiff::{Span, Timestamp};
 use super::error::{TimeError, shown};
 use super::instant::{parse_local_time, resolve};
 
-/// Reads `today`, `tomorrow`, `week` and `month` (from today on), or `START/END` with dates or
+/// Parses `today`, `tomorrow`, `week` and `month` (from today on), or `START/END` with dates or
 /// times; the day of an end date belongs to the range.
 ///
 /// # Errors

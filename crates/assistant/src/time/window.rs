@@ -1,4 +1,4 @@
-//! Every few minutes in a daily time.
+//! Every few minutes in a daily period.
 
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::instant::resolve;
 
-/// Every few minutes of real time, while the local hour is in a range.
+/// Every few minutes of elapsed time, while the local hour is in a range.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
     /// Minutes between two times.
@@ -18,7 +18,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// The time after this one: after the interval, or at the next start of the range.
+    /// Returns the time after this one: after the interval, or at the next start of the range.
     #[must_use]
     pub fn next_after(&self, after: Timestamp, zone: &TimeZone) -> Option<Timestamp> {
         let step = SignedDuration::from_mins(i64::from(self.minutes.max(1)));

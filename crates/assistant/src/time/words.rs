@@ -1,4 +1,4 @@
-//! Schedules in words, for people.
+//! Describes schedules for people.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -8,8 +8,8 @@ use super::schedule::Schedule;
 
 const DAYS: [&str; 7] = ["Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"];
 
-/// "Daily at 9:00", "Every Mon, Tue, Wed at 14:00", "Monthly on day 15 at 8:00", the expression
-/// itself, or the time.
+/// Describes a schedule: "Daily at 9:00", "Every Mon, Tue, Wed at 14:00", "Monthly on day 15 at
+/// 8:00", the expression itself, or the time.
 #[must_use]
 pub fn describe(schedule: &Schedule, zone: &TimeZone) -> String {
     match schedule {
@@ -48,7 +48,7 @@ fn cron_in_words(cron: &str) -> Option<String> {
     }
 }
 
-/// The days of a list of days and ranges.
+/// Parses the days of a list of days and ranges.
 fn weekdays(list: &str) -> Option<Vec<&'static str>> {
     let day = |text: &str| {
         let by_name = || DAYS.iter().position(|day| day.eq_ignore_ascii_case(text));
@@ -67,7 +67,7 @@ fn weekdays(list: &str) -> Option<Vec<&'static str>> {
     Some(days)
 }
 
-/// The next times, in words: "Mon, November 30, 2026 at 9:00 +01:00".
+/// Renders the next times: "Mon, November 30, 2026 at 9:00 +01:00".
 #[must_use]
 pub fn describe_next(times: &[Timestamp], zone: &TimeZone) -> Vec<String> {
     let words = |time: &Timestamp| {

@@ -1,4 +1,4 @@
-//! What the tools of the assistant work on.
+//! The data that the assistant's tools use.
 
 use std::sync::Arc;
 
@@ -15,20 +15,20 @@ use crate::task::Tasks;
 use crate::time::parse_zone;
 use crate::{LabelsOfRuns, WorkspaceFiles, untrusted_source};
 
-/// What the tools work on.
+/// The data that the tools use.
 #[derive(Clone)]
 pub struct AssistantTools {
     /// The memories.
     pub memories: Memories,
-    /// The texts that people have in the system prompt.
+    /// The texts of people in the system prompt.
     pub souls: Souls,
     /// The tasks.
     pub tasks: Tasks,
     /// The notifications.
     pub notifier: Notifier,
-    /// Where files are stored.
+    /// The store for files.
     pub artifacts: Arc<dyn ArtifactStore>,
-    /// The owner's calendar; `None` = none is configured.
+    /// The owner's calendar; `None` if none is configured.
     pub calendar: Option<CalendarAccount>,
     /// The lists.
     pub lists: Lists,
@@ -43,8 +43,8 @@ pub struct AssistantTools {
 }
 
 impl AssistantTools {
-    /// Notifies the person that a task or goal with this id waits until they let it run. One that
-    /// cannot be sent changes nothing: the model is told, too.
+    /// Notifies the person that a task or goal with this id waits for their approval. If the
+    /// notification cannot be sent, nothing else changes: the model gets the same information.
     pub(super) async fn tell_waiting(&self, ctx: &CallCtx, id: &str, subject: &str, command: &str) {
         let subject = subject.lines().next().unwrap_or_default();
         let title: String = format!("Waits for you: {subject}").chars().take(100).collect();
@@ -56,28 +56,28 @@ impl AssistantTools {
             ),
             tag: Some(id.to_owned()),
             untrusted: self.untrusted(ctx),
-            // Not its call: the hourly maximum is for what models send.
+            // Not sent as a call: the hourly maximum applies to notifications of models.
             author: Author { call: None, ..author(ctx) },
             ..NewNotification::default()
         };
         self.notifier.send(new).await.ok();
     }
 
-    /// What makes a text of this call untrusted.
+    /// Returns the source that makes a text of this call untrusted.
     pub(super) fn untrusted(&self, ctx: &CallCtx) -> Option<String> {
         untrusted_source(&self.labels, ctx)
     }
 }
 
-/// The time zone of the person, if the surface says it; `None` = this machine's. A zone that this
-/// machine does not know is left out: times in the wrong zone are said, and a call that always
-/// fails could not be corrected by a model.
+/// Returns the time zone of the person, if the surface provides it; `None` for this machine's zone.
+/// A zone that this machine does not know is ignored: results state their zone, while a model could
+/// not correct a call that always fails.
 pub(super) fn zone_of(ctx: &CallCtx) -> Option<String> {
     let name = ctx.context.surroundings.zone()?;
     parse_zone(Some(name)).is_ok().then(|| name.to_owned())
 }
 
-/// The author of what a call writes: its agent, or the client that made it.
+/// Returns the author of a call's changes: its agent, or the client that made it.
 #[must_use]
 pub fn author(ctx: &CallCtx) -> Author {
     let context = &ctx.context;

@@ -1,5 +1,5 @@
-//! `create_calendar_event`: an event as a file that every calendar takes, and in the calendar of
-//! the owner's account; with an account also a search for free times.
+//! `create_calendar_event`: creates an event as a file for any calendar, and in the owner's
+//! calendar account; with an account, also searches free times.
 
 use std::sync::Arc;
 
@@ -20,9 +20,9 @@ use crate::calendar::{
 use crate::time::{format_instant, parse_local_time};
 
 const MEDIA_TYPE: &str = "text/calendar";
-/// Free times of an answer.
+/// Maximum free times in a result.
 const MAX_FREE_TIMES: usize = 10;
-/// Minutes of the default reminder.
+/// Default reminder, in minutes.
 const DEFAULT_REMINDER: u32 = 15;
 
 /// Handler of `create_calendar_event`.
@@ -89,7 +89,7 @@ impl Tool for CreateCalendarEvent {
     fn spec(&self) -> ToolSpec {
         let mut spec = spec();
         if self.0.calendar.is_some() {
-            // It reads when the person is busy, and what it writes may become invitations.
+            // The tool reads the person's busy times, and its events may become invitations.
             spec.reach = Reach { outbound: true, private_read: true, ..Reach::default() };
             spec.permissions = vec![Permission::Network];
             spec.timeout = defaults::TIMEOUT_NETWORK;
@@ -162,11 +162,11 @@ impl Tool for CreateCalendarEvent {
     }
 }
 
-/// How the file gets into a calendar.
+/// How to import the file into a calendar.
 const OPEN_THE_FILE: &str = "The user opens the .ics file, which is on the page and in `toolcrib artifact list`, and their calendar takes it over.";
 
 impl CreateCalendarEvent {
-    /// Adds the event to the owner's calendar; `None` = there is no account.
+    /// Adds the event to the owner's calendar; `None` if there is no account.
     async fn add_to_calendar(&self, ctx: &CallCtx, ics: &str) -> Option<Result<(), AccountError>> {
         let account = self.0.calendar.as_ref()?;
         Some(account.add(&ctx.call.to_string(), ics).await)

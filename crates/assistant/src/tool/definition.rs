@@ -1,4 +1,4 @@
-//! What the definitions of these tools share.
+//! Shared parts of the tools' definitions.
 
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -24,15 +24,15 @@ pub(super) const LISTS: &str = "lists";
 /// Group of the tools that reach the person.
 const PERSONAL: &str = "personal";
 
-/// The base definition of a tool that reaches the person: each has a switch of its own.
+/// Creates the base definition of a tool that reaches the person; each has a separate switch.
 pub(super) fn personal_spec<A: JsonSchema>(name: &str, title: &str, description: &str) -> ToolSpec {
     let mut spec = base_spec::<A>(name, title, description, PERSONAL);
     spec.controlled_by = None;
     spec
 }
 
-/// The base definition of a tool of the assistant: it works on the person's own rows, with a
-/// feature switch instead of one of its own.
+/// Creates the base definition of a tool on the person's own rows, with a feature switch instead of
+/// a separate one.
 pub(super) fn base_spec<A: JsonSchema>(
     name: &str,
     title: &str,
@@ -52,12 +52,12 @@ pub(super) fn base_spec<A: JsonSchema>(
     spec
 }
 
-/// Other names of parameters.
+/// Creates aliases of parameters.
 pub(super) fn aliases<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
     pairs.into_iter().map(|(alias, name)| (alias.to_owned(), name.to_owned())).collect()
 }
 
-/// Example calls.
+/// Creates example calls.
 pub(super) fn examples<const N: usize>(samples: [(&str, Value); N]) -> Vec<Example> {
     samples.into_iter().map(|(need, args)| Example { need: need.to_owned(), args }).collect()
 }

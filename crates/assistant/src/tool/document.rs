@@ -1,4 +1,4 @@
-//! `document`: files that people put in, found by words and meaning.
+//! `document`: searches files that people added, by words and meaning.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,10 +14,10 @@ use crate::document::{Deletion, Document};
 use crate::rows::Writer;
 
 const NAME: &str = "document";
-/// Default and largest number of passages.
+/// Default and maximum number of passages.
 const PASSAGES: usize = 5;
 const MOST_PASSAGES: usize = 20;
-/// Default and largest number of characters of a view.
+/// Default and maximum number of characters of a view.
 const CHARS: usize = 4_000;
 const MOST_CHARS: usize = 8_000;
 
@@ -122,7 +122,7 @@ impl Tool for DocumentTool {
                 assessment.effect = Effect::Idempotent;
                 assessment.permissions.push(Permission::FsRead);
             }
-            // The first step deletes nothing; the second can be taken back for 30 days.
+            // The first step deletes nothing; the second can be undone for 30 days.
             Action::Delete if args.confirm.is_some() => assessment.effect = Effect::Destructive,
             Action::Delete => assessment.effect = Effect::Read,
             Action::Restore => assessment.effect = Effect::Idempotent,
@@ -231,8 +231,8 @@ fn row(document: &Document) -> Value {
     row
 }
 
-/// Marks a result: the text is that of the person's files, or from outside if a run put one in that
-/// had read such text.
+/// Labels a result: the text belongs to the person's files, or is untrusted if a run that had read
+/// untrusted text added the file.
 fn labelled<'a>(
     output: ToolOutput,
     documents: impl Iterator<Item = &'a Document> + Clone,

@@ -78,7 +78,7 @@ impl Tool for GoalPursuit {
     }
 }
 
-/// The tools of the run that starts a goal, so that the run of the goal has no more.
+/// Returns the tools of the run that starts a goal, so that the goal's run has no others.
 fn tools_of(view: &ViewRequest) -> Option<Vec<String>> {
     let skill = view.skill.clone().filter(|skill| !skill.is_empty());
     view.model.allow.clone().or(skill).or_else(|| view.agent.clone())

@@ -1,4 +1,4 @@
-//! `goals`: looks at goals and closes them.
+//! `goals`: shows and closes goals.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use super::definition::{GOALS, aliases, base_spec, examples};
 use crate::goal::Goal;
 use crate::rows::Writer;
 
-/// Goals that are listed.
+/// Maximum listed goals.
 const LISTED: usize = 20;
 
 /// Handler of `goals`.

@@ -106,8 +106,8 @@ impl Tool for ListTool {
                 assessment.effect = Effect::Read;
                 assessment.reach.private_read = true;
             }
-            // The person can take both back, so they need no approval; in a run that read untrusted
-            // text they ask like every deletion.
+            // The person can undo both, so they need no approval; in a run that has read untrusted
+            // text they need approval like every deletion.
             Action::Clear | Action::Delete => assessment.effect = Effect::Destructive,
             _ => {}
         }
@@ -209,7 +209,7 @@ fn required<'a>(value: Option<&'a str>, name: &str, action: &str) -> Result<&'a 
         .ok_or_else(|| ToolError::validation(format!("`{action}` needs `{name}`.")))
 }
 
-/// Data about a list, marked if the list has outside text.
+/// Creates the result about a list, marked if the list contains untrusted text.
 fn answer(list: &List, data: Value) -> ToolOutput {
     let output = ToolOutput::structured(data);
     match list.outside_source() {

@@ -1,4 +1,4 @@
-//! `list_tasks`: the tasks of the person.
+//! `list_tasks`: lists the tasks of the person.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -13,10 +13,10 @@ use super::definition::{SCHEDULING, base_spec, examples};
 use crate::task::{TaskError, schedule_of};
 use crate::time::{describe, format_instant, parse_time_range, parse_zone};
 
-/// Tasks in a result.
+/// Maximum tasks in a result.
 const MOST: usize = 100;
 
-/// Characters of a last result; its conversation has all of it.
+/// Maximum characters of a last result; its conversation contains the complete result.
 const RESULT_CHARS: usize = 300;
 
 /// Handler of `list_tasks`.
@@ -93,7 +93,7 @@ impl Tool for ListTasks {
             answer["left_out"] = json!(found.len() - MOST);
         }
         let output = ToolOutput::structured(answer);
-        // Results of runs may repeat what these have read.
+        // Results of runs may repeat text that the runs have read.
         let outside = found.iter().take(MOST).find_map(|task| {
             let of_result = task.history.first().and_then(|last| last.untrusted.clone());
             task.untrusted.clone().or(of_result)

@@ -24,8 +24,8 @@ pub(super) fn spec() -> ToolSpec {
         "Delete a stored memory by its exact key.",
         MEMORY,
     );
-    // The person can take it back, so it needs no approval; in a run that read untrusted text it
-    // asks like every deletion.
+    // The person can undo it, so it needs no approval; in a run that has read untrusted text it
+    // needs approval like every deletion.
     spec.effect = Effect::Destructive;
     spec.examples = examples([("Forget where I live", json!({ "key": "home_address" }))]);
     spec

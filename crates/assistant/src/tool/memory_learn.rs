@@ -1,4 +1,4 @@
-//! `memory_learn`: keeps a learning, an error with its solution, or a preference.
+//! `memory_learn`: stores a learning, an error with its solution, or a preference.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! `memory_store`: keeps a fact.
+//! `memory_store`: stores a fact.
 
 use schemars::JsonSchema;
 use serde::Deserialize;

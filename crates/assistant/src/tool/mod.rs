@@ -1,7 +1,7 @@
-//! Tools of the assistant, one file per tool, and what they share.
+//! Tools of the assistant, one file per tool, and shared parts.
 //!
 //! - `definition`: the base of their definitions.
-//! - `assistant_tools`: what they work on.
+//! - `assistant_tools`: the data that they use.
 //! - `source`: all of them as a source for the registry.
 
 mod assistant_tools;

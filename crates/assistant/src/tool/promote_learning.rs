@@ -28,7 +28,8 @@ pub(super) fn spec() -> ToolSpec {
         "Move a memory that was confirmed many times into the system prompt for good. The memory is removed.",
         SCHEDULING,
     );
-    // It changes every later run, so a person decides; in the background it waits in the inbox.
+    // It changes every later run, so a person decides; in the background the call waits in the
+    // inbox.
     spec.risk = Risk::High;
     spec.parameter_aliases = vec![("memory_key".to_owned(), "key".to_owned())];
     spec.examples = examples([(

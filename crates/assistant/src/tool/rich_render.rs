@@ -9,7 +9,7 @@ use super::assistant_tools::AssistantTools;
 use super::definition::{CARDS, base_spec, examples};
 use crate::card::{REFERENCE, decode};
 
-/// Notes on repairs that the model is told.
+/// Maximum repair notes for the model.
 const NOTES: usize = 10;
 
 /// Handler of `rich_render`.
@@ -57,7 +57,7 @@ impl Tool for RichRender {
         let Some(blocks) = args.blocks else { return Ok(ToolOutput::text(REFERENCE)) };
         let card = decode(blocks)?;
         let mut data = json!({ "blocks": card.blocks });
-        // A button of such a card carries text from outside to where the person clicks.
+        // A button of such a card contains untrusted text where the person clicks.
         if let Some(source) = self.0.untrusted(ctx) {
             data["untrusted"] = json!(source);
         }

@@ -1,4 +1,4 @@
-//! `schedule_task`: makes a task.
+//! `schedule_task`: creates a task.
 
 use jiff::Timestamp;
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use super::definition::{SCHEDULING, base_spec, examples};
 use crate::task::{NewTask, When, schedule_of};
 use crate::time::{describe, describe_next};
 
-/// Times that are shown when a task is made.
+/// Number of next times in the result.
 const SHOWN: usize = 3;
 
 /// Handler of `schedule_task`.

@@ -1,4 +1,4 @@
-//! `send_notification`: a short message that reaches the person outside of the conversation.
+//! `send_notification`: sends a short message to the person outside of the conversation.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,7 +26,7 @@ pub(super) fn spec() -> ToolSpec {
         "Send a notification",
         "Send the user a notification on their desktop, phone and page, as configured. For what they should notice while they are not looking at this conversation.",
     );
-    // A channel has 10 s for its answer.
+    // A channel has 10 s to respond.
     spec.timeout = defaults::TIMEOUT_FETCH;
     spec.examples = examples([(
         "Tell me when the build is done",
@@ -64,7 +64,7 @@ impl Tool for SendNotification {
     }
 }
 
-/// What became of a notification, for the model.
+/// Renders the result of a notification for the model.
 pub(super) fn answer(sent: &Sent) -> Value {
     let Sent { notification, quiet_until } = sent;
     let mut answer =

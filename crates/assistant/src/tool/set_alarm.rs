@@ -1,4 +1,4 @@
-//! `set_alarm`: an alarm at a time of the day, or a countdown.
+//! `set_alarm`: sets an alarm at a time of the day, or a countdown.
 
 use jiff::Timestamp;
 use jiff::civil::Time;
@@ -13,9 +13,9 @@ use super::definition::{examples, personal_spec};
 use crate::task::{NewTask, TaskError, When, schedule_of};
 use crate::time::{format_instant, next_time_of_day, parse_zone};
 
-/// Longest countdown in seconds: a day, as clocks of phones have it.
+/// Longest countdown in seconds: a day, as in clocks of phones.
 const MAX_COUNTDOWN: i64 = 86_400;
-/// What an alarm and a countdown say without a label.
+/// The text of an alarm and a countdown without a label.
 const ALARM: &str = "Alarm";
 const TIMER: &str = "Timer";
 
@@ -91,7 +91,7 @@ impl Tool for SetAlarm {
     }
 }
 
-/// When the alarm rings.
+/// Returns when the alarm rings.
 fn due_at(args: &Args, now: Timestamp, zone: &TimeZone) -> Result<Timestamp, ToolError> {
     let refuse = |text: &str| Err(ToolError::validation(text));
     match (args.hour, args.minutes, args.duration_seconds) {

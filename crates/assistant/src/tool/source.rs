@@ -14,7 +14,7 @@ use super::{
 };
 
 impl AssistantTools {
-    /// The tools in declaration order.
+    /// Returns the tools in declaration order.
     #[must_use]
     pub fn handlers(&self) -> Vec<Arc<dyn Handler>> {
         let tools = || self.clone();
@@ -39,14 +39,14 @@ impl AssistantTools {
         ]
     }
 
-    /// The tools as a source for the registry.
+    /// Returns the tools as a source for the registry.
     #[must_use]
     pub fn source(&self) -> FixedSource {
         FixedSource::new(SOURCE, self.handlers().into_iter().map(Entry::Local).collect())
     }
 }
 
-/// The definitions of all tools in order, for documentation.
+/// Returns the definitions of all tools in order, for documentation.
 #[must_use]
 pub fn specs() -> Vec<ToolSpec> {
     vec![

@@ -6,16 +6,16 @@ use url::Url;
 
 use crate::html_to_markdown;
 
-/// Elements of a page that are looked at; pages have up to 20,000.
+/// Maximum elements of a page that the extraction examines; pages have up to 20,000.
 const MAX_ELEMENTS: usize = 50_000;
-/// An article has at least as many characters; with fewer the whole page is returned.
+/// Minimum characters of an article. If the extraction finds fewer, the complete page is returned.
 const MIN_ARTICLE: usize = 200;
 
-/// The title and the text of the article of a page, as Markdown. Without an article the title is
-/// empty, and the text is that of the whole page.
+/// Returns the title and the text of a page's article, as Markdown. If the page has no article, the
+/// title is empty and the text is that of the complete page.
 pub(super) fn read(html: &str, url: Option<&str>) -> (String, String) {
     let base = url.and_then(|url| Url::parse(url).ok());
-    // Text that the page hides is gone before anything looks for the article.
+    // Remove hidden text first, so that the extraction never sees it.
     let shown = toolcrib_sanitizer::without_hidden(html);
     let config =
         Config { max_elements_to_parse: MAX_ELEMENTS, disable_json_ld: true, ..Config::default() };

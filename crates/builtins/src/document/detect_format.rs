@@ -6,8 +6,8 @@ use toolcrib_core::ToolError;
 
 use super::worker_protocol::Format;
 
-/// How many leading bytes are searched for the PDF header (PDF 32000-1, Annex H: readers accept it
-/// within the first 1024 bytes).
+/// Leading bytes that are searched for the PDF header (PDF 32000-1, Annex H: readers accept the
+/// header within the first 1024 bytes).
 const MARK_WITHIN: usize = 1024;
 
 /// Detects the format of a file.
@@ -40,7 +40,7 @@ pub(super) fn detect(path: &str, bytes: &[u8]) -> Result<Format, ToolError> {
     }
 }
 
-/// The error for a file whose content does not match its name.
+/// Returns the error for a file whose content does not match its name.
 fn unsupported(path: &str, ending: &str, bytes: &[u8]) -> ToolError {
     let mark = if ending == "pdf" { "%PDF-" } else { "PK" };
     let what = match std::str::from_utf8(bytes.get(..MARK_WITHIN).unwrap_or(bytes)) {

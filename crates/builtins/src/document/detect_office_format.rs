@@ -1,4 +1,4 @@
-//! Detects which kind of Office document a ZIP archive holds.
+//! Detects the kind of Office document in a ZIP archive.
 #![deny(clippy::indexing_slicing)]
 
 use std::io::Cursor;

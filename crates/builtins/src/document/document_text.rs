@@ -1,4 +1,5 @@
-//! The text of files for others than tools: documents by the worker, text files as they are.
+//! The text of files for callers that are not tools: documents through the worker, text files
+//! directly.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,9 +13,9 @@ use super::{Documents, text_of};
 use crate::fs::Workspace;
 use crate::tool::pdf_read;
 
-/// Time for one window; a window has at most a million bytes of text.
+/// Time limit for one window; a window has at most a million bytes of text.
 const TIME: Duration = Duration::from_secs(120);
-/// Leading bytes in which a NUL says that a file is no text.
+/// A file with a NUL within this many leading bytes is not text.
 const BINARY_WITHIN: usize = 8_192;
 
 /// Reads the text of files, in windows of at most a million bytes.
@@ -27,25 +28,25 @@ pub struct DocumentText {
 /// Part of the text of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DocumentWindow {
-    /// What the file is.
+    /// Name of the format.
     pub format: &'static str,
-    /// What its parts are called; `None` = it has none.
+    /// Name of a part, such as "page"; `None` if the format has no parts.
     pub unit: Option<&'static str>,
-    /// Number of its parts.
+    /// Number of parts.
     pub count: u32,
-    /// The parts with their numbers from 1.
+    /// The read parts with their numbers from 1.
     pub parts: Vec<(u32, String)>,
-    /// The part to go on with.
+    /// The first part of the next window; `None` after the last part.
     pub next: Option<u32>,
-    /// Why reading ended early, if not for its length.
+    /// Why reading ended early for a reason other than the length limit.
     pub problem: Option<String>,
 }
 
 impl DocumentText {
-    /// The bytes of a file of the workspace, by the rules of this call.
+    /// Reads a file of the workspace under the rules of this call.
     ///
     /// # Errors
-    /// Those of files: outside the roots, denied, missing, larger than 64 MB.
+    /// Those of file tools: outside the roots, denied, missing, larger than 64 MB.
     pub async fn read_file(&self, ctx: &CallCtx, path: &str) -> Result<Vec<u8>, ToolError> {
         let Some(workspace) = &self.workspace else {
             return Err(ToolError::execution("There is no workspace, so no file can be read."));
@@ -54,10 +55,10 @@ impl DocumentText {
         crate::tool::blocking(move || pdf_read::bytes(&workspace, &path)).await
     }
 
-    /// The text of a file from a part on.
+    /// Reads the text of a file, starting at a part.
     ///
     /// # Errors
-    /// It is no document and no text, is damaged, or needs a password.
+    /// The file is neither a document nor text, is damaged, or needs a password.
     pub async fn window(
         &self,
         name: &str,
@@ -111,8 +112,8 @@ fn is_text(bytes: &[u8]) -> bool {
     !head.contains(&0) && !head.starts_with(b"\x89PNG") && !head.starts_with(b"\xff\xd8\xff")
 }
 
-/// The context of a reading that is no call: no rules are asked, because only bytes that were given
-/// are read, and the worker sees nothing else.
+/// Creates the context for a reading outside of a call. No rules apply, because the worker reads
+/// only bytes that the caller supplied and sees nothing else.
 fn context() -> CallCtx {
     CallCtx {
         call: CallId::fresh(),
@@ -128,7 +129,7 @@ fn context() -> CallCtx {
     }
 }
 
-/// The worker's output is no stream of a call.
+/// Discards output: no call streams the worker's output.
 struct NoStreams;
 
 struct NoSink;

@@ -122,8 +122,8 @@ impl MarkdownBuilder {
         }
     }
 
-    /// Headings are recognized by style id. Word's built-in ids are the same in every language,
-    /// those of other programs are not.
+    /// Sets the style of the paragraph. Headings are recognized by their style id: Word's built-in
+    /// ids are the same in every language, but ids of other programs are not.
     fn style(&mut self, id: &str) {
         let id = id.to_ascii_lowercase();
         let level = match id.strip_prefix("heading") {
@@ -158,7 +158,7 @@ impl MarkdownBuilder {
     }
 }
 
-/// The value of the attribute `w:val`.
+/// Returns the value of the attribute `w:val`.
 fn value(tag: &BytesStart<'_>) -> String {
     let mut attributes = tag.attributes().flatten();
     let found = attributes.find(|attribute| attribute.key.local_name().as_ref() == b"val");

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Most ranges in one selection; more are a mistake of the model.
+/// Maximum number of ranges in one selection; more are a mistake of the model.
 const MAX_RANGES: usize = 64;
 
 /// A selection of part numbers from 1; an empty one selects all parts.
@@ -13,17 +13,17 @@ const MAX_RANGES: usize = 64;
 pub(crate) struct PageRanges(Vec<(u32, u32)>);
 
 impl PageRanges {
-    /// Whether the part is selected.
+    /// Returns whether the part is selected.
     pub(crate) fn contains(&self, number: u32) -> bool {
         self.is_all() || self.0.iter().any(|(first, last)| (*first..=*last).contains(&number))
     }
 
-    /// Whether the selection is empty, which selects everything.
+    /// Returns whether the selection is empty, which selects everything.
     pub(crate) fn is_all(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether any part from 1 to `last` is selected.
+    /// Returns whether any part from 1 to `last` is selected.
     pub(crate) fn intersects_up_to(&self, last: u32) -> bool {
         self.is_all() || self.0.iter().any(|(first, _)| *first <= last)
     }

@@ -18,7 +18,7 @@ use super::worker::{PartWriter, WorkerError};
 use super::worker_protocol::{FailureReason, Format, Part, ReadFailure};
 use line_layout::LineBuilder;
 
-/// Most pages of a document; a crafted page tree can look endless.
+/// Maximum number of pages of a document; a crafted page tree can look endless.
 const MAX_PAGES: usize = 100_000;
 
 pub(super) fn read<W: Write>(

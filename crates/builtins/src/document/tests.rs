@@ -31,7 +31,7 @@ fn failure(format: Format, bytes: &[u8]) -> ReadFailure {
     }
 }
 
-/// The text of a one-page document with this content stream.
+/// Returns the text of a one-page document with this content stream.
 fn page(content: &[u8]) -> String {
     parts(Format::Pdf, &pdf(&[content]), "").pop().unwrap().text
 }

@@ -117,7 +117,7 @@ impl<W: Write> PartWriter<W> {
         Self { out, left: MAX_TEXT, next: None }
     }
 
-    /// Bytes of text that still fit.
+    /// Returns the number of bytes of text that still fit.
     pub(super) fn left(&self) -> usize {
         self.left
     }

@@ -24,15 +24,15 @@ pub(crate) enum Format {
     Csv,
     /// A web page.
     Html,
-    /// A web page of which only the article is read.
+    /// The article of a web page.
     Article {
-        /// Its address, for relative links.
+        /// The page's address, for relative links.
         url: Option<String>,
     },
 }
 
 impl Format {
-    /// Name of the format for people.
+    /// Returns the name of the format for people.
     pub(crate) fn title(&self) -> &'static str {
         match self {
             Self::Pdf => "PDF",
@@ -44,7 +44,7 @@ impl Format {
         }
     }
 
-    /// What a part of this format is called; `None` for formats without parts.
+    /// Returns the name of a part of this format; `None` for formats without parts.
     pub(crate) fn unit(&self) -> Option<&'static str> {
         match self {
             Self::Pdf => Some("page"),
@@ -109,7 +109,7 @@ pub(super) struct ReadFailure {
 pub(super) enum FailureReason {
     /// The document needs a password.
     Encrypted,
-    /// The file is damaged or not what its name says.
+    /// The file is damaged, or has another format than its name indicates.
     Broken,
     /// An Office format that is not supported.
     OtherOffice,

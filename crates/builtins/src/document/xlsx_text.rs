@@ -43,8 +43,8 @@ fn failed(error: XlsxError) -> ReadFailure {
     ReadFailure { why, detail: error.to_string() }
 }
 
-/// Reads the rows of a sheet, and whether something in it could not be read. Empty rows between
-/// others become one empty line.
+/// Reads the rows of a sheet; also returns whether a part of it could not be read. Empty rows
+/// between others become one empty line.
 fn sheet(book: &mut Xlsx<Cursor<&[u8]>>, name: &str, most: usize) -> (String, bool) {
     // A chart sheet has no cells.
     let Ok(mut cells) = book.worksheet_cells_reader(name) else { return (String::new(), true) };

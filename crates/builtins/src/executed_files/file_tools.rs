@@ -1,4 +1,5 @@
-//! Executed files and file tools: which changes ask a person, and which are refused.
+//! Executed files and file tools: decides which changes need a person's approval and which are
+//! refused.
 
 use std::path::Path;
 
@@ -8,7 +9,7 @@ use super::git_folder::{GitEntry, entry_of_git_folder};
 use super::table::{self, ExecutedFile, OnChange, TABLE};
 use crate::fs::{FsErrorKind, Roots};
 
-/// What a change of this file means.
+/// Returns the table row for this file.
 fn row_of(path: &Path) -> Option<&'static ExecutedFile> {
     let of_bare = |pattern: &str| TABLE.iter().find(|row| row.pattern == pattern);
     let row = table::find(path).or_else(|| match entry_of_git_folder(path)? {
@@ -18,16 +19,16 @@ fn row_of(path: &Path) -> Option<&'static ExecutedFile> {
     row.filter(|row| row.on_change != OnChange::Allow)
 }
 
-/// The assessment of a call that changes this file.
+/// Returns the assessment of a call that changes this file.
 ///
 /// # Errors
-/// A refusal for the model if no tool may change it.
+/// A refusal for the model if no tool may change the file.
 pub(crate) fn assess_change(
     mut assessment: Assessment,
     roots: &Roots,
     path: &str,
 ) -> Result<Assessment, ToolError> {
-    // An invalid path is refused when the tool runs.
+    // The tool itself refuses an invalid path when it runs.
     let Some(row) = roots.lexical_path(path).as_deref().and_then(row_of) else {
         return Ok(assessment);
     };
@@ -41,11 +42,11 @@ pub(crate) fn assess_change(
     Ok(assessment)
 }
 
-/// Checks a change at the moment when it is made, of the real file that the path leads to.
+/// Checks a change immediately before it is made, against the real file behind the path.
 ///
 /// # Errors
-/// [`FsErrorKind::Executed`] if no tool may change the file, or if the path hides which file it is:
-/// a person was asked about the path, not about the target of its links.
+/// [`FsErrorKind::Executed`] if no tool may change the file, or if links hide which file the path
+/// names: the person approved the path, not the target of its links.
 pub(crate) fn check_change(roots: &Roots, path: &str, real: &Path) -> Result<(), FsErrorKind> {
     let Some(row) = row_of(real) else { return Ok(()) };
     if row.on_change == OnChange::Refuse {

@@ -1,12 +1,12 @@
-//! Reads a git configuration that a program of a model wrote: which of its settings could make git
-//! execute something.
+//! Reads a git configuration that a model's program wrote, and finds settings that could make git
+//! execute a command.
 //!
-//! Only settings that are known to be harmless pass. Everything else counts, also what this reader
-//! does not understand, because git may read it differently.
+//! Only settings that are known to be harmless pass. Every other line is suspicious, including
+//! lines that this reader does not understand, because git may parse them differently.
 
 use std::collections::BTreeSet;
 
-/// Settings without a command, by section; subsections do not matter.
+/// Settings that cannot contain a command, by section; subsections do not matter.
 const HARMLESS: &[(&str, &[&str])] = &[
     (
         "core",
@@ -68,7 +68,7 @@ const HARMLESS: &[(&str, &[&str])] = &[
     ("lfs", &["repositoryformatversion", "access"]),
 ];
 
-/// The lines of a configuration that are not known to be harmless.
+/// Returns the lines of a configuration that are not known to be harmless.
 pub(super) fn suspicious_lines(text: &[u8]) -> BTreeSet<String> {
     let Ok(text) = std::str::from_utf8(text) else {
         return BTreeSet::from(["(bytes that are no text)".to_owned()]);
@@ -88,7 +88,7 @@ pub(super) fn suspicious_lines(text: &[u8]) -> BTreeSet<String> {
     suspicious
 }
 
-/// The name in a line that is only the head of a section: `[core]`, `[remote "origin"]`.
+/// Returns the name from a line that is only a section header: `[core]`, `[remote "origin"]`.
 fn section_name(line: &str) -> Option<&str> {
     let inside = line.strip_prefix('[')?.strip_suffix(']')?;
     let is_name = |name: &str| {
@@ -105,9 +105,9 @@ fn section_name(line: &str) -> Option<&str> {
 fn is_harmless(section: &str, line: &str) -> bool {
     let (key, value) = line.split_once('=').unwrap_or((line, ""));
     let (section, key) = (section.to_ascii_lowercase(), key.trim().to_ascii_lowercase());
-    // A value may continue on the next line, or hide its end in quotes.
+    // A value may continue on the next line or contain its end in quotes.
     let is_plain = !value.contains(['\\', '"', '\'']);
-    // `ext::` is a transport that is a command.
+    // The `ext::` transport runs a command.
     let is_command = value.to_ascii_lowercase().contains("ext::");
     let known = HARMLESS.iter().find(|(name, _)| *name == section);
     is_plain && !is_command && known.is_some_and(|(_, keys)| keys.contains(&key.as_str()))

@@ -1,20 +1,20 @@
-//! Folders that git takes for a repository, whatever they are called.
+//! Detects folders that git treats as a repository, independent of their names.
 
 use std::fs;
 use std::path::Path;
 
-/// Entries of a repository that decide which configuration and hooks are in effect, or whether the
-/// folder is a repository.
+/// Entries that determine the active configuration and hooks of a repository, or make a folder a
+/// repository.
 const ENTRIES: [&str; 7] =
     ["head", "config", "config.worktree", "commondir", "hooks", "objects", "refs"];
 
-/// Whether git takes a folder for a repository: `is_git_directory` in its setup.c asks for `HEAD`,
-/// and for `objects` and `refs` there or where `commondir` leads.
+/// Returns whether git treats a folder as a repository: `is_git_directory` in git's setup.c
+/// requires `HEAD`, and `objects` and `refs` in the folder or in the target of `commondir`.
 pub(super) fn is_git_folder(folder: &Path) -> bool {
     is_git_folder_with(folder, "")
 }
 
-/// The same as if this entry existed.
+/// Returns the same, as if an entry of this name existed.
 fn is_git_folder_with(folder: &Path, name: &str) -> bool {
     let has = |entry: &str| {
         entry.eq_ignore_ascii_case(name) || fs::symlink_metadata(folder.join(entry)).is_ok()
@@ -22,20 +22,20 @@ fn is_git_folder_with(folder: &Path, name: &str) -> bool {
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
 
-/// What a path means for the repository in its folder.
+/// The meaning of a path for the repository in its folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GitEntry {
-    /// Its configuration or one of its hooks.
+    /// The configuration or a hook.
     Executed,
-    /// It makes the folder a repository, or is another of its records.
+    /// An entry that makes the folder a repository, or another of its records.
     Record,
 }
 
-/// Whether a path is, or would be, an entry of a repository without a `.git` folder (a bare one, or
-/// the target of a `.git` file).
+/// Classifies a path that is, or would be, an entry of a repository without a `.git` folder: a bare
+/// repository, or the target of a `.git` file.
 pub(super) fn entry_of_git_folder(path: &Path) -> Option<GitEntry> {
     let mut below = path;
-    // A hook is one folder deeper, its own folders not counted.
+    // A hook is below the entry `hooks`, so up to two more folders are examined.
     for (depth, folder) in path.ancestors().skip(1).take(3).enumerate() {
         let name = below.file_name()?.to_str()?.to_ascii_lowercase();
         below = folder;

@@ -1,9 +1,9 @@
-//! Executed files: files of a workspace that other programs execute without being asked to, outside
-//! of the sandbox, such as the hooks of git.
+//! Executed files: files of a workspace that other programs execute on their own, outside of the
+//! sandbox, such as git hooks.
 //!
-//! `table` is the one list for file tools and sandbox. File tools ask a person before such a file
-//! is changed, or refuse the change (`file_tools`). After a sandboxed program, the files that it
-//! left are looked at (`watch`): what git would execute is set aside, the others are reported.
+//! `table` is the list for file tools and the sandbox. File tools ask a person before they change
+//! such a file, or refuse the change (`file_tools`). After a sandboxed program ends, `watch` checks
+//! the files that it left: it renames files that git would execute, and reports the others.
 
 mod file_tools;
 mod git_config;

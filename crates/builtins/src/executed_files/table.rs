@@ -1,34 +1,36 @@
-//! The table of executed files: who executes them, and what happens when a tool changes one.
+//! The table of executed files: the program that executes each file, and the reaction to a change
+//! by a tool.
 //!
-//! A file belongs here if a program of the person executes it, or commands in it, although the
-//! person only entered a folder, opened it, or looked at it. What is executed because the person
-//! calls it (`Makefile`, `package.json`, source code) is content.
+//! A file belongs in the table if a program executes it, or commands in it, although the person
+//! only entered a folder, opened it or viewed it. Files that run because the person calls them
+//! (`Makefile`, `package.json`, source code) are content.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// One row.
+/// One row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExecutedFile {
-    /// The end of a path: names, where `*` is any one name or a part of it, and a final `**` is
-    /// everything below. A middle `**` is any number of folders. Case does not matter.
+    /// The last components of the path. `*` matches one component or a part of it, a final `**`
+    /// everything below, and a middle `**` any number of folders. Case does not matter.
     pub pattern: &'static str,
-    /// The program that executes it.
+    /// The program that executes the file.
     pub program: &'static str,
-    /// When it does, as the end of a sentence: "git executes it …".
+    /// When the program executes the file, as the end of a sentence: "git executes it …".
     pub when: &'static str,
-    /// What happens when a file tool changes it.
+    /// The reaction to a change by a file tool.
     pub on_change: OnChange,
 }
 
-/// See [`ExecutedFile::on_change`].
+/// The reaction to a change; see [`ExecutedFile::on_change`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnChange {
-    /// It is changed without a question: it is an exception from a later row.
+    /// The tool changes the file without approval: the row is an exception to a later row.
     Allow,
-    /// A person is always asked.
+    /// The change always needs a person's approval.
     Ask,
-    /// It is refused: other tools make such changes, and people do not make them by hand.
+    /// The change is refused: other programs make such changes, and people do not make them by
+    /// hand.
     Refuse,
 }
 
@@ -52,8 +54,8 @@ use OnChange::{Allow, Ask, Refuse};
 
 /// All rows; the first one that matches a path applies.
 pub const TABLE: &[ExecutedFile] = &[
-    // A repository: `core.fsmonitor`, `core.pager`, aliases and filters are commands. The messages
-    // and the list of ignored files are what people and tools edit and git only reads.
+    // A repository: `core.fsmonitor`, `core.pager`, aliases and filters are commands. People and
+    // tools edit the commit messages and the list of ignored files, and git only reads them.
     row(".git/info/exclude", "git", "", Allow),
     row(".git/info/sparse-checkout", "git", "", Allow),
     row(".git/COMMIT_EDITMSG", "git", "", Allow),
@@ -63,13 +65,14 @@ pub const TABLE: &[ExecutedFile] = &[
     row(".git/config", "git", GIT_COMMAND, Ask),
     row(".git/config.worktree", "git", GIT_COMMAND, Ask),
     row(".git/hooks/**", "git", "at its next commit, checkout or push", Ask),
-    // Repositories of submodules and the settings of worktrees.
+    // Repositories of submodules, and configurations of worktrees.
     row(".git/modules/**/config", "git", GIT_COMMAND, Ask),
     row(".git/modules/**/hooks/**", "git", GIT_COMMAND, Ask),
     row(".git/worktrees/*/config.worktree", "git", GIT_COMMAND, Ask),
-    // `commondir` and `gitdir` lead to another configuration, and the rest are git's own records.
+    // `commondir` and `gitdir` redirect git to another configuration; the other files are git's
+    // records.
     row(".git/**", "git", GIT_COMMAND, Refuse),
-    // A repository made by hand, or a file that leads to one.
+    // A `.git` folder created by hand, or a `.git` file that points to one.
     row(".git", "git", GIT_COMMAND, Refuse),
     // Folders that projects name in `core.hooksPath`, and the settings of installed hooks.
     row(".husky/**", "git", COMMITTED, Ask),
@@ -92,7 +95,7 @@ pub const TABLE: &[ExecutedFile] = &[
     row(".nvimrc", "Neovim", STARTED, Ask),
     row(".nvim.lua", "Neovim", STARTED, Ask),
     row(".dir-locals.el", "Emacs", "when a file of the folder is opened", Ask),
-    // Other agents start the servers and hooks of these.
+    // Other agents start the servers and hooks that these files define.
     row(".mcp.json", "Claude Code", STARTED, Ask),
     row(".claude/settings.json", "Claude Code", STARTED, Ask),
     row(".claude/settings.local.json", "Claude Code", STARTED, Ask),
@@ -100,7 +103,7 @@ pub const TABLE: &[ExecutedFile] = &[
     row(".vscode/mcp.json", "Visual Studio Code", OPENED, Ask),
     row(".gemini/settings.json", "Gemini CLI", STARTED, Ask),
     row(".codex/config.toml", "Codex", STARTED, Ask),
-    // A home folder that is the workspace.
+    // For a workspace that is a home folder.
     row(".bashrc", "bash", SHELL_STARTED, Ask),
     row(".bash_profile", "bash", SHELL_STARTED, Ask),
     row(".bash_login", "bash", SHELL_STARTED, Ask),
@@ -119,12 +122,12 @@ pub const TABLE: &[ExecutedFile] = &[
 ];
 
 /// Paths of a root that sandboxed programs cannot change if they exist: those of the repository
-/// that the person works in. Git itself has no need to write them, except for settings of branches
-/// and remotes. In other folders, and where they do not exist yet, [the check](super::watch) after
-/// a program holds.
+/// that the person works in. Git itself writes them only for settings of branches and remotes. For
+/// other folders, and for paths that do not exist yet, [the check](super::watch) after a program
+/// applies.
 pub(crate) const READ_ONLY: [&str; 3] = [".git/hooks", ".git/config", ".git/config.worktree"];
 
-/// The row of a path; `None` if nothing executes it on its own.
+/// Returns the row for a path; `None` if no program executes the file on its own.
 pub(super) fn find(path: &Path) -> Option<&'static ExecutedFile> {
     let names: Vec<String> =
         path.components().map(|name| name.as_os_str().to_string_lossy().to_lowercase()).collect();
@@ -136,14 +139,15 @@ pub(super) fn find(path: &Path) -> Option<&'static ExecutedFile> {
     })
 }
 
-/// Whether a file of this name can be in the table although no name of its path begins with a dot.
+/// Returns whether a file of this name can be in the table although no component of its path begins
+/// with a dot.
 pub(super) fn has_plain_row(name: &OsStr) -> bool {
     let name = name.to_string_lossy().to_lowercase();
     let plain = TABLE.iter().filter(|row| !row.pattern.starts_with('.'));
     plain.into_iter().any(|row| matches_name(row.pattern, &name))
 }
 
-/// Whether the names match all of the pattern.
+/// Returns whether the components match the complete pattern.
 fn matches(pattern: &[&str], names: &[&str]) -> bool {
     match (pattern, names) {
         ([], []) => true,
@@ -156,7 +160,7 @@ fn matches(pattern: &[&str], names: &[&str]) -> bool {
     }
 }
 
-/// A pattern of one name has at most one `*`.
+/// Matches one component; a pattern component has at most one `*`.
 fn matches_name(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -244,7 +248,7 @@ mod tests {
         for row in TABLE {
             assert!(!row.program.is_empty() && !row.pattern.is_empty(), "{row:?}");
             assert_eq!(row.when.is_empty(), row.on_change == Allow, "{row:?}");
-            // The walk looks at no others.
+            // The walk examines only files that meet this condition.
             assert!(row.pattern.starts_with('.') || !row.pattern.contains('/'), "{row:?}");
         }
     }

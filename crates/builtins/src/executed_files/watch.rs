@@ -1,13 +1,13 @@
-//! Looks at the executed files that a sandboxed program left in the workspace.
+//! Checks the executed files that a sandboxed program left in the workspace.
 //!
-//! Git follows a repository without a question, so its configuration and hooks are set aside
-//! unless they are known to be harmless: renamed, so that git does not find them. The programs of
-//! the other rows ask the person themselves, or are part of what version control changes; these
-//! files are only reported.
+//! Git uses a repository without asking. Its configuration and hooks are therefore held unless they
+//! are known to be harmless: the watch renames them, so that git does not find them. The programs
+//! of the other rows ask the person themselves, or version control shows the change; the watch only
+//! reports these files.
 //!
 //! A file is new or changed if its inode changed (`ctime`, which no program can set) since the
-//! program started. Every folder that git could take for a repository is known from the walk before
-//! it: one that appears is looked at as a whole.
+//! program started. A walk before the program finds every folder that git could treat as a
+//! repository; a repository that appears later is checked completely.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
@@ -21,44 +21,44 @@ use super::git_config::suspicious_lines;
 use super::git_folder::is_git_folder;
 use super::table::{self, OnChange};
 
-/// Folders that one walk reads. What lies in more is not looked at.
+/// Maximum folders that one walk reads; further folders are not checked.
 const MAX_FOLDERS: usize = 200_000;
 
-/// Bytes of a configuration that are read; git's own have some hundreds.
+/// Maximum bytes of a configuration that are read; those that git writes have some hundred bytes.
 const MAX_CONFIG: u64 = 256 * 1024;
 
-/// How much the clock of a file system may be behind (it ticks with the kernel, every 1 to 10 ms).
+/// Maximum lag of a file system's clock, which ticks with the kernel every 1 to 10 ms.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
 
-/// Appended to the names of files that were set aside.
+/// Suffix of held files.
 const HELD: &str = ".held-by-toolcrib";
 
-/// The names of configurations.
+/// File names of configurations.
 const CONFIGS: [&str; 2] = ["config", "config.worktree"];
 
-/// Watches the executed files below some folders.
+/// Watches the executed files below a set of folders.
 #[derive(Debug)]
 pub(crate) struct ExecutedFileWatch {
     folders: Vec<PathBuf>,
-    /// Paths that no program can change; what happens to them was done by others.
+    /// Paths that sandboxed programs cannot change. Other programs made any change to them.
     read_only: Vec<PathBuf>,
-    /// The repositories before the program, by identity: one that was moved is the same.
+    /// The repositories before the program, by identity, so that a moved repository is recognized.
     known: HashMap<Identity, Repository>,
-    /// The `.git` files and links before it.
+    /// The `.git` files and links before the program.
     known_links: HashSet<Identity>,
-    /// Whether no program was looked at since these were read.
+    /// Whether no check has run since `known` and `known_links` were read.
     is_fresh: bool,
-    /// Files that were reported, with the time of the change: the next program may start before the
-    /// clock ticks.
+    /// Reported files with the time of their change, so that a change is not reported again for the
+    /// next program, which may start before the clock ticks.
     reported: HashMap<PathBuf, (i64, i64)>,
-    /// Seconds and nanoseconds since 1970 since when programs run.
+    /// Start of the watched period minus [`CLOCK_TICK`]: seconds and nanoseconds since 1970.
     since: (i64, i64),
 }
 
 /// Device and inode.
 type Identity = (u64, u64);
 
-/// A repository as it was before.
+/// A repository before the program.
 #[derive(Debug)]
 struct Repository {
     /// The contents of its [`CONFIGS`].
@@ -67,18 +67,18 @@ struct Repository {
     hooks: HashSet<(OsString, u64)>,
 }
 
-/// What was found after a program.
+/// A finding after a program.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Finding {
-    /// Renamed, so that git does not find it.
+    /// The file was renamed, so that git does not find it.
     Held(String),
-    /// It could not be renamed.
+    /// The file could not be renamed, or its former content could not be restored.
     NotHeld(String),
-    /// Changed: the file, its program, and when this executes it.
+    /// The file changed. The program that executes it, and when, follow.
     Changed(String, &'static str, &'static str),
 }
 
-/// The findings as sentences; `None` if there are none.
+/// Renders the findings as sentences; `None` if there are none.
 pub(crate) fn note(findings: &BTreeSet<Finding>) -> Option<String> {
     let sentence = |finding: &Finding| match finding {
         Finding::Held(path) => format!(
@@ -96,7 +96,7 @@ pub(crate) fn note(findings: &BTreeSet<Finding>) -> Option<String> {
 }
 
 impl ExecutedFileWatch {
-    /// Begins to watch these folders for a program that starts now.
+    /// Starts watching these folders for a program that starts now.
     pub(crate) fn begin(folders: Vec<PathBuf>, read_only: Vec<PathBuf>) -> Self {
         let mut watch = Self {
             folders,
@@ -111,8 +111,8 @@ impl ExecutedFileWatch {
         watch
     }
 
-    /// The same watch for another program that starts now: what happened since the last check was
-    /// done by others.
+    /// Restarts the watch for another program. It ignores the changes since the last check, which
+    /// other programs made.
     pub(crate) fn begin_again(&mut self) {
         if !std::mem::replace(&mut self.is_fresh, true) {
             self.since = now();
@@ -129,7 +129,7 @@ impl ExecutedFileWatch {
         walk
     }
 
-    /// Looks at everything that has changed since the program started, which has ended.
+    /// Checks all changes since the program started. Call it after the program has ended.
     pub(crate) fn check(&mut self) -> BTreeSet<Finding> {
         self.is_fresh = false;
         let walk = self.walk();
@@ -147,8 +147,9 @@ impl ExecutedFileWatch {
         findings
     }
 
-    /// A `.git` that leads to a repository. Inside the folders every repository is looked at; what
-    /// is outside could be a folder that only programs write.
+    /// Checks a `.git` file or link. A target inside the watched folders needs no action, because
+    /// the walk checks each repository there. A link to any other target is held: that folder may
+    /// be one that only programs write.
     fn check_link(&self, path: &Path, findings: &mut BTreeSet<Finding>) {
         let is_new = identity(path).is_none_or(|identity| !self.known_links.contains(&identity));
         if !self.counts(path, is_new) {
@@ -170,7 +171,8 @@ impl ExecutedFileWatch {
 
     fn check_repository(&self, path: &Path, findings: &mut BTreeSet<Finding>) {
         let before = identity(path).and_then(|identity| self.known.get(&identity));
-        // Its files may be older: prepared where they had no effect, or in an unreadable folder.
+        // Check all its files, even older ones: a program may have prepared them before the folder
+        // was a repository, or in an unreadable folder.
         let is_new = before.is_none();
         for name in CONFIGS {
             let file = path.join(name);
@@ -199,7 +201,7 @@ impl ExecutedFileWatch {
         }
     }
 
-    /// Whether a file is there that a program may have written.
+    /// Returns whether the file exists and a program may have written it.
     fn counts(&self, file: &Path, is_new: bool) -> bool {
         !self.read_only.iter().any(|kept| file.starts_with(kept))
             && fs::symlink_metadata(file).is_ok_and(|meta| is_new || is_since(&meta, self.since))
@@ -216,7 +218,7 @@ impl ExecutedFileWatch {
         });
     }
 
-    /// A path as people and models know it.
+    /// Returns a path as people and models know it.
     fn shown(&self, path: &Path) -> String {
         let below = self.folders.iter().find_map(|root| path.strip_prefix(root).ok());
         below.unwrap_or(path).display().to_string()
@@ -232,19 +234,19 @@ impl Repository {
     }
 }
 
-/// What one walk found.
+/// The result of one walk.
 #[derive(Debug, Default)]
 struct Walk {
     repositories: Vec<PathBuf>,
     /// `.git` files and symbolic links.
     links: Vec<PathBuf>,
-    /// Files of other rows.
+    /// Files of the other rows.
     executed: Vec<(PathBuf, &'static table::ExecutedFile)>,
     folders: usize,
 }
 
 impl Walk {
-    /// Walks a folder; follows no symbolic link.
+    /// Walks a folder without following symbolic links.
     fn add(&mut self, root: &Path) {
         let mut open = vec![(root.to_owned(), false)];
         while let Some((folder, is_dotted)) = open.pop() {
@@ -271,7 +273,8 @@ impl Walk {
                 is_repository = true;
                 self.repositories.push(folder);
             }
-            // Of a repository, only the repositories in it: its records are many.
+            // In a repository, enter only the folders of nested repositories: the other records are
+            // many.
             below.retain(|(path, _)| {
                 !is_repository
                     || path.file_name().is_some_and(|name| name == "modules" || name == "worktrees")
@@ -298,7 +301,8 @@ fn is_git_name(name: &std::ffi::OsStr) -> bool {
     name.eq_ignore_ascii_case(".git")
 }
 
-/// The hooks of a repository with their inodes. Git ignores the samples, and what was set aside.
+/// Returns the hooks of a repository with their inodes. Samples, which git ignores, and held files
+/// are omitted.
 fn hooks_of(path: &Path) -> Vec<(OsString, u64)> {
     let entries = fs::read_dir(path.join("hooks")).into_iter().flatten().flatten();
     let is_hook = |name: &OsString| {
@@ -309,14 +313,14 @@ fn hooks_of(path: &Path) -> Vec<(OsString, u64)> {
     hooks.filter(|(name, _)| is_hook(name)).collect()
 }
 
-/// Whether a configuration has no suspicious line that it did not have before.
+/// Returns whether every suspicious line of a configuration was there before.
 fn is_harmless_config(file: &Path, former: Option<&Vec<u8>>) -> bool {
     let Some(text) = read_short(file) else { return false };
     let former = former.map(|text| suspicious_lines(text)).unwrap_or_default();
     suspicious_lines(&text).is_subset(&former)
 }
 
-/// Whether a `commondir` is what `git worktree add` writes: it leads from
+/// Returns whether `commondir` has the content that `git worktree add` writes: a path from
 /// `REPOSITORY/worktrees/NAME` to the repository.
 fn is_usual_worktree(path: &Path, common: &Path) -> bool {
     let text = read_short(common).and_then(|text| String::from_utf8(text).ok());
@@ -326,18 +330,19 @@ fn is_usual_worktree(path: &Path, common: &Path) -> bool {
     target.is_some() && target == repository.and_then(|repository| repository.canonicalize().ok())
 }
 
-/// The content of a regular file; `None` for anything else, and for a long one.
+/// Returns the content of a regular file; `None` for other kinds of files and files above the
+/// limit.
 fn read_short(file: &Path) -> Option<Vec<u8>> {
     let meta = fs::symlink_metadata(file).ok()?;
     (meta.is_file() && meta.len() <= MAX_CONFIG).then(|| fs::read(file).ok())?
 }
 
-/// Writes a file that does not exist.
+/// Creates a file; fails if it exists.
 fn write_new(file: &Path, content: &[u8]) -> std::io::Result<()> {
     fs::OpenOptions::new().write(true).create_new(true).open(file)?.write_all(content)
 }
 
-/// A free name beside a file.
+/// Returns a free name next to a file.
 fn free_name(file: &Path) -> Option<PathBuf> {
     let name = file.file_name()?.to_str()?;
     let names = (1..100).map(|number| match number {
@@ -370,7 +375,7 @@ mod tests {
     const PLAIN: &str = "[core]\n\tbare = false\n";
     const EVIL: &str = "[core]\n\tfsmonitor = ./evil\n";
 
-    /// Waits until what is changed from now on counts as changed after this moment.
+    /// Waits until the file system's clock has ticked, so that later changes have a later time.
     fn tick() {
         std::thread::sleep(CLOCK_TICK * 2);
     }
@@ -380,7 +385,7 @@ mod tests {
         fs::write(root.join(path), text).unwrap();
     }
 
-    /// A repository as `git init` makes it.
+    /// Creates a repository like `git init`.
     fn repository(root: &Path, path: &str, config: &str) {
         for folder in ["objects", "refs"] {
             fs::create_dir_all(root.join(path).join(folder)).unwrap();
@@ -390,7 +395,7 @@ mod tests {
         put(root, &format!("{path}/hooks/pre-commit.sample"), "");
     }
 
-    /// The findings after a program that does this, in a workspace that is made by `before`.
+    /// Checks which files are held after `program` ran in a workspace that `before` prepared.
     fn check(before: impl Fn(&Path), program: impl Fn(&Path), held: &[&str]) {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
@@ -455,7 +460,7 @@ mod tests {
 
     #[test]
     fn what_was_prepared_before_is_found_when_it_takes_effect() {
-        // Written before this program started, and only moved by it.
+        // The configuration was written before this program started; the program only moves it.
         let prepare = |root: &Path| put(root, "prepared/config", EVIL);
         check(
             prepare,
@@ -483,7 +488,7 @@ mod tests {
             let shown = fs::Permissions::from_mode(0o755);
             fs::set_permissions(root.join("a"), shown).unwrap();
         };
-        // Root reads every folder.
+        // Root can read every folder.
         if !rustix::process::geteuid().is_root() {
             check(prepare, show, &["a/.git/config"]);
         }
@@ -507,7 +512,7 @@ mod tests {
             put(root, ".git/hooks/pre-commit", "mine");
         };
         check(own, nothing, &[]);
-        // A setting that git adds.
+        // Git itself adds this setting.
         check(
             own,
             |root| {
@@ -525,7 +530,7 @@ mod tests {
         put(&root, ".git/config", &format!("{text}{EVIL}"));
         assert_eq!(watch.check(), BTreeSet::from([Finding::Held(".git/config".to_owned())]));
         assert_eq!(fs::read_to_string(root.join(".git/config")).unwrap(), text);
-        // Between two programs the person may change everything.
+        // The person may change any file between two programs.
         tick();
         put(&root, ".git/config", &format!("{text}{EVIL}"));
         put(&root, ".git/hooks/post-commit", "mine");

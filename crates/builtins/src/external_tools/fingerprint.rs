@@ -18,7 +18,7 @@ use super::{manifest, manifest::MANIFEST};
 /// Files per tool that are checked; a definition names far fewer.
 const FILES: usize = 200;
 
-/// A number that changes when a tool is added, removed or redefined, or when its program is
+/// Returns a number that changes when a tool is added, removed or redefined, or when its program is
 /// replaced or gains or loses execute permission. It covers names, sizes, inodes, modes and change
 /// times of every `tool.toml`, every executable file and every script that a command names. Files
 /// that a tool writes into its own folder do not change it. The numbers of two processes cannot be
@@ -45,7 +45,8 @@ impl CommandCache {
         of_folder(dir, self)
     }
 
-    /// The words of a tool's command that may name a file, from the definition with this stamp.
+    /// Returns the words of a tool's command that may name a file, from the definition with this
+    /// stamp.
     fn named(&self, folder: &Path, now: FileStamp) -> Arc<[String]> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match known.get(folder) {

@@ -47,7 +47,7 @@ const KEYS: &[&str] = &[
     "surroundings",
 ];
 
-/// Something about the person that a tool can ask for.
+/// Information about the person that a tool can request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Surrounding {
     TimeZone,
@@ -59,7 +59,7 @@ pub(super) enum Surrounding {
 impl Surrounding {
     const ALL: [Self; 4] = [Self::TimeZone, Self::LocalTime, Self::Place, Self::Device];
 
-    /// Name in definitions, and its key in the context of a call.
+    /// Returns the name in definitions, which is also the key in the context of a call.
     pub(super) fn as_str(self) -> &'static str {
         match self {
             Self::TimeZone => "time_zone",
@@ -94,7 +94,7 @@ pub(super) struct Manifest {
     pub(super) kind: OutputKind,
     /// Defaults for configuration keys without a value.
     pub(super) defaults: Defaults,
-    /// What it wants to know about the person.
+    /// Requested information about the person.
     pub(super) surroundings: Vec<Surrounding>,
 }
 
@@ -116,8 +116,8 @@ impl Manifest {
     }
 }
 
-/// The command that a manifest names, as far as it can be read. The default command is not looked
-/// up.
+/// Returns the command of a manifest as far as it can be parsed, without resolving the default
+/// command.
 pub(super) fn command(folder: &Path) -> Vec<String> {
     let table = text_of(&folder.join(MANIFEST)).ok().and_then(|text| text.parse::<Table>().ok());
     let words = table.as_ref().and_then(|table| table.get("command")).and_then(Value::as_array);
@@ -187,8 +187,8 @@ fn definition(
         spec.version = version;
     }
     spec.tier = Tier::FirstParty;
-    // The owner trusts the program, but not its output: it may print mail or web pages, and nothing
-    // marks them.
+    // The owner trusts the program, but not its output: it may print mail or web pages, which
+    // nothing marks as untrusted.
     spec.trust = Trust::External;
     let (config, defaults) = config(keys.take("config"))?;
     spec.config = config;
@@ -222,7 +222,8 @@ fn description(keys: &mut TomlKeys) -> Result<String, DefinitionError> {
     Ok(text)
 }
 
-/// Undeclared properties get the stricter value; only a pure tool is assumed to send nothing.
+/// Reads the reach. Undeclared properties get the stricter value; only a pure tool is assumed to
+/// send nothing.
 fn reach(keys: &mut TomlKeys, effect: Effect) -> Result<Reach, DefinitionError> {
     const WORDS: &[(&str, Reach)] = &[
         ("outbound", Reach { outbound: true, exec: false, private_read: false }),
@@ -244,7 +245,8 @@ fn reach(keys: &mut TomlKeys, effect: Effect) -> Result<Reach, DefinitionError> 
     Ok(reach)
 }
 
-/// The declared permissions plus `exec`: a host that refuses `exec` must not run folder tools.
+/// Parses the declared permissions and adds `exec`: a host that refuses `exec` must not run folder
+/// tools.
 fn permissions(names: Vec<String>) -> Result<Vec<Permission>, DefinitionError> {
     let mut permissions = vec![Permission::Exec];
     for name in names {
@@ -263,7 +265,7 @@ fn permissions(names: Vec<String>) -> Result<Vec<Permission>, DefinitionError> {
     Ok(permissions)
 }
 
-/// What the tool wants to know about the person, each once.
+/// Reads the requested information about the person, without duplicates.
 fn surroundings(keys: &mut TomlKeys) -> Result<Vec<Surrounding>, DefinitionError> {
     let names = Surrounding::ALL.map(|one| (one.as_str(), one));
     let mut wanted = Vec::new();
@@ -276,7 +278,7 @@ fn surroundings(keys: &mut TomlKeys) -> Result<Vec<Surrounding>, DefinitionError
     Ok(wanted)
 }
 
-/// Attempts of a call that changes nothing, including the first.
+/// Reads the maximum attempts of a call that changes nothing, including the first.
 fn attempts(value: Option<Value>) -> Result<Option<u32>, DefinitionError> {
     let Some(value) = value else { return Ok(None) };
     let form = format!("a whole number from 1 to {MAX_RETRY_ATTEMPTS}");
@@ -310,7 +312,7 @@ fn examples(keys: &mut TomlKeys) -> Result<Vec<Example>, DefinitionError> {
     items.into_iter().map(|item| example(item).map_err(|f| f.at("key \"examples\""))).collect()
 }
 
-/// What people type when they need the tool; only the search reads it.
+/// Reads texts that people type when they need the tool; only the tool search uses them.
 fn needs(keys: &mut TomlKeys) -> Result<Vec<String>, DefinitionError> {
     let Some(value) = keys.take("needs") else { return Ok(Vec::new()) };
     let form = "an array of texts such as [\"is it raining\"]";
@@ -322,9 +324,9 @@ fn needs(keys: &mut TomlKeys) -> Result<Vec<String>, DefinitionError> {
     items.into_iter().map(text).collect()
 }
 
-/// Configuration keys and their defaults: `KEY = "description"`,
-/// `KEY = { description, secret, required, default }`, or an array of names. A key is required
-/// unless it sets `required = false` or has a default.
+/// Reads configuration keys and their defaults: `KEY = "description"`, `KEY = { description,
+/// secret, required, default }`, or an array of names. A key is required unless it sets `required =
+/// false` or has a default.
 fn config(value: Option<Value>) -> Result<(Vec<ConfigKey>, Defaults), DefinitionError> {
     let table = match value {
         None => Table::new(),
@@ -378,8 +380,9 @@ fn config_key(key: &str, value: Value) -> Result<(ConfigKey, Option<String>), De
     Ok((described, default))
 }
 
-/// A configured value becomes an environment variable of the same name, so the key must be a valid
-/// variable name and must not replace one that the program gets anyway.
+/// Checks that a key can be an environment variable. A configured value becomes the variable of
+/// this name, so the key must be valid and must not replace a variable that the program gets
+/// anyway.
 fn check_variable(key: &str) -> Result<(), DefinitionError> {
     let mut chars = key.chars();
     let starts = chars.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');

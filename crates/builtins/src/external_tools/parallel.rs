@@ -1,8 +1,8 @@
 //! Parallel map for file system checks: the time is spent in system calls, so threads help.
 
-/// From this many items on, threads are worth their start.
+/// Minimum items for which starting threads pays off.
 const MANY: usize = 64;
-/// Most threads.
+/// Maximum threads.
 const MOST: usize = 8;
 
 /// Applies `look` to each item; the results keep their order.
@@ -15,7 +15,7 @@ pub(super) fn parallel_map<T: Sync, R: Send>(all: &[T], look: impl Fn(&T) -> R +
     std::thread::scope(|scope| {
         let start = |part| (part, scope.spawn(move || looked(part, look)));
         let readers: Vec<_> = all.chunks(all.len().div_ceil(threads)).map(start).collect();
-        // If a thread panicked, its part runs again here, so that the panic reaches the caller.
+        // If a thread panicked, this thread repeats its part, so that the panic reaches the caller.
         let parts = readers.into_iter();
         parts
             .flat_map(|(part, reader)| reader.join().unwrap_or_else(|_| looked(part, look)))

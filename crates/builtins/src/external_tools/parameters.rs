@@ -23,7 +23,7 @@ use super::toml_keys::{self, hint};
 /// The types of JSON Schema except `null`.
 const TYPES: &[&str] = &["string", "integer", "number", "boolean", "array", "object"];
 
-/// The schema of the arguments; without `parameters`, the tool takes none.
+/// Converts the parameters to the schema of the arguments; a tool without `parameters` takes none.
 pub(super) fn schema(parameters: Option<toml::Value>) -> Result<Value, DefinitionError> {
     let given = match parameters {
         None => json!({}),
@@ -43,8 +43,8 @@ fn is_schema(map: &Map<String, Value>) -> bool {
         || map.get("type").is_some_and(|t| t == "object")
 }
 
-/// In the short form, a parameter may be named `properties`; then its keys are JSON Schema
-/// keywords, not schemas.
+/// Returns whether all properties are schemas. In the short form, a parameter may be named
+/// `properties`; then its keys are JSON Schema keywords, not schemas.
 fn is_table_of_schemas(properties: &Value) -> bool {
     properties
         .as_object()
@@ -143,7 +143,8 @@ fn one_of(choices: Vec<Value>) -> Result<Parameter, DefinitionError> {
     Ok(Parameter { schema: json!({"type": name, "enum": choices}), required: true })
 }
 
-/// JSON Schema of one parameter, with `required` as a flag and a type that may end in `?`.
+/// Parses the JSON Schema of one parameter, with `required` as a flag and a type that may end in
+/// `?`.
 fn from_table(mut map: Map<String, Value>) -> Result<Parameter, DefinitionError> {
     let mut required = !map.contains_key("default");
     if let Some(Value::Bool(flag)) = map.get("required") {

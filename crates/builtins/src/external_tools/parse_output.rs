@@ -68,12 +68,12 @@ fn is_media_type(text: &str) -> bool {
     text.split_once('/').is_some_and(|(kind, sub)| is_part(kind) && is_part(sub))
 }
 
-/// What a program answered.
+/// The answer of a program.
 #[derive(Debug, PartialEq)]
 pub(super) enum ProgramAnswer {
-    /// A result, or a failure that it reports.
+    /// A result, or a reported permanent failure.
     Output(ToolOutput),
-    /// A failure that another attempt may not meet.
+    /// A temporary failure: another attempt may succeed.
     Transient(String),
 }
 
@@ -88,7 +88,7 @@ pub(super) fn parse(kind: &OutputKind, stdout: &Captured) -> Result<ProgramAnswe
     parse_result(kind, stdout).map(ProgramAnswer::Output)
 }
 
-/// The error of `{"error": …, "transient": true}`.
+/// Returns the error of `{"error": …, "transient": true}`.
 fn transient_error(text: &str) -> Option<String> {
     if !text.trim_start().starts_with('{') {
         return None;
@@ -121,14 +121,14 @@ fn parse_result(kind: &OutputKind, stdout: &Captured) -> Result<ToolOutput, Stri
     }
 }
 
-/// Text without the final line end.
+/// Returns the text without the final line end.
 fn plain(text: &str, kind: &OutputKind) -> ToolOutput {
     let text = text.strip_suffix('\n').unwrap_or(text);
     ToolOutput::text_with_type(text.strip_suffix('\r').unwrap_or(text), kind.media_type())
 }
 
-/// Whether the object is `{"text", "html", "error"}` with at least one of them set, not data that
-/// has such a key.
+/// Returns whether the object is `{"text", "html", "error"}` with at least one of them set, not
+/// data that has such a key.
 fn is_envelope(map: &Map<String, Value>) -> bool {
     map.iter().all(|(key, value)| match key.as_str() {
         "text" | "html" | "error" => value.is_string() || value.is_null(),
@@ -153,7 +153,7 @@ fn parse_envelope(mut map: Map<String, Value>, kind: &OutputKind) -> ToolOutput 
     };
     match take("text") {
         Some(text) => content.push(Block::Text { text, media_type: media_type.to_owned() }),
-        // A model takes an empty result for a failure.
+        // Models interpret an empty result as a failure.
         None => content.push(Block::text("The result is shown to the user as a card.")),
     }
     content.extend(html.map(|html| Block::Html { html }));

@@ -2,7 +2,7 @@
 //! does not cover a changed one.
 //!
 //! The digest covers the program if it belongs to the tool, and the files passed to an interpreter.
-//! It cannot cover what a program loads by itself.
+//! It cannot cover code that the program loads itself.
 
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};
@@ -31,9 +31,9 @@ pub(super) fn file_stamp(stat: &Stat) -> FileStamp {
     ]
 }
 
-/// The words of a command that may name executed files: only the program if it lies beside the
-/// definition, otherwise the arguments. A tool's own program gets data as arguments, and data may
-/// change.
+/// Returns the words of a command that may name executed files: only the program if it is in the
+/// tool's folder, otherwise the arguments. The arguments of a tool's own program are data, which
+/// may change.
 pub(super) fn files_to_digest(command: &[String]) -> &[String] {
     match command {
         [program, ..] if is_beside(program) => command.get(..1).unwrap_or_default(),
@@ -63,14 +63,14 @@ struct DigestedFile {
 }
 
 impl ProgramDigest {
-    /// Records what this command runs in this folder.
+    /// Records the files that this command runs in this folder.
     pub(super) fn new(folder: &Path, command: &[String]) -> Self {
         let paths = files_to_digest(command).iter().map(|word| folder.join(word));
         Self { files: paths.filter_map(DigestedFile::read).collect() }
     }
 
-    /// Hash of everything that decides what a call runs: folder, command, configuration defaults
-    /// and programs.
+    /// Hashes everything that determines which code a call runs: folder, command, configuration
+    /// defaults and programs.
     pub(super) fn digest(
         &self,
         folder: &Path,
@@ -86,7 +86,7 @@ impl ProgramDigest {
         }))
     }
 
-    /// Whether the files are unchanged. Costs one `stat` per file unless one was modified.
+    /// Returns whether the files are unchanged. Costs one `stat` per file unless one was modified.
     pub(super) fn is_unchanged(&self) -> bool {
         self.files.iter().all(DigestedFile::is_unchanged)
     }

@@ -60,7 +60,8 @@ fn cause(error: &StartError) -> String {
     error.source().map(|source| format!(": {source}")).unwrap_or_default()
 }
 
-/// The file name only: an absolute path would tell the model the machine's folder layout.
+/// Returns only the file name: an absolute path would reveal the machine's folder layout to the
+/// model.
 fn shown(program: &str) -> &str {
     let name = || program.rsplit('/').next().unwrap_or(program);
     if program.starts_with('/') { name() } else { program }

@@ -26,7 +26,7 @@ pub struct ToolCheck {
     pub folder: String,
     /// Name of the tool; for a broken one, the name of its entry.
     pub name: ToolName,
-    /// The definition, or what is wrong.
+    /// The definition, or its error.
     pub spec: Result<Arc<ToolSpec>, DefinitionError>,
 }
 
@@ -49,7 +49,7 @@ struct LoadedTool {
 }
 
 impl ExternalToolSource {
-    /// The tools in this folder. A folder that does not exist has none.
+    /// Creates a source of the tools in this folder. A folder that does not exist has none.
     pub fn new(id: impl Into<String>, dir: impl AsRef<Path>) -> Self {
         // Absolute, so that the tools survive a change of the working directory.
         let dir = std::path::absolute(&dir).unwrap_or_else(|_| dir.as_ref().to_owned());
@@ -63,7 +63,7 @@ impl ExternalToolSource {
         }
     }
 
-    /// Sets configuration values; a tool gets those of the keys that it declares. Tools of an
+    /// Sets configuration values. A tool gets only the values of keys that it declares; tools of an
     /// [untrusted](Self::untrusted) folder get none.
     #[must_use]
     pub fn with_config(mut self, config: Config) -> Self {
@@ -78,17 +78,17 @@ impl ExternalToolSource {
         self
     }
 
-    /// Marks the folder as untrusted, such as one in a workspace from elsewhere. Its tools then
-    /// have critical risk, side effects, send data out, run programs and belong to no group,
-    /// whatever they declare. They get no configured values: a tool could otherwise obtain those of
-    /// another tool by taking its name.
+    /// Marks the folder as untrusted, such as one in a workspace from elsewhere. Regardless of
+    /// their definitions, its tools then have critical risk, side effects, send data out, run
+    /// programs and belong to no group. They get no configured values: a tool could otherwise
+    /// obtain those of another tool by taking its name.
     #[must_use]
     pub fn untrusted(mut self) -> Self {
         self.is_untrusted = true;
         self
     }
 
-    /// A number that changes when [`Source::load`] may return something else, see
+    /// Returns a number that changes when [`Source::load`] may return a different result; see
     /// [`fingerprint()`](super::fingerprint()).
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
@@ -126,7 +126,7 @@ impl ExternalToolSource {
             });
             tools.push((folder, tool));
         }
-        // Valid tools take their names first; entries of broken ones use the names that are left.
+        // Valid tools take their names first; entries of broken ones use the remaining names.
         let named = |(folder, tool): (String, Result<Arc<ExternalTool>, DefinitionError>)| {
             let own = match &tool {
                 Ok(tool) => Some(tool.spec().name.clone()),
@@ -156,7 +156,7 @@ impl Source for ExternalToolSource {
     }
 
     fn is_remote(&self) -> bool {
-        // Definitions come from files, not from our code: they must not lower a risk or be innate.
+        // Definitions come from files of users: they must not lower a risk or be innate.
         true
     }
 
@@ -170,7 +170,7 @@ impl Source for ExternalToolSource {
     }
 }
 
-/// Sets the worst case for an untrusted program. The group is dropped too, since it could claim a
+/// Sets the worst case for an untrusted program. It also drops the group, which could name a
 /// built-in one.
 fn assume_worst(spec: &mut ToolSpec) {
     spec.risk = Risk::Critical;
@@ -181,8 +181,8 @@ fn assume_worst(spec: &mut ToolSpec) {
     spec.group = None;
 }
 
-/// Checks every folder in `dir`, in loading order. The registry validates parameter schemas in full
-/// when it registers the tool.
+/// Checks every folder in `dir`, in loading order. The registry validates the complete parameter
+/// schemas when it registers a tool.
 #[must_use]
 pub fn check_folder(dir: &Path) -> Vec<ToolCheck> {
     let report = |LoadedTool { folder, name, tool }: LoadedTool| {

@@ -118,7 +118,7 @@ pub(super) fn type_error(key: &str, form: &str, found: &Value) -> DefinitionErro
     DefinitionError::new(format!("key {key:?} must be {form}, not {}", shown(found)))
 }
 
-/// A value, abbreviated for an error message.
+/// Abbreviates a value for an error message.
 fn shown(value: &Value) -> String {
     match value {
         Value::Table(_) => "a table".to_owned(),
@@ -127,7 +127,7 @@ fn shown(value: &Value) -> String {
     }
 }
 
-/// `; did you mean "x"?`, the list of valid values if it is short, or nothing.
+/// Returns `; did you mean "x"?`, the list of valid values if it is short, or nothing.
 pub(super) fn hint(asked: &str, known: &[&str]) -> String {
     let near = known
         .iter()

@@ -21,23 +21,23 @@ use super::parse_output::{self, OutputKind, ProgramAnswer};
 use super::program_digest::ProgramDigest;
 use super::{DefinitionError, resolve_command};
 
-/// The variable that carries the context of a call: JSON with the keys `run`, `call`,
+/// The environment variable with the context of a call: JSON with the keys `run`, `call`,
 /// `conversation`, `topic`, `workspace`, `locale` and `agent`, each a string or null. A definition
-/// that says so gets `time_zone`, `local_time`, `place` and `device` too.
+/// can request `time_zone`, `local_time`, `place` and `device` too.
 pub const CONTEXT: &str = "TOOLCRIB_CONTEXT";
 
 /// Sandbox level of external tools.
 pub const LEVEL: Level = Level::None;
 
 /// Capture limit of standard output, in bytes: enough for the largest image that models accept (5
-/// MB, a third more in base64). Of longer output both ends are kept.
+/// MB, a third more in base64). Beyond it, the beginning and the end of the output are captured.
 const ANSWER_BYTES: usize = 8 * 1024 * 1024;
 
 /// Capture limit of standard error, in bytes, and the characters of it that a model reads.
 const ERROR_BYTES: usize = 64 * 1024;
 const ERROR_CHARS: usize = 2_000;
 
-/// Exit code of a failure that another attempt may not meet: `EX_TEMPFAIL` of `sysexits.h`.
+/// Exit code of a temporary failure: `EX_TEMPFAIL` of `sysexits.h`.
 const TRANSIENT_EXIT: i32 = 75;
 
 /// A program with its definition.
@@ -55,9 +55,9 @@ pub(super) struct ExternalTool {
     /// Whether the definition declares configuration that is withheld.
     is_withheld: bool,
     locale: Option<Arc<str>>,
-    /// What it wants to know about the person.
+    /// Requested information about the person.
     surroundings: Vec<Surrounding>,
-    /// The files that it ran when it was loaded.
+    /// The digest of the files that the command ran when the tool was loaded.
     runs: ProgramDigest,
 }
 
@@ -65,8 +65,8 @@ pub(super) struct ExternalTool {
 pub(super) enum ToolConfig<'a> {
     /// Values that the owner set for the tool's name.
     Of(Option<&'a HashMap<String, String>>),
-    /// None, even if the owner set some: an untrusted tool could use another tool's name to get
-    /// them.
+    /// No values, even if the owner set some: an untrusted tool could obtain another tool's values
+    /// by using its name.
     Withheld,
 }
 
@@ -224,13 +224,13 @@ impl ExternalTool {
     }
 }
 
-/// The zone of the person, or else of this machine.
+/// Returns the time zone of the person, or else of this machine.
 fn zone(person: &Surroundings) -> TimeZone {
     let own = person.zone().and_then(|name| TimeZone::get(name).ok());
     own.unwrap_or_else(TimeZone::system)
 }
 
-/// The end of standard error.
+/// Returns the end of standard error.
 fn last_words(report: &Report) -> String {
     let said = [&report.stderr, &report.stdout]
         .into_iter()

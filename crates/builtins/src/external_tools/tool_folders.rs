@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::definition_error::DefinitionError;
 
-/// The folders that should contain tools, sorted by name.
+/// Lists the folders that should contain tools, sorted by name.
 pub(super) fn folders(dir: &Path) -> Result<Vec<PathBuf>, DefinitionError> {
     let unreadable = |error: std::io::Error| {
         DefinitionError::new(format!("the folder of tools cannot be read: {error}"))

@@ -1,5 +1,5 @@
-//! Atomic writes: a temporary file beside the target, then a rename. A reader sees the old content
-//! or the new, never a mix.
+//! Atomic writes: a temporary file in the folder of the target, then a rename. A reader sees the
+//! old content or the new content, never a mix.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -42,8 +42,8 @@ impl<'a> TempFile<'a> {
     fn imitate(&self, stat: &Stat) -> Result<(), FsErrorKind> {
         let own = rustix::fs::fstat(&self.file)?;
         if (own.st_uid, own.st_gid) != (stat.st_uid, stat.st_gid) {
-            // Only a privileged process may change owners; for others the file becomes theirs, as
-            // with any editor.
+            // Only a privileged process may change owners. For other processes the new file belongs
+            // to their user, as with any editor.
             let (uid, gid) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
             let _ = rustix::fs::fchown(&self.file, Some(uid), Some(gid));
         }
@@ -76,14 +76,14 @@ impl Drop for TempFile<'_> {
 /// Prefix and suffix of temporary file names.
 const TEMP: (&str, &str) = (".toolcrib-", ".tmp");
 
-/// An unpredictable name for a temporary file.
+/// Returns an unpredictable name for a temporary file.
 pub(super) fn temp_name() -> OsString {
     let unique = RandomState::new().hash_one(std::process::id());
     format!("{}{unique:016x}{}", TEMP.0, TEMP.1).into()
 }
 
-/// Whether the name is one of a temporary file. Listings leave these out: they exist only during a
-/// write.
+/// Returns whether the name is one of a temporary file. Listings omit these files, which exist only
+/// during a write.
 pub(super) fn is_temp_name(name: &[u8]) -> bool {
     name.strip_prefix(TEMP.0.as_bytes())
         .and_then(|rest| rest.strip_suffix(TEMP.1.as_bytes()))
@@ -102,8 +102,8 @@ pub(super) fn rename(
         rustix::fs::renameat(from_dir, from, to_dir, to)
     } else {
         match rustix::fs::renameat_with(from_dir, from, to_dir, to, RenameFlags::NOREPLACE) {
-            // The file system does not support `RENAME_NOREPLACE`: check, then rename. The race is
-            // with other programs only, since Toolcrib serializes its own changes.
+            // The file system does not support `RENAME_NOREPLACE`: check, then rename. Only other
+            // programs can interfere in between, since Toolcrib serializes its own changes.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
                 match rustix::fs::statat(to_dir, to, AtFlags::SYMLINK_NOFOLLOW) {
                     Ok(_) => Err(Errno::EXIST),
@@ -136,7 +136,7 @@ pub(super) fn check_writable(spot: &ResolvedPath, stat: Option<&Stat>) -> Result
         .map_err(read_only)
 }
 
-/// Whether both are the same file in the same state.
+/// Returns whether both are the same file in the same state.
 pub(super) fn is_same(a: &Stat, b: &Stat) -> bool {
     (a.st_dev, a.st_ino, a.st_size) == (b.st_dev, b.st_ino, b.st_size)
         && (a.st_mtime, a.st_mtime_nsec) == (b.st_mtime, b.st_mtime_nsec)

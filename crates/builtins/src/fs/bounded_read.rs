@@ -38,7 +38,7 @@ pub(super) fn read_bounded(spot: &ResolvedPath, max: u64) -> Result<(Vec<u8>, St
     if bytes.len() as u64 > max { Err(too_large()) } else { Ok((bytes, stat)) }
 }
 
-/// Size in bytes.
+/// Returns the size in bytes.
 pub(crate) fn size(stat: &Stat) -> u64 {
     u64::try_from(stat.st_size).unwrap_or(0)
 }

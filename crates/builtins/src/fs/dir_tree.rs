@@ -16,13 +16,13 @@ use super::roots::Roots;
 use super::snapshot::{self, RootedPath, Snapshot, link_text, mode_of};
 use super::walk::{Limits, WalkAction, walk};
 
-/// Most entries of a folder that one change covers.
+/// Maximum number of entries of a folder that one change covers.
 const MAX_ENTRIES: usize = 10_000;
 /// Walk limits for a change of a folder.
 const LIMITS: Limits = Limits { entries: MAX_ENTRIES, depth: 64, time: Duration::from_secs(8) };
 
 /// Lists everything below a folder, each folder before its content. An incomplete listing is an
-/// error, so that no change covers a part of a folder only.
+/// error, so that no change covers only a part of a folder.
 pub(super) fn entries(
     roots: &Roots,
     spot: &ResolvedPath,
@@ -37,7 +37,7 @@ pub(super) fn entries(
         return Err(FsErrorKind::Outside);
     }
     if report.unreadable > 0 {
-        // A folder that cannot be read, or a mount point: neither can be changed as a whole.
+        // A folder that cannot be read or is a mount point cannot be changed as a whole.
         return Err(FsErrorKind::Os(Errno::ACCESS));
     }
     if !report.is_complete() {
@@ -65,8 +65,8 @@ pub(super) fn discard_created(roots: &Roots, place: &RootedPath, created: &[Path
     }
 }
 
-/// Copies the content of the folder `from` into the new empty folder `to`; returns what each copy
-/// is.
+/// Copies the content of the folder `from` into the new empty folder `to`; returns a snapshot of
+/// each copy.
 pub(super) fn copy_into(
     roots: &Roots,
     from: &RootedPath,
@@ -127,7 +127,7 @@ pub(super) fn copy_file<'a>(
     Ok((temp, Snapshot::File { sha256, mode }))
 }
 
-/// Whether one real path equals the other or lies in it.
+/// Returns whether one real path equals the other or lies in it.
 pub(super) fn overlap(a: &RootedPath, b: &Path, b_root: &Path) -> bool {
     let (a, b) = (a.root.join(&a.path), b_root.join(b));
     a.starts_with(&b) || b.starts_with(&a)

@@ -1,4 +1,4 @@
-//! Former contents that one journal entry keeps, at most 64 MB of them.
+//! Former contents that one journal entry stores: at most 64 MB.
 
 use rustix::fs::Stat;
 
@@ -8,7 +8,7 @@ use super::resolve::{NodeKind, ResolvedPath};
 use super::snapshot::{Snapshot, link_text, mode_of};
 use super::undo_journal::{ENTRY_BYTES, JournalError, JournalLock};
 
-/// What one entry has kept so far.
+/// The former contents that one entry has stored.
 #[derive(Debug, Default)]
 pub(super) struct FormerContent {
     bytes: u64,
@@ -17,12 +17,12 @@ pub(super) struct FormerContent {
 }
 
 impl FormerContent {
-    /// Why the entry cannot be undone; `None` if it can.
+    /// Returns why the entry cannot be undone; `None` if it can.
     pub(super) fn lost(&self) -> Option<&String> {
         self.lost.as_ref()
     }
 
-    /// Stores the present state of a path; returns the snapshot, unless the content is too large,
+    /// Stores the current state of a path; returns the snapshot, unless the content is too large,
     /// and the status.
     pub(super) fn keep_state(
         &mut self,
@@ -51,7 +51,7 @@ impl FormerContent {
         }
     }
 
-    /// Stores content that is in memory already; `None` if the entry keeps too much.
+    /// Stores content that is already in memory; `None` if the entry would exceed its limit.
     pub(super) fn keep(
         &mut self,
         ledger: Option<&JournalLock<'_>>,

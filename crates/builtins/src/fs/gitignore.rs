@@ -17,7 +17,7 @@ use super::roots::Roots;
 const NAMES: [&str; 2] = [".gitignore", ".ignore"];
 /// Largest ignore file, in bytes.
 const MAX_BYTES: u64 = 256 * 1024;
-/// Most lines per file and bytes per line, because each pattern is compiled.
+/// Maximum lines per file and bytes per line, because each pattern is compiled.
 const MAX_LINES: usize = 2000;
 const MAX_LINE: usize = 500;
 
@@ -36,7 +36,7 @@ struct IgnoreFile {
 }
 
 impl IgnoreRules {
-    /// Rules of all folders above the start, from its root down.
+    /// Returns the rules of all folders above the start, from its root down.
     pub(super) fn for_ancestors(roots: &Roots, spot: &ResolvedPath) -> Self {
         let mut ignored = Self::default();
         let mut folders: Vec<&Path> = spot.real.ancestors().skip(1).collect();
@@ -57,8 +57,8 @@ impl IgnoreRules {
         Self { nearest: Some(Arc::new(level)) }
     }
 
-    /// Whether the nearest matching pattern ignores the path, which is relative to the start's
-    /// root.
+    /// Returns whether the nearest matching pattern ignores the path, which is relative to the
+    /// start's root.
     pub(super) fn is_ignored(&self, path: &Path, is_dir: bool) -> bool {
         let mut level = self.nearest.as_deref();
         while let Some(IgnoreFile { base, patterns, above }) = level {
@@ -72,7 +72,7 @@ impl IgnoreRules {
     }
 }
 
-/// The patterns of the ignore files in a folder; `None` if there are none.
+/// Returns the patterns of the ignore files in a folder; `None` if there are none.
 fn patterns_in(folder: &OwnedFd) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new("");
     let mut any = false;
@@ -85,7 +85,7 @@ fn patterns_in(folder: &OwnedFd) -> Option<Gitignore> {
     any.then(|| builder.build().ok()).flatten()
 }
 
-/// The text of a regular file in a folder, up to the limit.
+/// Returns the text of a regular file in a folder, up to the limit.
 fn text_of(folder: &OwnedFd, name: &str) -> Option<String> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let fd = rustix::fs::openat(folder.as_fd(), name, flags, Mode::empty()).ok()?;

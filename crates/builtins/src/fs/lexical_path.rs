@@ -10,8 +10,8 @@ use super::error::FsErrorKind;
 
 /// Longest path text, in bytes (Linux `PATH_MAX`).
 const MAX_PATH: usize = 4096;
-/// Most components of a path after expanding links; each folder on the way holds one open
-/// descriptor while a path is resolved.
+/// Maximum components of a path after expanding links. Each folder on the path needs one open
+/// descriptor while the path is resolved.
 pub(super) const MAX_PARTS: usize = 128;
 /// Longest component, in bytes (Linux `NAME_MAX`).
 const MAX_NAME: usize = 255;
@@ -59,7 +59,7 @@ fn check_text(text: &OsStr) -> Result<(), FsErrorKind> {
     Ok(())
 }
 
-/// Whether the text ends in a form that only a folder satisfies: `a/`, `a/.`, `a/..`.
+/// Returns whether the text ends in a form that only a folder satisfies: `a/`, `a/.`, `a/..`.
 pub(super) fn wants_dir(path: &Path) -> bool {
     let bytes = path.as_os_str().as_bytes();
     bytes.ends_with(b"/") || bytes.ends_with(b"/.") || bytes == b"."

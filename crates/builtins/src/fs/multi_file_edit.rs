@@ -11,7 +11,7 @@ use super::snapshot::{RootedPath, Snapshot, mode_of};
 use super::transaction::{Transaction, check_unchanged};
 use super::workspace::{ChangeReport, Workspace};
 
-/// A file of the edit before the change: its content, and what is needed to restore it.
+/// A file before the edit: its content, and the data for restoring it.
 struct CurrentFile {
     content: Vec<u8>,
     stat: Stat,
@@ -28,12 +28,11 @@ impl Workspace {
     /// Replaces the contents of several files with the result of `edit`, all or none. `edit` gets
     /// the content of each file in the order of `paths`, `None` for a missing one, and returns the
     /// new contents; unchanged files are not written. The workspace lock is held between reading
-    /// and writing. A concurrent change by another program is detected, and then nothing is
-    /// written.
+    /// and writing. If another program changes a file meanwhile, nothing is written.
     ///
     /// # Errors
     /// The error of `edit`, or a [`FsError`] as a [`ToolError`]; `validation_error` when two paths
-    /// name one file. All files together have at most `max` bytes.
+    /// name one file. All files together may have at most `max` bytes.
     pub fn edit_all<T>(
         &self,
         paths: &[&str],
@@ -61,6 +60,7 @@ impl Workspace {
             }
             parts.push(part);
         }
+        // Move the contents out, so that `edit` can borrow all of them as one slice.
         let old: Vec<_> = parts
             .iter_mut()
             .map(|p| p.before.as_mut().map(|b| std::mem::take(&mut b.content)))
@@ -147,6 +147,8 @@ fn write_all<'p>(writes: &mut [(FileEdit, &[u8], &'p str)]) -> Result<(), (&'p s
         let temp = TempFile::create(&part.spot, stat).and_then(|temp| temp.fill(content));
         ready.push((part, temp.map_err(|fault| (*path, fault))?, *path));
     }
+    // Check for changes by other programs as late as possible: all temporary files are complete,
+    // and only the renames follow.
     for (part, _, path) in &ready {
         let stat = part.before.as_ref().map(|before| &before.stat);
         check_unchanged(&part.spot, stat).map_err(|fault| (*path, fault))?;
@@ -164,8 +166,8 @@ fn write_all<'p>(writes: &mut [(FileEdit, &[u8], &'p str)]) -> Result<(), (&'p s
     Ok(())
 }
 
-/// Restores a file, as far as the system permits. The journal entry is already gone, so there is no
-/// second chance.
+/// Restores a file, as far as the system permits. The journal entry is already removed, so undo
+/// cannot restore the file later.
 fn restore(part: &FileEdit) {
     let spot = &part.spot;
     let _ = match &part.before {

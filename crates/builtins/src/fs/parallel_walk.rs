@@ -31,10 +31,10 @@ const BATCH: usize = 64;
 
 /// Visitor of the files of a walk.
 pub trait FileVisitor: Send {
-    /// Whether to open the file with this path below the start.
+    /// Returns whether to open the file with this path below the start.
     fn wants(&self, path: &Path) -> bool;
 
-    /// Called with an open regular file and its size in bytes.
+    /// Visits an open regular file, given with its size in bytes.
     fn file(&mut self, path: &Path, file: File, size: u64);
 }
 
@@ -47,7 +47,7 @@ pub struct SkipRules<'a> {
     pub ignored: bool,
 }
 
-/// How a walk ended, and what it skipped.
+/// The result of a walk: how it ended, and the skipped entries.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct WalkSummary {
     /// Why it ended early; `None` if it is complete.
@@ -56,7 +56,7 @@ pub struct WalkSummary {
     pub unreadable: usize,
     /// Entries of Toolcrib's own state, which tools may not read.
     pub barred: usize,
-    /// Entries that rules keep from the call.
+    /// Entries that rules deny to the call.
     pub denied: usize,
     /// Folders skipped by name.
     pub skipped: usize,
@@ -83,7 +83,7 @@ enum WorkItem {
 #[derive(Default)]
 struct Queue {
     work: Vec<WorkItem>,
-    /// Threads at work, each of which may add more work.
+    /// Running threads, each of which may add more work.
     busy: usize,
     over: bool,
 }
@@ -168,7 +168,7 @@ pub fn walk_parallel<V: FileVisitor>(
 impl ParallelWalker<'_> {
     /// Works until the queue is empty and no other thread can add to it.
     fn run<V: FileVisitor>(&self, visitor: &mut V) {
-        // A panicking visitor must not leave the other threads waiting.
+        // If a visitor panics, the other threads must not wait forever.
         let _ends = StopOnDrop(self);
         while let Some(work) = self.take() {
             match work {

@@ -10,21 +10,21 @@ use super::roots::Roots;
 use super::undo::{UndoReport, UndoneEntry};
 use super::undo_journal::{Entry, Journal, JournalError, JournalLock, Step, blobs_of, read_record};
 
-/// Folder of the records below that of the journal.
+/// Subfolder of the journal for the records.
 const PART: &str = "undone";
 
-/// A change that was undone and can be made again.
+/// A change that was undone and can be redone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoneChange {
     /// When it was undone, milliseconds since 1970.
     pub undone_at_ms: i64,
-    /// The change with the number that it had; `not_undoable` says why it cannot be made again. Its
-    /// steps are those of the undo: reversing them makes the change again.
+    /// The change with its original number; `not_undoable` says why it cannot be redone. Its steps
+    /// are those of the undo: reversing them redoes the change.
     pub entry: Entry,
 }
 
 impl Journal {
-    /// The changes that can be redone, the last undone first: at most 50.
+    /// Lists the changes that can be redone, the last undone first: at most 50.
     ///
     /// # Errors
     /// [`JournalError`] when they cannot be read.
@@ -32,19 +32,19 @@ impl Journal {
         let ids = self.numbers(PART)?.into_iter();
         let read = ids.map(|id| read_record::<UndoneChange>(&self.record_path(PART, id)));
         let mut undone = read.collect::<Result<Vec<_>, _>>()?;
-        // One undo of several changes takes the newest first, so its last one has the lowest
-        // number.
+        // An undo of several changes takes the newest first, so the change that it undid last has
+        // the lowest number.
         undone.sort_by_key(|change| (Reverse(change.undone_at_ms), change.entry.id));
         Ok(undone)
     }
 
     /// Redoes the undone changes with these numbers, the last undone first; each becomes the newest
-    /// change of the journal. It stops at the first one that cannot be made because a file was
-    /// changed since, or because what undo replaced was not stored. With `force`, it overwrites
-    /// later changes.
+    /// change of the journal. It stops at the first change that cannot be redone because a file was
+    /// changed since, or because the content that the undo replaced was not stored. With `force`,
+    /// it overwrites later changes.
     ///
     /// # Errors
-    /// [`JournalError::Gone`] if one of the numbers is not there: then nothing is redone. Other
+    /// [`JournalError::Gone`] if one of the numbers is missing: then nothing is redone. Other
     /// [`JournalError`]s when the journal cannot be read or written. A refusal is part of the
     /// report.
     pub fn redo(
@@ -93,7 +93,7 @@ fn redo_one(
         Err(reason) => return Ok(Err(reason)),
     };
     let id = if others.iter().any(|other| other.id == undo.id) {
-        // An undo that was interrupted left the entry, which still undoes the whole change.
+        // An interrupted undo left the entry, which still undoes the complete change.
         undo.id
     } else {
         let (summary, origin) = (undo.summary.clone(), undo.made_by.clone());
@@ -120,7 +120,7 @@ impl JournalLock<'_> {
     ) -> Result<(), JournalError> {
         let undone = self.journal.undone()?;
         let nothing_was_done = inverse.is_empty() && not_redoable.is_none();
-        // An undo that was interrupted has recorded what the files held before it.
+        // An interrupted undo has already recorded the contents before it.
         if nothing_was_done || undone.iter().any(|other| other.entry.id == entry.id) {
             return Ok(());
         }
@@ -138,7 +138,7 @@ impl JournalLock<'_> {
         self.remove_record(&path, &blobs_of(&change.entry.steps))
     }
 
-    /// Names of the blobs that redo needs.
+    /// Returns the names of the blobs that redo needs.
     pub(super) fn blobs_of_undone(&self) -> Result<Vec<String>, JournalError> {
         let ids = self.journal.numbers(PART)?.into_iter();
         // The blobs of a damaged record are unknown.

@@ -1,11 +1,11 @@
-//! Path resolver: from a path below a root to a parent descriptor and one name, without ever
+//! Path resolver: converts a path below a root to a parent descriptor and one name, without ever
 //! leaving the root.
 //!
 //! Each step opens one name in an already open folder, confined by the kernel: `openat2` with
 //! `RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV`, or `O_NOFOLLOW` where `openat2` is
 //! missing. The resolver reads links itself and walks their text the same way, so every folder on
-//! the way is compared with the protected ones. Swapping a folder for a link between two steps
-//! changes nothing, because a descriptor does not follow names.
+//! the path is compared with the protected ones. Replacing a folder by a link between two steps has
+//! no effect, because a descriptor does not follow names.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ use super::error::FsErrorKind;
 use super::lexical_path::{MAX_PARTS, PathStep, path_steps};
 use super::roots::{ProtectedPaths, Root};
 
-/// Most symbolic links on one path (the Linux limit).
+/// Maximum number of symbolic links on one path (the Linux limit).
 pub const MAX_LINKS: usize = 40;
 /// How often a step is retried when the entry changes under it.
 const MAX_RACES: usize = 16;
@@ -33,13 +33,13 @@ pub enum OpenMethod {
     /// `openat2`: the kernel refuses to leave the folder, to follow magic links and to cross
     /// mounts.
     Openat2,
-    /// `openat` with `O_NOFOLLOW`, for systems without `openat2`; crossed mounts show in the device
-    /// number.
+    /// `openat` with `O_NOFOLLOW`, for systems without `openat2`; a changed device number reveals a
+    /// crossed mount.
     Walk,
 }
 
 impl OpenMethod {
-    /// The best method that this system supports.
+    /// Returns the best method that this system supports.
     #[must_use]
     pub fn detect() -> Self {
         static BEST: std::sync::OnceLock<OpenMethod> = std::sync::OnceLock::new();
@@ -60,7 +60,7 @@ pub enum LinkPolicy {
     Follow,
     /// Take the link itself: for deleting and moving.
     Itself,
-    /// Allow no link anywhere: for real paths that were resolved before. A link on the way is
+    /// Allow no links: for real paths that were resolved before. A link on the path is
     /// [`FsErrorKind::Changed`].
     Real,
 }
@@ -129,7 +129,7 @@ pub struct ResolvedPath {
     cross_mounts: bool,
 }
 
-/// A root with everything that a resolution below it needs.
+/// A root with the data for resolving paths below it.
 pub(super) struct Resolver<'a> {
     pub(super) root: &'a Arc<Root>,
     pub(super) guard: &'a ProtectedPaths,
@@ -343,39 +343,40 @@ impl ResolveWalk<'_> {
 }
 
 impl ResolvedPath {
-    /// The parent folder.
+    /// Returns the parent folder.
     pub(super) fn dir(&self) -> BorrowedFd<'_> {
         self.dir.as_fd()
     }
 
-    /// The name in the parent folder.
+    /// Returns the name in the parent folder.
     pub(super) fn name(&self) -> &OsStr {
         &self.name
     }
 
-    /// The real path below the root, for results; `.` for the root itself.
+    /// Returns the real path below the root, for results; `.` for the root itself.
     #[must_use]
     pub fn display(&self) -> String {
         if self.is_root() { ".".to_owned() } else { self.real.to_string_lossy().into_owned() }
     }
 
-    /// How entries below are opened, and whether mount points may be crossed.
+    /// Returns how entries below are opened, and whether mount points may be crossed.
     pub(super) fn open_method(&self) -> (OpenMethod, bool) {
         (self.via, self.cross_mounts)
     }
 
-    /// The real path, for programs that are confined themselves; file tools never resolve it again.
+    /// Returns the real path, for programs that are confined themselves; file tools never resolve
+    /// it again.
     pub(crate) fn real_path(&self) -> PathBuf {
         self.root.path.join(&self.real)
     }
 
-    /// Whether this is the root itself.
+    /// Returns whether this is the root itself.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.real.as_os_str().is_empty()
     }
 
-    /// Real paths of the missing folders above the name.
+    /// Returns the real paths of the missing folders above the name.
     pub(super) fn missing_dirs(&self) -> Vec<PathBuf> {
         let mut path = self.real.clone();
         let mut dirs: Vec<_> = self
@@ -402,7 +403,7 @@ impl ResolvedPath {
         Ok(())
     }
 
-    /// The status of the entry, without following a link.
+    /// Returns the status of the entry, without following a link.
     pub(crate) fn stat(&self) -> Result<Stat, FsErrorKind> {
         if !self.missing.is_empty() {
             return Err(FsErrorKind::NotFound);
@@ -410,7 +411,7 @@ impl ResolvedPath {
         Ok(rustix::fs::statat(&self.dir, &self.name, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// The target text of the link; `None` if the entry is not a link or is gone.
+    /// Returns the target text of the link; `None` if the entry is not a link or is gone.
     #[must_use]
     pub fn link_target(&self) -> Option<String> {
         let text = rustix::fs::readlinkat(&self.dir, &self.name, Vec::new()).ok()?;
@@ -460,7 +461,8 @@ fn require_regular_file(stat: &Stat) -> Result<(), FsErrorKind> {
     }
 }
 
-/// Flags for opening a folder without read permission on it, where the system supports that.
+/// Returns the flags for opening a folder without read permission on it, where the system supports
+/// that.
 fn path_flags() -> OFlags {
     #[cfg(target_os = "linux")]
     return OFlags::PATH;

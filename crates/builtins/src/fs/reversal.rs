@@ -24,7 +24,7 @@ enum Action {
     MoveBack,
 }
 
-/// What the steps are reversed for: the words of a refusal.
+/// The purpose of a reversal, for the text of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Direction {
     Undo,
@@ -40,12 +40,12 @@ impl Direction {
     }
 }
 
-/// One entry whose steps are to be reversed.
+/// One entry whose steps are reversed.
 pub(super) struct Reversal<'a> {
     pub(super) roots: &'a Roots,
     pub(super) locked: &'a JournalLock<'a>,
     pub(super) entry: &'a Entry,
-    /// The changes of the journal: a refusal names the one that stands in the way.
+    /// The changes of the journal; a refusal names the one that prevents the reversal.
     pub(super) others: &'a [Entry],
     /// Whether later changes are overwritten.
     pub(super) force: bool,
@@ -55,15 +55,15 @@ pub(super) struct Reversal<'a> {
 /// The checked plan of a reversal.
 pub(super) struct ReversalPlan<'a> {
     actions: Vec<(&'a Step, Action)>,
-    /// The steps that the reversal will have made; reversing them leads back.
+    /// The inverse steps, which undo this reversal.
     pub(super) inverse: Vec<Step>,
     /// Why the reversal itself cannot be reversed; `None` if it can.
     pub(super) lost: Option<String>,
 }
 
 impl<'a> Reversal<'a> {
-    /// Checks every step, the last one first, and stores what the reversal replaces; a refusal
-    /// changes nothing.
+    /// Checks every step, the last one first, and stores the contents that the reversal replaces; a
+    /// refusal changes nothing.
     pub(super) fn plan(&self) -> Result<ReversalPlan<'a>, String> {
         let made: HashSet<&RootedPath> = self.entry.steps.iter().filter_map(made).collect();
         let mut actions = Vec::new();
@@ -95,7 +95,7 @@ impl<'a> Reversal<'a> {
         Ok(did)
     }
 
-    /// Adds the steps with which an action is reversed later.
+    /// Adds the steps that reverse an action later.
     fn invert(
         &self,
         step: &Step,
@@ -114,7 +114,7 @@ impl<'a> Reversal<'a> {
                 let (after, place) = (before.clone(), place.clone());
                 inverse.push(match self.keep_now(&place, former)? {
                     Some(before) => Step::Replaced { place, before, after },
-                    // A folder stays if it holds other files by then.
+                    // The later reversal keeps the folder if it contains other files by then.
                     None => {
                         let parent = matches!(after, Snapshot::Dir { .. });
                         Step::Created { place, after, parent }
@@ -148,7 +148,7 @@ impl<'a> Reversal<'a> {
         Ok(())
     }
 
-    /// Stores what stands at a place; `None` if nothing does, or if it is too large.
+    /// Stores the current state of a path; `None` if the path does not exist or is too large.
     fn keep_now(
         &self,
         place: &RootedPath,
@@ -234,7 +234,7 @@ impl<'a> Reversal<'a> {
         }
     }
 
-    /// Whether a created folder contains only what the same change created.
+    /// Returns whether a created folder contains only entries that the same change created.
     fn holds_only(&self, place: &RootedPath, made: &HashSet<&RootedPath>) -> Result<bool, String> {
         let spot = self.resolve(place).map_err(|fault| self.blocked(place, &fault))?;
         if spot.node != Some(NodeKind::Dir) {
@@ -317,7 +317,7 @@ impl<'a> Reversal<'a> {
         match taken {
             Ok(snapshot) => Ok(snapshot),
             Err(FsErrorKind::NotFound) => Ok(None),
-            // A file has taken the place of a parent folder; with `force`, the folder replaces it.
+            // A file has replaced a parent folder; with `force`, the folder replaces the file.
             Err(FsErrorKind::NotDir) if self.force => Ok(None),
             Err(fault) => Err(self.blocked(place, &fault)),
         }
@@ -355,7 +355,7 @@ impl<'a> Reversal<'a> {
     }
 }
 
-/// The path that a step brought into being.
+/// Returns the path that a step created.
 fn made(step: &Step) -> Option<&RootedPath> {
     match step {
         Step::Created { place, .. } => Some(place),

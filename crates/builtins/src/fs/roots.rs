@@ -73,27 +73,27 @@ pub(super) struct ProtectedPaths {
 const STATE_FOLDER: &str = ".toolcrib";
 
 impl ProtectedPaths {
-    /// Whether a component is named like the state folder. Ignores case, because some file systems
-    /// do.
+    /// Returns whether a component is named like the state folder. Ignores case, because some file
+    /// systems do.
     pub(super) fn protects_name(&self, name: &OsStr) -> bool {
         name.eq_ignore_ascii_case(STATE_FOLDER)
     }
 
-    /// Device and inode of all protected paths. Computed anew for each path, since stores replace
-    /// their files at run time.
+    /// Returns device and inode of all protected paths. Computed again for each path, since stores
+    /// replace their files at run time.
     pub(super) fn identities(&self) -> Vec<Identity> {
         self.protected.iter().filter_map(|path| Identity::from_path(path)).collect()
     }
 
-    /// Whether a real path is protected or lies in a protected one, compared as text; for paths
-    /// that do not exist yet.
+    /// Returns whether a real path is protected or lies in a protected one, compared as text; for
+    /// paths that do not exist yet.
     pub(super) fn protects_path(&self, path: &Path) -> bool {
         self.protected.iter().any(|protected| path.starts_with(protected))
     }
 }
 
 impl Roots {
-    /// The current folder as the only root. `/` and the home folder are refused here: they may be
+    /// Opens the current folder as the only root. Refuses `/` and the home folder, which may be
     /// roots only if the caller names them.
     ///
     /// # Errors
@@ -108,7 +108,7 @@ impl Roots {
         Self::open([here])
     }
 
-    /// Opens these folders as roots; a folder that is renamed later stays the root.
+    /// Opens these folders as roots; a folder that is renamed later remains the root.
     ///
     /// # Errors
     /// [`RootError`] when the list is empty, or an entry is not a folder that can be opened.
@@ -160,7 +160,7 @@ impl Roots {
         self.with(|inner| inner.cross_mounts = cross)
     }
 
-    /// The same roots for a call: without what rules keep from it.
+    /// Returns the same roots for a call, without the paths that rules deny to it.
     #[must_use]
     pub fn for_call(&self, denials: &Arc<dyn PathDenials>) -> Self {
         if denials.is_empty() {
@@ -169,7 +169,7 @@ impl Roots {
         self.clone().with(|inner| inner.denials = CallDenials::new(Arc::clone(denials)))
     }
 
-    /// What rules keep from the call of these roots.
+    /// Returns the paths that rules deny to the call of these roots.
     pub(crate) fn denials(&self) -> &CallDenials {
         &self.inner.denials
     }
@@ -187,7 +187,7 @@ impl Roots {
         Self { inner: Arc::new(inner) }
     }
 
-    /// The real paths of the roots, in order.
+    /// Returns the real paths of the roots, in order.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.inner.roots.iter().map(|root| root.path.as_path())
     }
@@ -220,8 +220,8 @@ impl Roots {
         self.resolver(root).resolve(path, LinkPolicy::Real)
     }
 
-    /// The real path of an existing regular file, for passing to a program that sees the same
-    /// files. The file is not opened.
+    /// Returns the real path of an existing regular file, for passing to a program that sees the
+    /// same files. The file is not opened.
     ///
     /// # Errors
     /// [`FsError`], as [`Self::resolve`]; [`FsErrorKind::NotFound`] when the file does not exist.
@@ -233,14 +233,15 @@ impl Roots {
         }
     }
 
-    /// A key that is equal for paths that name the same file, for locks. Purely lexical: links are
-    /// not resolved.
+    /// Returns a lock key that is equal for paths that name the same file. Purely lexical: links
+    /// are not resolved.
     #[must_use]
     pub fn lock_key(&self, path: &str) -> Option<String> {
         Some(format!("file:{}", self.lexical_path(path)?.display()))
     }
 
-    /// The absolute path that a path names if no part of it is a link; `None` if it is not usable.
+    /// Returns the absolute path for a path, assuming that no component is a link; `None` if the
+    /// path is not usable.
     pub(crate) fn lexical_path(&self, path: &str) -> Option<PathBuf> {
         let (root, rest) = self.split(Path::new(path)).ok()?;
         Some(root.path.join(lexical_path::normalise(&rest)))
@@ -259,8 +260,8 @@ impl Roots {
         }
     }
 
-    /// The root that contains a path, and the rest of the path. Compared by components, so `/root2`
-    /// never lies in `/root`.
+    /// Returns the root that contains a path, and the rest of the path. Compares components, so
+    /// `/root2` is never inside `/root`.
     fn split(&self, path: &Path) -> Result<(&Arc<Root>, PathBuf), FsErrorKind> {
         lexical_path::path_steps(path)?;
         if path.is_relative() {
@@ -294,14 +295,14 @@ impl Root {
         Ok(Self { path: real, given, fd, identity })
     }
 
-    /// The part of an absolute path below this root.
+    /// Returns the part of an absolute path below this root.
     pub(super) fn relative(&self, path: &Path) -> Option<PathBuf> {
         let names = std::iter::once(self.path.as_path()).chain(self.given.as_deref());
         names.filter_map(|name| path.strip_prefix(name).ok()).next().map(Path::to_owned)
     }
 }
 
-/// The real path of a possibly missing file: its longest existing prefix is resolved.
+/// Returns the real path of a possibly missing file by resolving its longest existing prefix.
 fn real(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let found = absolute.ancestors().find_map(|head| Some((head, head.canonicalize().ok()?)));

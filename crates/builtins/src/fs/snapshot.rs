@@ -51,7 +51,7 @@ pub(super) enum Snapshot {
 }
 
 impl Snapshot {
-    /// A regular file with this content.
+    /// Creates the snapshot of a regular file with this content.
     pub(super) fn file(content: &[u8], mode: u32) -> Self {
         Self::File { sha256: canonical_json::hex(&Sha256::digest(content)), mode }
     }
@@ -73,7 +73,7 @@ impl Snapshot {
         }))
     }
 
-    /// Whether both have the same content or link text; modes are not compared.
+    /// Returns whether both have the same content or link text; modes are not compared.
     pub(super) fn matches(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::File { sha256: a, .. }, Self::File { sha256: b, .. }) => a == b,
@@ -127,18 +127,18 @@ impl Snapshot {
     }
 }
 
-/// The permission bits.
+/// Returns the permission bits.
 pub(super) fn mode_of(stat: &Stat) -> u32 {
     stat.st_mode & 0o7777
 }
 
-/// The target text of the link.
+/// Returns the target text of the link.
 pub(super) fn link_text(spot: &ResolvedPath) -> Result<PathBuf, FsErrorKind> {
     let text = rustix::fs::readlinkat(spot.dir(), spot.name(), Vec::new())?;
     Ok(OsStr::from_bytes(text.as_bytes()).into())
 }
 
-/// SHA-256 of everything that can be read; passes each chunk to `keep`.
+/// Hashes all bytes of the reader with SHA-256; passes each chunk to `keep`.
 pub(super) fn hash(
     mut from: impl Read,
     cancel: &CancellationToken,

@@ -58,7 +58,8 @@ impl<'a> Transaction<'a> {
         Ok(spot)
     }
 
-    /// Refuses a change of a file that another program executes, unless the path says so.
+    /// Refuses a change of a file that another program executes, unless the path itself names that
+    /// file.
     pub(super) fn check_executed(
         &self,
         path: &str,
@@ -67,7 +68,7 @@ impl<'a> Transaction<'a> {
         executed_files::check_change(self.roots, path, &spot.root.path.join(&spot.real))
     }
 
-    /// Stores the present state of a path; returns the snapshot, unless the content is too large,
+    /// Stores the current state of a path; returns the snapshot, unless the content is too large,
     /// and the status.
     pub(super) fn snapshot_before(
         &mut self,
@@ -122,12 +123,12 @@ impl<'a> Transaction<'a> {
         parents
     }
 
-    /// Stores a former content that is needed by the steps of a change that is made already.
+    /// Stores a former content for the steps of a change that was already made.
     pub(super) fn keep_former(&self, sha256: &str, content: &[u8]) -> Result<(), FsErrorKind> {
         Ok(self.ledger.iter().try_for_each(|ledger| ledger.store_blob(sha256, content))?)
     }
 
-    /// Records a change that is made already.
+    /// Records a change that was already made.
     pub(super) fn record_made(
         &self,
         summary: String,
@@ -419,8 +420,8 @@ impl<'a> Transaction<'a> {
             .map(|changed| ChangeReport { entries, ..changed })
     }
 
-    /// Same as [`Transaction::commit`], but the entry stays when the change fails, since a part of
-    /// it may have been made.
+    /// Same as [`Transaction::commit`], but keeps the entry when the change fails, since a part of
+    /// the change may have been made.
     fn commit_partial(
         self,
         summary: String,
@@ -437,8 +438,9 @@ impl<'a> Transaction<'a> {
     }
 }
 
-/// Content or target by which a moved file or link is recognized when its inode has changed: an
-/// edit replaces a file by a new one. `None` = a folder, or a file too large to be read for this.
+/// Returns the content or target that identifies a moved file or link after its inode has changed:
+/// an edit replaces a file by a new one. `None` for folders, and for files too large to be read for
+/// this purpose.
 fn moved_content(
     source: &ResolvedPath,
     cancel: &CancellationToken,

@@ -1,4 +1,4 @@
-//! Undo: takes changes back, newest first, and keeps what redo needs.
+//! Undo: reverses changes, newest first, and stores the data for redo.
 
 use toolcrib_core::CancellationToken;
 
@@ -20,15 +20,15 @@ pub struct UndoReport {
 pub struct UndoneEntry {
     /// The change.
     pub entry: Entry,
-    /// The steps taken, one line each; empty if nothing to do.
+    /// The steps taken, one line each; empty if nothing had to be done.
     pub did: Vec<String>,
 }
 
 impl Journal {
-    /// Undoes the changes with these numbers, newest first, and moves them from the journal to what
-    /// can be redone. It stops at the first change that cannot be undone because a file was changed
-    /// since or its former content was not stored. With `force`, it overwrites later changes and
-    /// skips a change without stored content.
+    /// Undoes the changes with these numbers, newest first, and moves them from the journal to the
+    /// changes that can be redone. It stops at the first change that cannot be undone because a
+    /// file was changed since or its former content was not stored. With `force`, it overwrites
+    /// later changes and skips a change without stored content.
     ///
     /// # Errors
     /// [`JournalError::Gone`] if one of the numbers is not in the journal: then nothing is undone.
@@ -83,8 +83,8 @@ fn undo_one(
                 Ok(plan) => plan,
                 Err(reason) => return Ok(Err(reason)),
             };
-            // Before the files change: a crash in between leaves an entry and a record of it, and
-            // both undo and redo then find some of their steps done.
+            // Record the undo before the files change. A crash in between leaves both the entry and
+            // the record, and undo and redo then skip the steps that are already done.
             locked.record_undone(entry, plan.inverse.clone(), plan.lost.clone())?;
             match attempt.apply(&plan) {
                 Ok(did) => did,

@@ -1,10 +1,10 @@
-//! Undo journal of a workspace: the former state of the files that the last changes touched.
+//! Undo journal of a workspace: the former state of the files that the last changes modified.
 //!
-//! It lives in a state folder outside the workspace: one file per entry, and former contents as
-//! blobs named by their SHA-256. An entry is durable before its change is made, so a crash in
+//! The journal is in a state folder outside the workspace: one file per entry, and former contents
+//! as blobs named by their SHA-256. An entry is durable before its change is made, so a crash in
 //! between leaves an entry whose undo has nothing to do. Entries and blobs are renamed into place,
-//! so they exist completely or not at all. Every change, undo and redo holds the journal's lock
-//! (`flock`), which also excludes other processes.
+//! so they are always complete. Every change, undo and redo holds the journal's lock (`flock`),
+//! which also excludes other processes.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -23,9 +23,8 @@ use super::atomic_write::temp_name;
 use super::error::FsErrorKind;
 use super::snapshot::{RootedPath, Snapshot};
 
-/// Most bytes of former content per entry. A larger file can still be changed; the result then says
-/// that the change cannot be undone. 50 entries hold at most 3.2 GB, and so do 50 undone
-/// ones.
+/// Maximum bytes of former content per entry. A larger file can still be changed; the result then
+/// says that the change cannot be undone. 50 entries use at most 3.2 GB, and so do 50 undone ones.
 pub const ENTRY_BYTES: u64 = 64 * 1024 * 1024;
 /// How long a change waits for another process that holds the lock.
 const LOCK_TIME: Duration = Duration::from_secs(8);
@@ -90,16 +89,16 @@ pub struct Entry {
     pub(super) steps: Vec<Step>,
 }
 
-/// The call that made a change, and what the call was a part of.
+/// The call that made a change, with its run, owner and conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeOrigin {
     /// The call.
     pub call: CallId,
     /// Its run.
     pub run: Option<RunId>,
-    /// Its owner: other owners see the change without this.
+    /// The owner of the call. Other owners see the change without its origin.
     pub owner: String,
-    /// Its conversation; empty = none.
+    /// The conversation of the call; empty if none.
     pub conversation: String,
 }
 
@@ -107,8 +106,8 @@ pub struct ChangeOrigin {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "did", rename_all = "snake_case")]
 pub(super) enum Step {
-    /// The path did not exist before. `parent`: a folder created on the way, which undo keeps if it
-    /// contains other files.
+    /// The path did not exist before. `parent` marks a parent folder that was created too; undo
+    /// keeps it if it contains other files.
     Created { place: RootedPath, after: Snapshot, parent: bool },
     /// The path had another content.
     Replaced { place: RootedPath, before: Snapshot, after: Snapshot },
@@ -119,7 +118,7 @@ pub(super) enum Step {
         from: RootedPath,
         to: RootedPath,
         ino: u64,
-        /// By which the file is recognized when an edit has given it another inode.
+        /// Identifies the file when an edit has given it another inode.
         #[serde(default)]
         moved: Option<Snapshot>,
         replaced: Option<Snapshot>,
@@ -127,7 +126,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// The paths that the step changed.
+    /// Returns the paths that the step changed.
     pub(super) fn places(&self) -> Vec<&RootedPath> {
         match self {
             Self::Created { place, .. }
@@ -137,7 +136,7 @@ impl Step {
         }
     }
 
-    /// Name of the blob with the content that the step replaced.
+    /// Returns the name of the blob with the content that the step replaced.
     pub(super) fn former_content(&self) -> Option<&str> {
         match self.before() {
             Some(Snapshot::File { sha256, .. }) => Some(sha256),
@@ -145,7 +144,7 @@ impl Step {
         }
     }
 
-    /// The former state that the step replaced.
+    /// Returns the former state that the step replaced.
     fn before(&self) -> Option<&Snapshot> {
         match self {
             Self::Created { .. } => None,
@@ -177,13 +176,13 @@ impl Journal {
         Ok(Self { dir })
     }
 
-    /// The folder.
+    /// Returns the journal's folder.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The recorded changes, newest first.
+    /// Lists the recorded changes, newest first.
     ///
     /// # Errors
     /// [`JournalError`] when they cannot be read.
@@ -194,12 +193,12 @@ impl Journal {
         Ok(entries)
     }
 
-    /// Sequence numbers of the entries, oldest first.
+    /// Returns the sequence numbers of the entries, oldest first.
     fn ids(&self) -> Result<Vec<u64>, JournalError> {
         self.numbers("entries")
     }
 
-    /// Numbers of the records in a part of the journal, the lowest first.
+    /// Returns the numbers of the records in a part of the journal, the lowest first.
     pub(super) fn numbers(&self, part: &str) -> Result<Vec<u64>, JournalError> {
         let dir = self.dir.join(part);
         let mut ids = Vec::new();
@@ -277,14 +276,14 @@ impl JournalLock<'_> {
         }
     }
 
-    /// The highest number that an undone entry had. Its number is not given to another change: a
-    /// person would undo a change that was not listed.
+    /// Returns the highest number of an undone entry. A new change must not get the number, because
+    /// a person who undoes it would undo a change that was not listed.
     fn last_undone(&self) -> u64 {
         let text = fs::read_to_string(self.journal.dir.join("last-undone")).unwrap_or_default();
         text.trim().parse().unwrap_or(0)
     }
 
-    /// Keeps the number of an entry that is undone from being given to another change.
+    /// Reserves the number of an undone entry, so that no other change gets it.
     pub(super) fn reserve_number(&self, id: u64) -> Result<(), JournalError> {
         let last = self.last_undone().max(id);
         self.put(&self.journal.dir.join("last-undone"), last.to_string().as_bytes())
@@ -312,8 +311,8 @@ impl JournalLock<'_> {
 
     /// Removes an entry, and the blobs that are no longer needed.
     pub(super) fn forget(&self, id: u64) -> Result<(), JournalError> {
-        // The blobs of a damaged entry are unknown; they stay until an entry with the same content
-        // is removed.
+        // The blobs of a damaged entry are unknown. They remain until an entry with the same
+        // content is removed.
         let gone = self.journal.read(id).map(|entry| blobs_of(&entry.steps)).unwrap_or_default();
         self.remove_record(&self.journal.entry_path(id), &gone)
     }
@@ -374,7 +373,7 @@ pub(super) fn read_record<T: DeserializeOwned>(path: &Path) -> Result<T, Journal
         .map_err(|error| JournalError::Damaged { path: path.to_owned(), reason: error.to_string() })
 }
 
-/// Names of the blobs that hold the former contents of these steps.
+/// Returns the names of the blobs with the former contents of these steps.
 pub(super) fn blobs_of(steps: &[Step]) -> Vec<String> {
     steps.iter().filter_map(|step| step.former_content().map(str::to_owned)).collect()
 }

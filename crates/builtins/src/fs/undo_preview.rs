@@ -1,4 +1,4 @@
-//! Preview of an undo or a redo: what it would do to each file, with a diff.
+//! Preview of an undo or a redo: its effect on each file, with a diff.
 
 use std::collections::BTreeMap;
 
@@ -12,54 +12,55 @@ use super::roots::Roots;
 use super::snapshot::{RootedPath, Snapshot};
 use super::undo_journal::{Entry, Journal, JournalError, JournalLock, Step};
 
-/// Largest file of which a diff is made, in bytes: the limit of `edit_file`.
+/// Largest file for which a diff is computed, in bytes: the limit of `edit_file`.
 const DIFF_BYTES: u64 = 10 * 1024 * 1024;
-/// Lines that stay around a change, as `diff -u` has them.
+/// Context lines around a change, as in `diff -u`.
 const CONTEXT_LINES: usize = 3;
-/// Lines of a diff; the rest is counted.
+/// Maximum lines of a diff; further lines are only counted.
 const DIFF_LINES: usize = 200;
-/// Files with a diff; the others are named without one.
+/// Maximum files with a diff; further files are named without one.
 const FILES_WITH_DIFF: usize = 20;
 
-/// What happens to a path.
+/// The effect on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndoAct {
-    /// It is removed.
+    /// The path is removed.
     Remove,
-    /// It is made again.
+    /// The path is restored.
     Restore,
     /// Its content is replaced.
     Change,
-    /// It is moved.
+    /// The path is moved.
     Move,
 }
 
-/// What an undo or a redo would do to one path.
+/// The effect of an undo or a redo on one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileUndo {
     /// The path below its root.
     pub path: String,
-    /// What would happen to it.
+    /// The effect on the path.
     pub act: UndoAct,
-    /// Where it would be moved from.
+    /// The path from which it would be moved.
     pub from: Option<String>,
-    /// Unified diff from what the file holds to what it would hold, at most 200 lines; `None` for
-    /// folders, links and moves, for what is no text or larger than 10 MB, and after 20 files.
+    /// Unified diff from the current to the resulting content, at most 200 lines; `None` for
+    /// folders, links and moves, for files that are not text or larger than 10 MB, and after 20
+    /// files.
     pub diff: Option<String>,
 }
 
-/// What a path would hold.
+/// The resulting content of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Content {
     Nothing,
     Stored(Snapshot),
-    /// What another path holds now.
+    /// The current content of another path.
     MovedFrom(RootedPath),
 }
 
 impl Journal {
-    /// What reversing these entries one after the other would do to each path, without the checks
-    /// of an undo: a file that was changed since is compared as it is.
+    /// Computes the effect of reversing these entries, in order, on each path. It skips the checks
+    /// of an undo: a file that was changed since is compared in its current state.
     ///
     /// # Errors
     /// [`JournalError`] when the journal cannot be read.
@@ -89,7 +90,7 @@ impl Journal {
     }
 }
 
-/// Applies the reverse of a step to what the paths would hold.
+/// Applies the reverse of a step to the resulting contents.
 fn reverse(step: &Step, places: &mut BTreeMap<RootedPath, Content>) {
     match step {
         Step::Created { place, .. } => {
@@ -113,7 +114,7 @@ struct Preview<'a> {
 }
 
 impl Preview<'_> {
-    /// What would be done to a path; `None` if nothing.
+    /// Returns the effect on a path; `None` if there is none.
     fn file(&self, place: &RootedPath, content: &Content, with_diff: bool) -> Option<FileUndo> {
         let path = place.path.display().to_string();
         let is_there = self.node(place).is_some();
@@ -153,7 +154,7 @@ impl Preview<'_> {
         Some(unified_diff(path, &now, &after))
     }
 
-    /// The text of a file; `None` if it is not UTF-8.
+    /// Returns the text of a file; `None` if it is not UTF-8.
     fn text_now(&self, place: &RootedPath) -> Result<Option<String>, FsErrorKind> {
         let spot = self.roots.resolve_in_root(&place.root, &place.path)?;
         let (bytes, _) = bounded_read::read_bounded(&spot, DIFF_BYTES)?;

@@ -21,9 +21,9 @@ use super::roots::Roots;
 /// Limits of a walk.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// Most entries to visit.
+    /// Maximum number of entries to visit.
     pub entries: usize,
-    /// Most levels below the start; 0 visits only the start's own entries.
+    /// Maximum number of levels below the start; 0 visits only the start's own entries.
     pub depth: usize,
     /// Time limit.
     pub time: Duration,
@@ -42,26 +42,26 @@ pub struct WalkEntry<'a> {
 }
 
 impl WalkEntry<'_> {
-    /// The file name.
+    /// Returns the file name.
     #[must_use]
     pub fn name(&self) -> &OsStr {
         self.path.file_name().unwrap_or_default()
     }
 
-    /// The target text of a link.
+    /// Returns the target text of a link.
     #[must_use]
     pub fn target(&self) -> Option<String> {
         let text = rustix::fs::readlinkat(self.dir, self.name(), Vec::new()).ok()?;
         Some(String::from_utf8_lossy(text.as_bytes()).into_owned())
     }
 
-    /// The target of a link, as it is stored.
+    /// Returns the target of a link, as it is stored.
     pub(super) fn link_target(&self) -> Option<PathBuf> {
         let text = rustix::fs::readlinkat(self.dir, self.name(), Vec::new()).ok()?;
         Some(OsStr::from_bytes(text.as_bytes()).into())
     }
 
-    /// The open folder that contains the entry.
+    /// Returns the open folder that contains the entry.
     pub(super) fn folder(&self) -> BorrowedFd<'_> {
         self.dir
     }
@@ -78,7 +78,7 @@ pub enum WalkAction {
     Stop,
 }
 
-/// How a walk ended, and what it skipped.
+/// The result of a walk: how it ended, and the skipped entries.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct WalkReport {
     /// Entries visited.
@@ -91,19 +91,19 @@ pub struct WalkReport {
     pub unreadable: usize,
     /// Entries of Toolcrib's own state, which tools may not read.
     pub barred: usize,
-    /// Entries that rules keep from the call.
+    /// Entries that rules deny to the call.
     pub denied: usize,
 }
 
 impl WalkReport {
-    /// Whether everything was visited.
+    /// Returns whether everything was visited.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         let left_out = self.too_deep + self.unreadable + self.barred + self.denied;
         self.stopped.is_none() && left_out == 0
     }
 
-    /// What was left out, as sentences for the model; `None` if nothing was.
+    /// Returns sentences for the model on omitted entries; `None` if there are none.
     #[must_use]
     pub fn notes(&self) -> Option<String> {
         let mut notes = Vec::new();
@@ -239,7 +239,7 @@ where
         }
     }
 
-    /// The names in a folder, sorted; at most as many as the entry limit leaves.
+    /// Returns the names in a folder, sorted; at most as many as the entry limit allows.
     fn names(&mut self, fd: &OwnedFd) -> Result<Vec<OsString>, FsErrorKind> {
         let room = self.limits.entries.saturating_sub(self.report.seen);
         let mut names = Vec::new();

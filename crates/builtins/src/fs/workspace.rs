@@ -21,15 +21,15 @@ use super::undo_journal::{ChangeOrigin, Journal};
 pub struct Workspace {
     roots: Roots,
     shared: Arc<Shared>,
-    /// The call that this is for.
+    /// The call that uses this value.
     made_by: Option<ChangeOrigin>,
 }
 
-/// What all calls of a workspace share.
+/// State that all calls of a workspace share.
 #[derive(Debug)]
 struct Shared {
     journal: Option<Journal>,
-    /// What the files held before programs ran; read at the first program.
+    /// Contents of the files before programs ran; loaded at the first program.
     files_before_program: OnceLock<Mutex<FormerFiles>>,
     gate: Mutex<()>,
 }
@@ -46,13 +46,13 @@ pub struct ChangeReport {
 }
 
 impl Workspace {
-    /// A workspace whose changes can be undone.
+    /// Creates a workspace whose changes can be undone.
     #[must_use]
     pub fn new(roots: Roots, journal: Journal) -> Self {
         Self::with(roots, Some(journal))
     }
 
-    /// A workspace without a journal, for embedders with their own version control.
+    /// Creates a workspace without a journal, for embedders with their own version control.
     #[must_use]
     pub fn without_journal(roots: Roots) -> Self {
         Self::with(roots, None)
@@ -64,8 +64,8 @@ impl Workspace {
         Self { roots, shared, made_by: None }
     }
 
-    /// The same workspace for a call: without what rules keep from it, and with the call named in
-    /// the journal.
+    /// Returns the same workspace for a call: without the paths that rules deny to it, and with the
+    /// call as the origin of journal entries.
     #[must_use]
     pub fn for_call(&self, ctx: &CallCtx) -> Self {
         let made_by = ChangeOrigin {
@@ -81,19 +81,19 @@ impl Workspace {
         }
     }
 
-    /// Its roots.
+    /// Returns its roots.
     #[must_use]
     pub fn roots(&self) -> &Roots {
         &self.roots
     }
 
-    /// Its journal.
+    /// Returns its journal.
     #[must_use]
     pub fn journal(&self) -> Option<&Journal> {
         self.shared.journal.as_ref()
     }
 
-    /// The contents of its files before programs ran; `None` without a journal.
+    /// Returns the contents of its files before programs ran; `None` without a journal.
     pub(super) fn files_before_program(&self) -> Option<MutexGuard<'_, FormerFiles>> {
         let journal = self.journal()?;
         let open = || Mutex::new(FormerFiles::open(journal.dir()));
@@ -101,7 +101,7 @@ impl Workspace {
         Some(former.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits for the lock. A call that is cancelled meanwhile changes nothing.
+    /// Waits for the lock. A call that is cancelled while it waits changes nothing.
     pub(super) fn begin<'a>(
         &'a self,
         cancel: &'a CancellationToken,
@@ -270,7 +270,7 @@ impl Workspace {
     ///
     /// # Errors
     /// [`FsError`]; nothing was changed, unless the system stops a recursive delete half-way: undo
-    /// then restores what was deleted.
+    /// then restores the deleted entries.
     pub fn delete(
         &self,
         path: &str,

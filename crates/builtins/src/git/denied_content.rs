@@ -1,9 +1,9 @@
-//! Contents of files that rules keep from a call: git shows none of them, from the workspace or
-//! from an earlier commit.
+//! Excludes contents of files that rules deny to a call, from the workspace and from earlier
+//! commits.
 //!
-//! Before a command that shows contents, the same command lists the names that it would be about.
-//! Those that a rule denies are excluded by name. An object that is no commit has no name to be
-//! judged by, so it is shown only as `COMMIT:PATH`.
+//! Before a command that shows contents, the same command lists the names of the files that it
+//! would show. Denied files are excluded by name. An object that is not a commit has no name that
+//! rules could evaluate, so it is shown only as `COMMIT:PATH`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,33 +13,34 @@ use toolcrib_core::{CallCtx, DenialReach, ErrorType, PathAccess, RuleRef, ToolEr
 use super::{Git, GitCommand, command_error};
 use crate::fs::call_denials::hidden_note;
 
-/// Most bytes of excluded paths: a command line has at most 128 kB for one argument and about 2 MB
-/// in all.
+/// Maximum bytes of excluded paths: a command line has at most 128 kB for one argument and about 2
+/// MB in total.
 const MAX_EXCLUDED: usize = 512 * 1024;
-/// Most objects of a revision that are examined.
+/// Maximum objects of a revision that are examined.
 const MAX_OBJECTS: usize = 64;
 
-/// How the names are listed that a command is about.
+/// How to list the names of the files that a command shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NameListing {
-    /// The command itself, which shows differences, with names in place of contents.
+    /// Runs the command itself, which shows differences, with names instead of contents.
     Names,
-    /// Files that differ from the last commit or are unknown to git.
+    /// Lists files that differ from the last commit or that git does not track.
     Changed,
 }
 
-/// A command without what rules deny.
+/// A command without the contents that rules deny.
 pub(crate) struct FilteredCommand<'a> {
     pub(crate) command: GitCommand<'a>,
-    /// A note for the model on what was left out.
+    /// A note for the model on omitted files.
     pub(crate) note: Option<String>,
 }
 
 impl Git {
-    /// The command without the contents of files that rules keep from the call.
+    /// Returns the command without the contents of files that rules deny to the call.
     ///
     /// # Errors
-    /// `policy_denied` if the command names such a file, or there are too many; or git's own error.
+    /// `policy_denied` if the command names a denied file, or if there are too many; or git's own
+    /// error.
     pub(crate) async fn without_denied<'a>(
         &self,
         ctx: &CallCtx,
@@ -85,8 +86,9 @@ impl Git {
         Ok(FilteredCommand { command, note: hidden_note(denied.len()) })
     }
 
-    /// Whether a revision consists of commits. Refuses one whose content cannot be judged by its
-    /// name; with `is_shown`, an object named as `COMMIT:PATH` is judged by that path.
+    /// Returns whether a revision consists of commits. Refuses a revision whose content cannot be
+    /// evaluated by its name; with `is_shown`, an object named as `COMMIT:PATH` is evaluated by
+    /// that path.
     ///
     /// # Errors
     /// `policy_denied`, or git's own error.
@@ -131,7 +133,7 @@ impl Git {
         Ok(commits)
     }
 
-    /// Refuses to go to a branch that changes a file which rules protect from changes.
+    /// Refuses to switch to a branch that changes a file which rules protect from changes.
     ///
     /// # Errors
     /// `policy_denied`, or git's own error.
@@ -153,7 +155,7 @@ impl Git {
         Ok(())
     }
 
-    /// The top folder of the repository; `None` outside of one.
+    /// Returns the top folder of the repository; `None` outside of one.
     async fn top_folder(&self, ctx: &CallCtx, folder: &str) -> Result<Option<PathBuf>, ToolError> {
         let command = GitCommand::read_only(folder, &["rev-parse", "--show-toplevel"]);
         let found = self.run(ctx, command).await?;
@@ -161,7 +163,7 @@ impl Git {
         Ok(found.succeeded().then(|| PathBuf::from(path)))
     }
 
-    /// The names that a command is about, relative to the top folder.
+    /// Lists the names of the files that a command shows, relative to the top folder.
     async fn names(
         &self,
         ctx: &CallCtx,
@@ -209,7 +211,7 @@ impl Git {
     }
 }
 
-/// The topmost folder around a denied file of which everything is denied, else the file.
+/// Returns the topmost folder around a denied file in which everything is denied, or else the file.
 fn whole_folder(ctx: &CallCtx, top: &Path, path: &Path) -> String {
     let is_whole = |folder: &&Path| {
         ctx.path_denials.denying_rule(PathAccess::Read, folder).is_some()
@@ -221,8 +223,8 @@ fn whole_folder(ctx: &CallCtx, top: &Path, path: &Path) -> String {
     whole.strip_prefix(top).unwrap_or(whole).to_string_lossy().into_owned()
 }
 
-/// The path of a revision written as `COMMIT:PATH` or, for the index, `:PATH` or `:N:PATH`. Only
-/// forms in which the first colon is sure to end the commit.
+/// Returns the path of a revision written as `COMMIT:PATH` or, for the index, `:PATH` or `:N:PATH`.
+/// Accepts only forms in which the first colon certainly ends the commit.
 fn object_path(revision: &str) -> Option<&str> {
     let (commit, path) = revision.split_once(':')?;
     if !commit.chars().all(|c| c.is_alphanumeric() || "_-./+#~^".contains(c)) {
@@ -259,7 +261,7 @@ fn unnamed_object(revision: &str) -> ToolError {
     )
 }
 
-/// A path without `.` and `..`, by its text: git follows no links in a path.
+/// Removes `.` and `..` from a path lexically: git follows no links in a path.
 fn lexical(path: &Path) -> PathBuf {
     crate::fs::normalise(path)
 }

@@ -62,8 +62,8 @@ pub(super) const SAFE_CONFIG: &[(&str, &str)] = &[
 const NAME: (&str, &str) = ("user.name", "Toolcrib");
 const EMAIL: (&str, &str) = ("user.email", "toolcrib@localhost");
 
-/// Settings that this repository needs beyond [`SAFE_CONFIG`]: filters disabled, the standard
-/// programs on the remote side, and a commit author.
+/// Returns the settings that this repository needs in addition to [`SAFE_CONFIG`]: disabled
+/// filters, the standard programs on the remote side, and a commit author.
 pub(super) fn config_overrides(config: &RepoConfig) -> Vec<(String, String)> {
     let mut settings = Vec::new();
     for (key, _) in &config.entries {
@@ -90,7 +90,7 @@ pub(super) fn config_overrides(config: &RepoConfig) -> Vec<(String, String)> {
     settings
 }
 
-/// Whether a remote uses a helper program (`git remote-NAME`).
+/// Returns whether a remote uses a helper program (`git remote-NAME`).
 pub(super) fn has_helper(config: &RepoConfig) -> bool {
     config.entries.iter().any(|(key, _)| {
         parts(key).is_some_and(|(section, _, last)| section == "remote" && last == "vcs")

@@ -9,11 +9,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::{oneshot, watch};
 
-/// Most files whose diagnostics are kept; those of further files are dropped.
+/// Maximum number of files whose diagnostics are kept; those of further files are dropped.
 const MAX_FILES: usize = 2000;
-/// Most diagnostics kept per file.
+/// Maximum number of diagnostics kept per file.
 const MAX_DIAGNOSTICS: usize = 1000;
-/// Most progress tokens tracked; beyond them, the server is not waited for.
+/// Maximum tracked progress tokens; beyond them, calls do not wait for the server's work.
 const MAX_PROGRESS: usize = 256;
 /// Characters of the health message that are kept.
 const MAX_AILMENT: usize = 500;
@@ -90,7 +90,7 @@ impl ConnectionState {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A receiver that changes with every later message.
+    /// Returns a receiver that changes with every later message.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.news.subscribe()
     }
@@ -115,7 +115,7 @@ impl ConnectionState {
         self.state().pending.remove(&id);
     }
 
-    /// Why the server is dead; `None` if it is alive.
+    /// Returns why the server is dead; `None` if it is alive.
     pub(super) fn death_reason(&self) -> Option<String> {
         self.state().dead.clone()
     }
@@ -138,7 +138,7 @@ impl ConnectionState {
         state.stderr.drain(..excess);
     }
 
-    /// The end of its standard error.
+    /// Returns the end of its standard error.
     pub(super) fn last_stderr(&self) -> String {
         String::from_utf8_lossy(&self.state().stderr).trim().to_owned()
     }
@@ -147,12 +147,12 @@ impl ConnectionState {
         self.state().diagnostics.get(uri).cloned().unwrap_or_default()
     }
 
-    /// The problem that the server reports; `None` if it is healthy.
+    /// Returns the problem that the server reports; `None` if it is healthy.
     pub(super) fn health_warning(&self) -> Option<String> {
         self.state().ailment.clone().filter(|words| !words.trim().is_empty())
     }
 
-    /// Whether it is busy with background work: loading, indexing, checking.
+    /// Returns whether it is busy with background work: loading, indexing, checking.
     pub(super) fn is_busy(&self) -> bool {
         let state = self.state();
         let working = !state.progress.is_empty() && state.progress.len() < MAX_PROGRESS;
@@ -239,8 +239,8 @@ impl ConnectionState {
     }
 }
 
-/// The response to a request of the server. It may ask and register anything, but nothing is
-/// changed on its behalf.
+/// Answers a request of the server. The server may ask and register anything, but its requests
+/// change nothing.
 pub(super) fn answer_request(
     id: &Value,
     method: &str,

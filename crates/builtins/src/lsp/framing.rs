@@ -36,7 +36,7 @@ impl Decoder {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next complete message; `None` if more input is needed.
+    /// Returns the next complete message; `None` if more input is needed.
     ///
     /// # Errors
     /// [`FrameError`]; the stream is then unusable.
@@ -65,8 +65,8 @@ impl Decoder {
     }
 }
 
-/// Whether the bytes may begin a header (`Content-Length`, `Content-Type`). A log line on standard
-/// output is thus detected at once instead of after a timeout of a minute.
+/// Returns whether the bytes may begin a header (`Content-Length`, `Content-Type`). A log line on
+/// standard output is thus detected at once instead of after a timeout of a minute.
 fn is_head_so_far(bytes: &[u8]) -> bool {
     const NAME: &[u8] = b"content-";
     bytes.split(|byte| *byte == b'\n').all(|line| {

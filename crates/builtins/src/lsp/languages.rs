@@ -32,7 +32,8 @@ pub(super) struct Server {
     /// Name of the program.
     pub(super) program: &'static str,
     pub(super) args: &'static [&'static str],
-    /// What an empty list of diagnostics of this server does not mean; empty = nothing to add.
+    /// A note on what an empty list of diagnostics of this server does not prove; empty if there is
+    /// nothing to add.
     pub(super) unchecked: &'static str,
 }
 
@@ -107,7 +108,7 @@ static LANGUAGES: [Language; 4] = [
     },
 ];
 
-/// The language of a file, and its LSP language id.
+/// Returns the language of a file, and its LSP language id.
 ///
 /// # Errors
 /// `validation_error` that lists the supported languages.
@@ -127,7 +128,7 @@ pub(super) fn language(path: &str) -> Result<(&'static Language, &'static str), 
 }
 
 impl Language {
-    /// The first installed server.
+    /// Returns the first installed server.
     ///
     /// # Errors
     /// `not_configured` with instructions for installing one.
@@ -152,8 +153,8 @@ impl Language {
         })
     }
 
-    /// The project root of a file: the outermost folder above it inside `top` that contains a
-    /// marker file, otherwise `top`.
+    /// Returns the project root of a file: the outermost folder above it inside `top` that contains
+    /// a marker file, otherwise `top`.
     pub(super) fn project(&self, top: &Path, file: &Path) -> PathBuf {
         let inside = file.ancestors().skip(1).take_while(|folder| folder.starts_with(top));
         let marked =
@@ -161,7 +162,7 @@ impl Language {
         marked.last().unwrap_or(top).to_owned()
     }
 
-    /// Initialization options of its servers.
+    /// Returns the initialization options of its servers.
     pub(super) fn options(&self) -> Value {
         match self.title {
             "Rust" => json!({
@@ -169,7 +170,7 @@ impl Language {
                 "files": {"watcher": "server"},
                 "checkOnSave": true,
             }),
-            // Otherwise a second server answers from single files while the first one loads the
+            // By default, a second server answers from single files while the first one loads the
             // project, and a rename adds aliases that keep the old name.
             "TypeScript and JavaScript" => json!({
                 "tsserver": {"useSyntaxServer": "never"},
@@ -179,7 +180,7 @@ impl Language {
         }
     }
 
-    /// The response to a `workspace/configuration` request for this section.
+    /// Returns the response to a `workspace/configuration` request for this section.
     pub(super) fn configuration(&self, section: &str) -> Value {
         match (self.title, section) {
             ("Rust", "rust-analyzer") => self.options(),

@@ -11,7 +11,8 @@ use super::languages::Language;
 use super::server_session::{Deadline, Session, SessionError};
 use crate::program_runner::ProgramRunner;
 
-/// Most servers at a time; each may hold gigabytes. The least recently used one is ended first.
+/// Maximum number of servers at a time; each may hold gigabytes. The least recently used one is
+/// ended first.
 const MAX_SERVERS: usize = 4;
 /// How long an unused server is kept.
 const IDLE: Duration = Duration::from_mins(15);
@@ -72,8 +73,8 @@ impl Servers {
         &self.workbench
     }
 
-    /// The server of a project, started if necessary. The lease gives exclusive use until it is
-    /// dropped.
+    /// Returns the server of a project, and starts it if necessary. The lease gives exclusive use
+    /// until it is dropped.
     pub(super) async fn acquire(
         &self,
         ctx: &CallCtx,
@@ -88,8 +89,8 @@ impl Servers {
         let turn = until.wait(Arc::clone(&slot.session).lock_owned()).await;
         let mut guard = turn.map_err(|trouble| explain(language, &trouble, ""))?;
         let masks = self.workbench.path_masks(&ctx.path_denials).await?;
-        // A server that died since the last call is replaced; this call did not cause the crash.
-        // So is one that has seen other files of the project than this call may.
+        // Replace a server that died since the last call; this call did not cause the crash. Also
+        // replace a server that has seen files of the project that this call may not see.
         let is_over =
             |session: &Session| session.death_reason().is_some() || session.masks != masks;
         if guard.as_ref().is_some_and(is_over) {
@@ -139,14 +140,14 @@ pub(super) struct SessionLease {
 }
 
 impl SessionLease {
-    /// The server, and the deadline of the call.
+    /// Returns the server, and the deadline of the call.
     pub(super) fn session(&mut self) -> Result<(&mut Session, &Deadline), SessionError> {
         let session =
             self.guard.as_mut().ok_or_else(|| SessionError::Dead("it ended".to_owned()))?;
         Ok((session, &self.until))
     }
 
-    /// The problem that the server reports; `None` if it is healthy.
+    /// Returns the problem that the server reports; `None` if it is healthy.
     pub(super) fn health_warning(&self) -> Option<String> {
         self.guard.as_ref().and_then(Session::health_warning)
     }

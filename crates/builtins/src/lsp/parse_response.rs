@@ -9,9 +9,9 @@ use super::position::Range;
 
 /// Deepest symbol nesting that is kept.
 const MAX_DEPTH: usize = 16;
-/// Most symbols that are kept.
+/// Maximum number of symbols that are kept.
 const MAX_SYMBOLS: usize = 500;
-/// Most files in a rename, and most edits in all of them.
+/// Maximum number of files in a rename, and of edits in all of them.
 pub(super) const MAX_FILES: usize = 200;
 const MAX_EDITS: usize = 20_000;
 
@@ -153,7 +153,7 @@ fn symbol(value: &Value, depth: usize) -> Option<Symbol> {
     })
 }
 
-/// Names of the symbol kinds (LSP 3.17, SymbolKind).
+/// Returns the name of a symbol kind (LSP 3.17, SymbolKind).
 fn kind(number: u64) -> &'static str {
     const KINDS: [&str; 26] = [
         "file",

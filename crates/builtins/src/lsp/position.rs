@@ -19,8 +19,8 @@ pub(super) struct Range {
     pub(super) end: Position,
 }
 
-/// Resolves the position that a call means: a line and character from 0, or a name in that line or
-/// in the whole text.
+/// Resolves the position of a call: a line and character from 0, or a name in that line or in the
+/// complete text.
 ///
 /// # Errors
 /// `validation_error` when the position does not exist or the call is ambiguous.
@@ -44,8 +44,8 @@ pub(super) fn find(
         }
         (Some(line), None, Some(symbol)) => {
             let content = nth_line(text, line).ok_or_else(|| no_line(line, lines))?;
-            // Lines count from 0 here but from 1 in most listings, so the neighboring lines are
-            // searched too.
+            // The parameter counts lines from 0, but most listings count from 1, so the neighboring
+            // lines are searched too.
             let near = [Some(line), line.checked_add(1), line.checked_sub(1)].into_iter().flatten();
             let mut found = near.filter_map(|line| {
                 let character = word(nth_line(text, line)?, symbol)?;
@@ -85,12 +85,12 @@ fn no_line(line: u32, lines: usize) -> ToolError {
     ))
 }
 
-/// A line of a text.
+/// Returns a line of a text.
 pub(super) fn nth_line(text: &str, line: u32) -> Option<&str> {
     text.lines().nth(usize::try_from(line).ok()?)
 }
 
-/// UTF-16 code units before this many characters; the end of the line is a valid position.
+/// Converts a number of characters to UTF-16 code units; the end of the line is a valid position.
 fn chars_to_utf16(line: &str, characters: u32) -> Option<u32> {
     let mut units = 0;
     let mut chars = line.chars();
@@ -100,7 +100,8 @@ fn chars_to_utf16(line: &str, characters: u32) -> Option<u32> {
     Some(units)
 }
 
-/// Characters before this many UTF-16 code units; a unit inside a character counts as before it.
+/// Converts a number of UTF-16 code units to characters; a unit inside a character counts as before
+/// it.
 pub(super) fn utf16_to_chars(line: &str, units: u32) -> u32 {
     let mut left = units as usize;
     let fit = line.chars().take_while(|c| {
@@ -111,7 +112,7 @@ pub(super) fn utf16_to_chars(line: &str, units: u32) -> u32 {
     u32::try_from(fit.count()).unwrap_or(u32::MAX)
 }
 
-/// UTF-16 position of a name as a whole word in a line.
+/// Returns the UTF-16 position of a name as a whole word in a line.
 fn word(line: &str, name: &str) -> Option<u32> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     if name.is_empty() {
@@ -126,7 +127,8 @@ fn word(line: &str, name: &str) -> Option<u32> {
     u32::try_from(before.encode_utf16().count()).ok()
 }
 
-/// Byte offset of a position; past the end of a line means its end (LSP 3.17, Position).
+/// Returns the byte offset of a position; past the end of a line means its end (LSP 3.17,
+/// Position).
 pub(super) fn byte_offset(text: &str, at: Position) -> Option<usize> {
     let mut begin = 0;
     for _ in 0..at.line {

@@ -54,7 +54,7 @@ impl Action {
     }
 }
 
-/// A query.
+/// A query to a language server.
 #[derive(Debug)]
 pub(crate) struct Query {
     pub(crate) action: Action,
@@ -66,7 +66,7 @@ pub(crate) struct Query {
     pub(crate) project: Option<String>,
 }
 
-/// A file as it is on disk.
+/// A file with its content on disk.
 pub(super) struct SourceFile {
     pub(super) path: PathBuf,
     pub(super) text: String,
@@ -94,7 +94,7 @@ pub(super) fn read_source(roots: &Roots, path: &str) -> Result<SourceFile, ToolE
     Ok(SourceFile { path: roots.real_path(path)?, text })
 }
 
-/// A query with the file that it is about.
+/// A query with its file.
 struct PreparedQuery {
     query: Query,
     source: SourceFile,
@@ -136,7 +136,7 @@ impl Servers {
         let mut held = self.acquire(ctx, asked.language, &asked.project).await?;
         let said = ask(&mut held, roots, &asked).await;
         let (said, server) = held.finish(said)?;
-        // An empty list of diagnostics means little if the server reports a problem with itself.
+        // If the server reports a problem with itself, an empty list of diagnostics proves little.
         let ailment = held.health_warning().filter(|_| asked.query.action == Action::Diagnostics);
         drop(held);
         let seen = roots.clone();
@@ -148,7 +148,7 @@ impl Servers {
     }
 }
 
-/// The position of the query, for actions that need one.
+/// Resolves the position of the query, for actions that need one.
 fn resolve_position(query: &Query, text: &str) -> Result<Option<Position>, ToolError> {
     match query.action {
         Action::Diagnostics | Action::Symbols | Action::RuffCheck => Ok(None),
@@ -200,7 +200,7 @@ async fn ask(
     Ok((said?, server))
 }
 
-/// Tells the server about changes on disk of the other open files.
+/// Notifies the server of changes on disk in the other open files.
 async fn refresh(
     session: &mut Session,
     roots: &Roots,
@@ -238,7 +238,7 @@ async fn retry(
     session.request(method, params, until).await
 }
 
-/// Diagnostics of a file: pulled, if the server supports it, and published.
+/// Returns the diagnostics of a file: pulled, if the server supports it, and published.
 async fn diagnostics(
     session: &mut Session,
     uri: &str,
@@ -325,7 +325,7 @@ fn render(
     }
 }
 
-/// The name at a position.
+/// Returns the name at a position.
 fn named(text: &str, at: Position) -> Option<String> {
     let begin = position::byte_offset(text, at)?;
     let is_part = |c: &char| c.is_alphanumeric() || *c == '_';

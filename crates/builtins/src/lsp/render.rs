@@ -17,9 +17,9 @@ use super::position::{self, Position};
 use super::query::read_source;
 use crate::fs::Roots;
 
-/// Most locations in a list; the rest is given as a number.
+/// Maximum locations in a list; further locations are only counted.
 const MAX_PLACES: usize = 200;
-/// Most diagnostics in a list.
+/// Maximum number of diagnostics in a list.
 const MAX_DIAGNOSTICS: usize = 100;
 /// Characters of a source line that are shown.
 const MAX_LINE: usize = 200;
@@ -37,8 +37,8 @@ impl<'a> Renderer<'a> {
         Self { roots, texts: RefCell::default() }
     }
 
-    /// The path of a file as calls name it. Outside of the workspace: its last components, and
-    /// `true`.
+    /// Returns the path of a file in the form of calls. Outside of the workspace: its last
+    /// components, and `true`.
     fn path(&self, uri: &str) -> (String, bool) {
         let path = Url::parse(uri).ok().and_then(|url| url.to_file_path().ok());
         let Some(path) = path else { return ("a place without a file".to_owned(), false) };
@@ -129,7 +129,7 @@ impl<'a> Renderer<'a> {
         out
     }
 
-    /// A unified diff of the edits.
+    /// Renders a unified diff of the edits.
     pub(super) fn changes(&self, files: &[(String, Vec<TextEdit>)]) -> Result<String, ToolError> {
         let mut out = String::new();
         for (uri, edits) in files {
@@ -179,7 +179,7 @@ fn push_omitted_count(out: &mut String, all: usize, shown: usize) {
     }
 }
 
-/// The path of a file as calls name it.
+/// Returns the path of a file in the form of calls.
 pub(crate) fn display_path(roots: &Roots, path: &Path) -> String {
     let inside = roots.paths().next().and_then(|root| path.strip_prefix(root).ok());
     inside.unwrap_or(path).display().to_string()

@@ -23,9 +23,9 @@ use crate::program_runner::{Needs, PathMasks, Program, ProgramRunner, WorkspaceA
 
 /// Messages that wait to be written. A server that does not read them gets no further replies.
 const QUEUE: usize = 64;
-/// Bytes that a server may send without answering a request; more counts as a flood.
+/// Maximum bytes that a server may send without answering a request; more counts as a flood.
 const FLOOD: u64 = 256 << 20;
-/// Most open documents per server.
+/// Maximum number of open documents per server.
 const MAX_OPEN: usize = 32;
 /// A server that reports its work counts as idle after this long without news.
 const SETTLE: Duration = Duration::from_millis(300);
@@ -45,7 +45,7 @@ pub(super) enum SessionError {
     Refused(ResponseError),
 }
 
-/// When a request is given up.
+/// The time at which a request is abandoned.
 #[derive(Clone)]
 pub(super) struct Deadline {
     pub(super) deadline: Instant,
@@ -68,9 +68,9 @@ impl Deadline {
 pub(super) struct Session {
     /// Kept for its `Drop` only; the mutex makes the session `Sync`.
     _process: Mutex<Process>,
-    /// The program that runs.
+    /// The running server program.
     pub(super) server: &'static Server,
-    /// What it does not find.
+    /// Paths that are hidden from the server.
     pub(super) masks: PathMasks,
     shared: Arc<ConnectionState>,
     outbox: mpsc::Sender<Vec<u8>>,
@@ -119,7 +119,7 @@ impl Session {
         Ok(begun.map(|()| session).map_err(|trouble| (trouble, complaint)))
     }
 
-    /// A session over a running process; starts the tasks that serve its streams.
+    /// Creates a session over a running process; starts the tasks that serve its streams.
     fn from_process(
         mut process: Process,
         server: &'static Server,
@@ -180,7 +180,7 @@ impl Session {
         Ok(())
     }
 
-    /// Why the server is dead; `None` if it is alive.
+    /// Returns why the server is dead; `None` if it is alive.
     pub(super) fn death_reason(&self) -> Option<String> {
         self.shared.death_reason()
     }
@@ -189,7 +189,7 @@ impl Session {
         self.shared.last_stderr()
     }
 
-    /// Whether the server has a capability, such as `renameProvider`.
+    /// Returns whether the server has a capability, such as `renameProvider`.
     pub(super) fn has_capability(&self, what: &str) -> bool {
         match self.capabilities.get(what) {
             None | Some(Value::Null | Value::Bool(false)) => false,
@@ -217,7 +217,7 @@ impl Session {
             Ok(Err(_)) => Err(self.dead_error()),
             Err(trouble) => {
                 self.shared.cancel_request(id);
-                // Cancellation is best effort: a server that does not read misses it too.
+                // Cancellation is best effort: a server that does not read its input misses it.
                 let stop =
                     json!({"jsonrpc": "2.0", "method": "$/cancelRequest", "params": {"id": id}});
                 let _ = self.outbox.try_send(framing::encode(&stop));
@@ -245,7 +245,7 @@ impl Session {
         SessionError::Dead(self.shared.death_reason().unwrap_or_else(|| "it ended".to_owned()))
     }
 
-    /// Sends the present content of a file; returns its URI and whether the content was new to the
+    /// Sends the current content of a file; returns its URI and whether the content was new to the
     /// server.
     pub(super) async fn open(
         &mut self,
@@ -282,8 +282,8 @@ impl Session {
         Ok((uri, true))
     }
 
-    /// The content always comes from disk, so every change is also a save. Some servers check the
-    /// whole project only on save.
+    /// Notifies the server that a file was saved: the content always comes from disk, so every
+    /// change is also a save. Some servers check the whole project only on save.
     async fn saved(&self, uri: &str, until: &Deadline) -> Result<(), SessionError> {
         let changed = json!({"changes": [{"uri": uri, "type": 2}]});
         self.notify("workspace/didChangeWatchedFiles", changed, until).await?;
@@ -302,7 +302,8 @@ impl Session {
             .await
     }
 
-    /// The open documents except this one, whose changes on disk the server must be told.
+    /// Returns the open documents except this one. The server must be notified of their changes on
+    /// disk.
     pub(super) fn other_open_files(&self, path: &Path) -> Vec<PathBuf> {
         self.open.keys().filter(|open| *open != path).cloned().collect()
     }
@@ -353,8 +354,8 @@ impl Session {
         self.shared.published(uri)
     }
 
-    /// The diagnostics published for a file after the first `before` publications, once the server
-    /// is idle.
+    /// Returns the diagnostics published for a file after the first `before` publications, once the
+    /// server is idle.
     pub(super) async fn diagnostics(
         &self,
         uri: &str,
@@ -373,8 +374,8 @@ impl Session {
     }
 }
 
-/// Our client capabilities. Servers watch files themselves; if they register for notifications,
-/// they get those of the files they know.
+/// Returns our client capabilities. Servers watch files themselves; a server that registers for
+/// notifications gets those of the files that it has opened.
 fn capabilities() -> Value {
     json!({
         "general": {"positionEncodings": ["utf-16"]},
@@ -394,7 +395,7 @@ fn capabilities() -> Value {
     })
 }
 
-/// The URI of a file.
+/// Returns the URI of a file.
 pub(super) fn uri(path: &Path) -> String {
     Url::from_file_path(path).map(String::from).unwrap_or_default()
 }
@@ -460,7 +461,7 @@ async fn read_messages(
     shared.mark_dead(&why);
 }
 
-/// Keeps the end of its standard error.
+/// Stores the end of the server's standard error.
 async fn read_stderr(mut stderr: Output, shared: Arc<ConnectionState>) {
     let mut bytes = vec![0; 4096];
     while let Ok(read @ 1..) = stderr.read(&mut bytes).await {

@@ -51,7 +51,7 @@ fn split_end(line: &str) -> (&str, &str) {
     line.split_at(bare.len())
 }
 
-/// The most frequent line end.
+/// Returns the most frequent line end.
 fn usual_end(lines: &[&str]) -> &'static str {
     let dos = lines.iter().filter(|line| line.ends_with("\r\n")).count();
     if dos * 2 > lines.len() { "\r\n" } else { "\n" }
@@ -111,7 +111,8 @@ impl Output {
         {
             let had_no_end = whole.last().is_some_and(|line| !line.ends_with('\n'));
             let says_so = hunk.lines.iter().any(|line| line.is_unended);
-            // Without a marker on either side the file keeps its kind of ending.
+            // Without a marker on either side, the file keeps or lacks its final line end as
+            // before.
             if line.is_unended || (had_no_end && !says_so) {
                 let bare = self.text.len() - self.end.len();
                 self.text.truncate(bare);
@@ -121,7 +122,7 @@ impl Output {
     }
 }
 
-/// Whether a line is in the old content, and whether it stays.
+/// Returns whether a line is in the old content, and whether it stays.
 fn op_of(op: Op) -> (bool, bool) {
     match op {
         Op::Keep => (true, true),

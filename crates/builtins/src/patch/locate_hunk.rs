@@ -76,14 +76,14 @@ pub(super) struct Locator<'a> {
 }
 
 impl<'a> Locator<'a> {
-    /// `lines` are without line ends.
+    /// Indexes lines without line ends.
     pub(super) fn new(lines: Vec<&'a str>) -> Self {
         let exact = index(&lines, LineComparison::Exactly);
         Self { lines, exact, trimmed: None, work: 0 }
     }
 
-    /// The index of the first line of the hunk's position at or after `from`. `drift` is the offset
-    /// of the previous hunk from its header.
+    /// Returns the index of the first line of the hunk's position at or after `from`. `drift` is
+    /// the offset of the previous hunk from its header.
     pub(super) fn find(
         &mut self,
         hunk: &Hunk,
@@ -104,7 +104,7 @@ impl<'a> Locator<'a> {
         Err(HunkMismatch::NotFound { near: self.nearest(&old, from, expected) })
     }
 
-    /// All positions at or after `from` where these lines match.
+    /// Returns all positions at or after `from` where these lines match.
     fn places(
         &mut self,
         old: &[&str],
@@ -145,7 +145,7 @@ impl<'a> Locator<'a> {
         Ok(places)
     }
 
-    /// The position where most lines of the hunk match.
+    /// Returns the position where most lines of the hunk match.
     fn nearest(&self, old: &[&str], from: usize, expected: Option<usize>) -> Option<NearestLines> {
         let mut votes: HashMap<isize, usize> = HashMap::new();
         for (offset, line) in old.iter().enumerate() {
@@ -184,8 +184,8 @@ fn index<'a>(lines: &[&'a str], compare: LineComparison) -> HashMap<&'a str, Vec
     index
 }
 
-/// The position that the hunk means: the only one, the one in its header, or the nearest to it
-/// within [`FUZZ`] lines.
+/// Returns the intended position of the hunk: the only one, the one in its header, or the nearest
+/// to it within [`FUZZ`] lines.
 fn choose(places: &[usize], expected: Option<usize>) -> Result<usize, HunkMismatch> {
     if let [only] = places {
         return Ok(*only);

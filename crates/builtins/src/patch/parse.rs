@@ -1,8 +1,8 @@
-//! Diff parser, lenient towards what people, programs and models write.
+//! Diff parser that tolerates common errors of people, programs and models.
 //!
 //! Two forms: unified diffs (of one or several files, with or without git's extra lines), and
 //! search/replace blocks. Numbers in headers are hints only, since models count badly; if they
-//! match the lines, they also decide where a hunk ends.
+//! match the lines, they also determine where a hunk ends.
 #![deny(clippy::indexing_slicing)]
 
 use std::borrow::Cow;
@@ -37,7 +37,7 @@ fn parse_error(line: usize, what: impl Into<String>) -> ParseError {
     ParseError { line: line + 1, what: what.into() }
 }
 
-/// The lines without line ends; a final line end does not start another line.
+/// Splits a text into lines without line ends; a final line end does not start another line.
 fn lines_of(text: &str) -> Vec<&str> {
     text.split_inclusive('\n')
         .map(|line| line.strip_suffix('\n').unwrap_or(line))
@@ -45,7 +45,8 @@ fn lines_of(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether the line begins a block: `ORIGINAL` in our format, `SEARCH` in that of other programs.
+/// Returns whether the line begins a block: `ORIGINAL` in our format, `SEARCH` in the format of
+/// other programs.
 fn is_block_start(line: &str) -> bool {
     marker(line, "<<<<<<<").is_some_and(|word| word == "ORIGINAL" || word == "SEARCH")
 }
@@ -55,7 +56,7 @@ fn is_block_end(line: &str) -> bool {
         .is_some_and(|word| matches!(word, "REPLACEMENT" | "REPLACE" | "UPDATED"))
 }
 
-/// The text after a marker.
+/// Returns the text after a marker.
 fn marker<'a>(line: &'a str, marker: &str) -> Option<&'a str> {
     line.strip_prefix(marker).map(str::trim)
 }
@@ -175,8 +176,8 @@ impl<'a> Reader<'a> {
         Ok(Hunk { line, lines, at: at + 1 })
     }
 
-    /// The end of the hunk if the counts in its header are right: they are used up, and the next
-    /// line may follow a hunk.
+    /// Returns the end of the hunk if the counts in its header are right: they are used up, and the
+    /// next line may follow a hunk.
     fn counted(&self, numbers: &Numbers) -> Option<usize> {
         let (mut old, mut new) = (numbers.old, numbers.new);
         let mut at = self.at;
@@ -203,8 +204,8 @@ impl<'a> Reader<'a> {
         ends.then_some(at)
     }
 
-    /// The end of the hunk by its lines alone; empty lines at the end of the diff are not part of
-    /// it.
+    /// Returns the end of the hunk by its lines alone; empty lines at the end of the diff are not
+    /// part of it.
     fn uncounted(&self) -> usize {
         let mut end = self.at;
         while let Some(line) = self.lines.get(end) {
@@ -280,7 +281,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a file header starts here: `--- ` and `+++ ` on two lines.
+/// Returns whether a file header starts here: `--- ` and `+++ ` on two lines.
 fn is_file_start(lines: &[&str], at: usize) -> bool {
     let is = |at: usize, mark: &str| lines.get(at).is_some_and(|line| line.starts_with(mark));
     is(at, "--- ") && is(at + 1, "+++ ")
@@ -372,7 +373,7 @@ impl Numbers {
         Some(Self { line, old, new })
     }
 
-    /// The first old line. Without old lines, the header names the line before.
+    /// Returns the first old line. Without old lines, the header names the line before.
     fn first(self) -> usize {
         if self.old == 0 { self.line.saturating_add(1) } else { self.line.max(1) }
     }
@@ -382,7 +383,8 @@ fn is_hunk_start(line: &str) -> bool {
     line == "@@" || line.starts_with("@@ ")
 }
 
-/// A line of a hunk. An empty one counts as an empty context line whose leading space was trimmed.
+/// Parses a line of a hunk. An empty line counts as an empty context line whose leading space was
+/// trimmed.
 fn body(line: &str) -> Option<Line> {
     let mut chars = line.chars();
     let op = match chars.next() {
@@ -394,13 +396,13 @@ fn body(line: &str) -> Option<Line> {
     Some(Line { op, text: chars.as_str().to_owned(), is_unended: false })
 }
 
-/// Whether the line between files has no effect.
+/// Returns whether the line between files has no effect.
 fn is_chatter(line: &str) -> bool {
     const BEGINNINGS: &[&str] = &["diff ", "index ", "new file mode", "Index: ", "====="];
     line.trim().is_empty() || BEGINNINGS.iter().any(|start| line.starts_with(start))
 }
 
-/// The kind of an unsupported change.
+/// Returns the kind of an unsupported change.
 fn unsupported_change(line: &str) -> Option<&'static str> {
     const ASKED: &[(&str, &str)] = &[
         ("GIT binary patch", "it changes a binary file, which a diff of text cannot do"),
@@ -423,7 +425,7 @@ fn unexpected(line: &str) -> String {
     )
 }
 
-/// The name in a header: up to a tab, and without git's quotes.
+/// Returns the name in a header: up to a tab, and without git's quotes.
 fn file_name(text: &str) -> Option<String> {
     let name = text.split('\t').next().unwrap_or_default().trim_end();
     let name = match name.strip_prefix('"') {

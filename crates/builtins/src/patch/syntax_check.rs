@@ -1,7 +1,7 @@
-//! Syntax check of edited JSON, TOML, YAML and Python files, with parsers that the program contains
-//! anyway. Other programming languages are left to language servers and tests: `oxc_parser` 0.146,
-//! the Rust parser of JavaScript, overflows the stack on 200,000 opening brackets and so ends the
-//! process, and a parser in C may not read a model's text outside a sandbox.
+//! Syntax check of edited JSON, TOML, YAML and Python files, with parsers that are already part of
+//! the program. Other languages are checked by language servers and tests: `oxc_parser` 0.146, the
+//! Rust parser of JavaScript, overflows the stack on 200,000 opening brackets, which ends the
+//! process, and a parser in C must not parse a model's text outside a sandbox.
 #![deny(clippy::indexing_slicing)]
 
 use std::path::Path;
@@ -10,12 +10,12 @@ use serde::de::IgnoredAny;
 
 /// Largest text that is checked, in bytes.
 const MAX_BYTES: usize = 2 * 1024 * 1024;
-/// Most YAML events that aliases may repeat (against exponential expansion).
+/// Maximum YAML events that aliases may repeat (against exponential expansion).
 const MAX_REPLAYED: usize = 10_000;
 /// Characters of an error that are shown.
 const SHOWN: usize = 200;
 
-/// The syntax error in the new content of a file. `None` if there is none, if the format is
+/// Returns the syntax error in the new content of a file. `None` if there is none, if the format is
 /// unknown, or if the old content had an error too (`tsconfig.json` contains comments).
 pub(crate) fn warning(path: &str, old: Option<&str>, new: &str) -> Option<String> {
     let language = Language::of(path)?;

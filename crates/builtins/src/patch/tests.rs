@@ -90,7 +90,7 @@ fn unified_diffs() {
     );
 }
 
-/// Regression: new files in git's format were taken for empty ones.
+/// Regression: new files in git's format were treated as empty.
 #[test]
 fn new_files_of_git_have_a_mode() {
     let diff = "diff --git a/n b/n\nnew file mode 100644\nindex 0000000..5626abf\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+one\n";

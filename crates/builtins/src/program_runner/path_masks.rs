@@ -1,8 +1,9 @@
-//! Path masks: the paths that rules keep from a program, found on this host before it starts.
+//! Path masks: the paths that rules deny to a program, resolved on this host before the program
+//! starts.
 //!
-//! A sandbox covers files and folders that exist, so patterns are expanded by a walk. It enters
-//! only folders that a rule may be about. A rule that names a folder covers it whole, with what
-//! comes into it later; of a pattern for single files, those that exist at the start are covered.
+//! A sandbox masks existing files and folders, so a walk expands the patterns. It enters only
+//! folders that a rule may affect. A rule that names a folder masks the complete folder, including
+//! later entries; a pattern for single files masks only files that exist at the start.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
@@ -16,23 +17,23 @@ use toolcrib_sandbox::{Policy, SYSTEM_FOLDERS};
 
 use super::program_policy::ProgramPolicy;
 
-/// Most entries that are visited for one program. A pattern for any folder visits the whole
+/// Maximum entries that are visited for one program. A pattern for any folder visits the whole
 /// workspace; a million entries take about a second.
 const MAX_ENTRIES: usize = 1_000_000;
-/// Longest time of the walk: a program that waits longer for its start seems to hang.
+/// Time limit of the walk: to the caller, a longer start would look like a hang.
 const MAX_TIME: Duration = Duration::from_secs(10);
-/// Most masked paths of one program: each is one mount, or several rules of Landlock.
+/// Maximum masked paths of one program: each is one mount, or several Landlock rules.
 const MAX_MASKS: usize = 2000;
 
-/// Most masked paths that a note names.
+/// Maximum masked paths that a note names.
 const MAX_NAMED: usize = 5;
 
-/// The paths that rules keep from a program.
+/// The paths that rules deny to a program.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PathMasks {
-    /// What appears empty.
+    /// Paths that appear empty.
     hidden: BTreeSet<PathBuf>,
-    /// What cannot be changed.
+    /// Paths that cannot be changed.
     read_only: BTreeSet<PathBuf>,
 }
 
@@ -43,16 +44,16 @@ enum ExceededLimit {
     Masks,
 }
 
-/// A walk over what the denials may be about.
+/// A walk over the paths that the denials may affect.
 struct MaskWalk<'a> {
     denials: &'a dyn PathDenials,
-    /// Real paths of the folders that are the program's to see.
+    /// Real paths of the folders that the program may see.
     visible: &'a [PathBuf],
-    /// Where the rules for certain folders apply.
+    /// The folders to which rules for specific folders apply.
     scopes: Vec<PathBuf>,
-    /// Folders to enter: how rules name them, and their real paths.
+    /// Folders to enter: their names in rules, and their real paths.
     open: Vec<(PathBuf, PathBuf)>,
-    /// Links that were followed; each is followed once, so that no circle is endless.
+    /// Followed links. Each link is followed once, so that a circle ends.
     followed: BTreeSet<PathBuf>,
     seen: usize,
     until: Instant,
@@ -60,10 +61,11 @@ struct MaskWalk<'a> {
 }
 
 impl PathMasks {
-    /// The masks of a program under a policy.
+    /// Resolves the masks of a program under a policy.
     ///
     /// # Errors
-    /// `policy_denied` if the paths cannot be found within the limits: nothing may run then.
+    /// `policy_denied` if the paths cannot be found within the limits; the program must not run
+    /// then.
     pub async fn resolve(
         denials: &Arc<dyn PathDenials>,
         confines: Arc<ProgramPolicy>,
@@ -83,6 +85,7 @@ impl PathMasks {
         let mut walk = MaskWalk {
             denials,
             visible: &visible,
+            // `/` is the scope of patterns that may match anywhere.
             scopes: all.iter().filter(|scope| scope.parent().is_some()).cloned().collect(),
             open: Vec::new(),
             followed: BTreeSet::new(),
@@ -96,13 +99,13 @@ impl PathMasks {
         found.map(|()| walk.masks).map_err(|obstacle| refusal(denials, &obstacle))
     }
 
-    /// Whether nothing is masked.
+    /// Returns whether nothing is masked.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Whether everything that other masks cover is covered by these.
+    /// Returns whether these masks cover every path that `other` covers.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         let covers = |own: &BTreeSet<PathBuf>, path: &Path| {
@@ -112,13 +115,13 @@ impl PathMasks {
             && other.read_only.iter().all(|path| covers(&self.read_only, path))
     }
 
-    /// The paths that appear empty.
+    /// Returns the paths that appear empty.
     pub fn hidden(&self) -> impl Iterator<Item = &Path> {
         self.hidden.iter().map(PathBuf::as_path)
     }
 
-    /// A sentence for a model about what appears empty; `None` if nothing does. `folder` is that of
-    /// the workspace.
+    /// Returns a sentence for a model on the paths that appear empty; `None` if there are none.
+    /// `folder` is the folder of the workspace.
     #[must_use]
     pub fn note(&self, folder: Option<&Path>) -> Option<String> {
         let shown = |path: &PathBuf| {
@@ -136,7 +139,8 @@ impl PathMasks {
         })
     }
 
-    /// The same masks for a program whose tool itself leaves out what may not be read.
+    /// Returns the masks without hidden paths, for a program whose tool itself excludes denied
+    /// files.
     pub(super) fn only_read_only(self) -> Self {
         Self { hidden: BTreeSet::new(), ..self }
     }
@@ -145,7 +149,7 @@ impl PathMasks {
     pub fn apply(&self, policy: &mut Policy) {
         policy.masked.extend(self.hidden.iter().cloned());
         policy.read_only.extend(self.read_only.iter().cloned());
-        // A folder that is writable by itself is not inside of one.
+        // A writable folder inside a read-only one becomes readable only.
         let (closed, open) =
             std::mem::take(&mut policy.writable).into_iter().partition(|path| self.closes(path));
         policy.writable = open;
@@ -158,8 +162,8 @@ impl PathMasks {
     }
 }
 
-/// The folders where the walk for a scope begins. A pattern that may match anywhere is about what
-/// is the program's own to see; the system's files are covered only by a rule that names their
+/// Returns the folders where the walk for a scope starts. A pattern that may match anywhere applies
+/// to the folders that the program may see; system files are masked only by a rule that names their
 /// folder.
 fn starts(scope: &Path, visible: &[PathBuf]) -> Vec<PathBuf> {
     let system = SYSTEM_FOLDERS.iter().any(|folder| scope.starts_with(folder));
@@ -176,7 +180,7 @@ impl MaskWalk<'_> {
         let Ok(real) = start.canonicalize() else { return Ok(()) };
         self.visit(start.to_owned(), real)?;
         while let Some((named, real)) = self.open.pop() {
-            // A folder that cannot be read shows nothing to a program of the same user either.
+            // A folder that cannot be read is not readable for a program of the same user either.
             for entry in fs::read_dir(&real).into_iter().flatten().flatten() {
                 self.count()?;
                 let (named, path) = (named.join(entry.file_name()), entry.path());
@@ -193,7 +197,7 @@ impl MaskWalk<'_> {
         Ok(())
     }
 
-    /// A file or folder by its name and its real path.
+    /// Visits a file or folder, given by its name in rules and its real path.
     fn visit(&mut self, named: PathBuf, real: PathBuf) -> Result<(), ExceededLimit> {
         if !real.is_dir() {
             return self.file(&named, &real);
@@ -223,8 +227,8 @@ impl MaskWalk<'_> {
         }
     }
 
-    /// A link stands for its target, which no other rule may be about. A folder is followed only
-    /// for rules about certain folders: others find its content where it is.
+    /// Visits the target of a link. A folder is followed only for rules about specific folders;
+    /// other rules find its content under its own path.
     fn link(&mut self, named: PathBuf, path: &Path) -> Result<(), ExceededLimit> {
         let Ok(target) = path.canonicalize() else { return Ok(()) };
         if !self.visible.iter().any(|folder| target.starts_with(folder)) {
@@ -246,7 +250,7 @@ impl MaskWalk<'_> {
         Ok(())
     }
 
-    /// How far denials reach into a folder that is not denied as a whole.
+    /// Returns how far denials extend into a folder that is not denied as a whole.
     fn reach(&self, access: PathAccess, folder: &Path) -> DenialReach {
         if self.is_denied(access, folder) {
             return DenialReach::Everything;
@@ -278,7 +282,7 @@ impl MaskWalk<'_> {
         if self.seen > MAX_ENTRIES {
             return Err(ExceededLimit::Entries);
         }
-        // Reading the clock costs more than visiting an entry.
+        // Read the clock only every 1024 entries: reading it costs more than visiting an entry.
         if self.seen.is_multiple_of(1024) && Instant::now() >= self.until {
             return Err(ExceededLimit::Time);
         }

@@ -40,8 +40,8 @@ pub(super) enum BackendChoice {
     Host,
 }
 
-/// What a program needs. It gets at most what the owner allows, plus the paths that the tool itself
-/// names.
+/// The needs of a program. It gets at most the access that the owner allows, plus the paths that
+/// the tool itself adds.
 #[derive(Debug, Clone, Default)]
 pub struct Needs {
     /// Access to the workspace, its home folder, and other configured folders.
@@ -50,20 +50,20 @@ pub struct Needs {
     pub network: bool,
     /// Additional hosts that a person has approved.
     pub hosts: HostRules,
-    /// Additional readable paths that the tool vouches for; never chosen by a model.
+    /// Additional readable paths that the tool itself guarantees; never chosen by a model.
     pub readable: Vec<PathBuf>,
     /// Additional writable paths, such as a scratch folder of the tool; never chosen by a model.
     pub writable: Vec<PathBuf>,
     /// Resource limits that replace the configured ones.
     pub resources: Option<Resources>,
-    /// Hosts that the owner has named for this program itself, reachable whatever the network of
-    /// other programs is. Without `network`, only these.
+    /// Hosts that the owner allows for this program only, independent of the network of other
+    /// programs. Without `network`, the program can connect only to these.
     pub own_hosts: Option<HostRules>,
     /// Paths that appear empty.
     pub masked: Vec<PathBuf>,
 }
 
-/// How a program sees the workspace.
+/// Access of a program to the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum WorkspaceAccess {
     /// Neither the workspace nor a home folder.
@@ -76,15 +76,15 @@ pub enum WorkspaceAccess {
 }
 
 impl Program {
-    /// The name of the executable without its folder.
+    /// Returns the name of the executable without its folder.
     pub(super) fn display_name(&self) -> String {
         let path = std::path::Path::new(&self.name);
         path.file_name().unwrap_or(&self.name).to_string_lossy().into_owned()
     }
 
-    /// A program by name, which is searched in `PATH`, or by absolute path. By default it starts in
-    /// the workspace, which it may change, without network and input, and with the time of its
-    /// call.
+    /// Creates a program from a name, which is searched in `PATH`, or an absolute path. By default
+    /// it starts in the workspace with write access, without network and input, and with the time
+    /// limit of its call.
     pub fn new(name: impl Into<OsString>) -> Self {
         Self {
             name: name.into(),
@@ -102,16 +102,16 @@ impl Program {
         }
     }
 
-    /// Runs it in the Linux userland: with that system, its `PATH`, home and package mirrors in
-    /// place of the host's. Workspace folders keep their paths.
+    /// Runs it in the Linux userland: with the userland's system, `PATH`, home and package mirrors
+    /// instead of the host's. Workspace folders keep their paths.
     #[must_use]
     pub fn in_userland(mut self) -> Self {
         self.on = BackendChoice::Userland;
         self
     }
 
-    /// Runs it on the host without a sandbox, with all rights of the user. Only where the owner
-    /// allows that; its needs are ignored.
+    /// Runs it on the host without a sandbox, with all rights of the user. Allowed only if the
+    /// owner permits it; its needs are ignored.
     #[must_use]
     pub fn native(mut self) -> Self {
         self.on = BackendChoice::Host;
@@ -140,14 +140,14 @@ impl Program {
         self
     }
 
-    /// The same with these bytes on standard input, which ends after them.
+    /// Passes these bytes on standard input, which ends after them.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());
         self
     }
 
-    /// The same with these needs.
+    /// Sets its needs.
     #[must_use]
     pub fn needs(mut self, needs: Needs) -> Self {
         self.needs = needs;
@@ -168,9 +168,8 @@ impl Program {
         self
     }
 
-    /// Declares that its tool itself leaves out what rules keep from the call's readers, so that
-    /// the program sees these files. Only for a program that runs nothing of the caller's or the
-    /// workspace's choice.
+    /// Declares that the tool itself excludes files that rules deny to the call, so the program may
+    /// see them. Only for a program that runs nothing chosen by the caller or the workspace.
     #[must_use]
     pub fn filters_reads(mut self) -> Self {
         self.filters_reads = true;
@@ -178,7 +177,7 @@ impl Program {
     }
 
     /// Declares that the program keeps a history of the files that it changes, as version control
-    /// does: the undo journal does not record them.
+    /// does; the undo journal then does not record them.
     #[must_use]
     pub fn has_own_history(mut self) -> Self {
         self.has_own_history = true;

@@ -13,7 +13,7 @@ pub struct ProgramOutput {
     pub end: End,
     /// The limit that stopped it, if it did not end by itself.
     pub stopped: Option<LimitHit>,
-    /// Its standard output: both ends, and the total size.
+    /// Its standard output: the beginning, the end, and the total size.
     pub stdout: Captured,
     /// Its standard error.
     pub stderr: Captured,
@@ -25,7 +25,7 @@ pub struct ProgramOutput {
     pub cpu: Duration,
     /// Hosts that it requested and that were refused.
     pub refused: Vec<RefusedHost>,
-    /// What it left that other programs execute, as sentences.
+    /// Sentences on files that it left and that other programs execute.
     pub executed_files_note: Option<String>,
 }
 
@@ -40,13 +40,13 @@ impl ProgramOutput {
         Self { end, stopped, stdout, stderr, level, duration, cpu, refused, executed_files_note }
     }
 
-    /// Whether it ended by itself with code 0.
+    /// Returns whether it ended by itself with code 0.
     #[must_use]
     pub fn succeeded(&self) -> bool {
         self.end == End::Exited(0)
     }
 
-    /// The exit code if it ended by itself; 128 plus the number for a signal.
+    /// Returns the exit code if it ended by itself; 128 plus the number for a signal.
     #[must_use]
     pub fn code(&self) -> Option<i32> {
         match self.end {
@@ -56,8 +56,8 @@ impl ProgramOutput {
         }
     }
 
-    /// The error of a call whose program was stopped, for tools without partial results; `None` if
-    /// it ended by itself.
+    /// Returns the error of a call whose program was stopped, for tools without partial results;
+    /// `None` if it ended by itself.
     #[must_use]
     pub fn stop_error(&self, what: &str) -> Option<ToolError> {
         let doubt = "Whether it took effect is unknown: check before you call it again.";
@@ -81,14 +81,14 @@ impl ProgramOutput {
         }
     }
 
-    /// A sentence about refused hosts; `None` if there were none.
+    /// Returns a sentence about refused hosts; `None` if there were none.
     #[must_use]
     pub fn blocked_hosts_note(&self) -> Option<String> {
         blocked_hosts_note(&self.refused)
     }
 }
 
-/// A sentence about refused hosts; `None` if there were none.
+/// Returns a sentence about refused hosts; `None` if there were none.
 pub(crate) fn blocked_hosts_note(refused: &[RefusedHost]) -> Option<String> {
     if refused.is_empty() {
         return None;

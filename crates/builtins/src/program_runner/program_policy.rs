@@ -1,5 +1,5 @@
-//! Program policy: what programs may access according to the owner's settings, and the sandbox
-//! policy of one program derived from it.
+//! Program policy: the access that the owner's settings allow to programs, and the sandbox policy
+//! of one program derived from it.
 
 use std::ffi::OsString;
 use std::io;
@@ -16,8 +16,8 @@ use crate::executed_files::READ_ONLY;
 /// Toolcrib's settings in a workspace; Toolcrib trusts them, so programs must not change them.
 const STATE_FOLDER: &str = ".toolcrib";
 
-/// Variables of our environment that a program on the host gets: those that identify the user, none
-/// that may hold a secret.
+/// Variables of our environment that a program on the host gets: they identify the user and contain
+/// no secrets.
 const HOST_VARIABLES: [&str; 4] = ["PATH", "HOME", "USER", "LOGNAME"];
 
 /// What programs may access. System folders are always readable.
@@ -35,8 +35,8 @@ pub struct ProgramPolicy {
     pub path: Vec<PathBuf>,
     /// Environment variables.
     pub env: Vec<(String, String)>,
-    /// State folders of Toolcrib that no program may see. A missing one is created first if a
-    /// program could create it.
+    /// State folders of Toolcrib that no program may see. If a program could create a missing one,
+    /// it is created first.
     pub state_folders: Vec<PathBuf>,
     /// Read-only folders inside writable ones; a missing one is created first.
     pub read_only: Vec<PathBuf>,
@@ -57,20 +57,20 @@ pub struct ProgramPolicy {
 }
 
 impl ProgramPolicy {
-    /// Defaults for these workspace folders: no home folder, no network, default limits, at least
-    /// [`Level::Reduced`].
+    /// Creates a policy with defaults for these workspace folders: no home folder, no network,
+    /// default limits, at least [`Level::Reduced`].
     pub fn new(roots: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let roots = roots.into_iter().map(Into::into).collect();
         Self { roots, minimum: Level::Reduced, ..Self::default() }
     }
 
-    /// The folder in which programs start.
+    /// Returns the folder in which programs start.
     #[must_use]
     pub fn folder(&self) -> Option<&Path> {
         self.roots.first().or(self.home.as_ref()).map(PathBuf::as_path)
     }
 
-    /// Where shell commands run at this moment.
+    /// Returns where shell commands run now.
     #[must_use]
     pub fn shell_target(&self) -> ShellTarget {
         let is_ready = |userland: &Userland| matches!(userland.status().state, State::Ready(_));
@@ -80,8 +80,8 @@ impl ProgramPolicy {
         })
     }
 
-    /// Whether a program with full access under this policy can neither send data out nor change
-    /// anything but the workspace and its own home.
+    /// Returns whether a program with full access under this policy can neither send data out nor
+    /// change anything but the workspace and its own home.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         let network = match &self.network {
@@ -104,9 +104,9 @@ impl ProgramPolicy {
         }
     }
 
-    /// The environment variables of a program with these needs. Without access to the home folder
-    /// it gets one inside the sandbox. The userland has its own `PATH` and home; on the host they
-    /// are the user's.
+    /// Returns the environment variables of a program with these needs. Without access to the home
+    /// folder it gets one inside the sandbox. The userland has its own `PATH` and home; on the host
+    /// they are the user's.
     pub(super) fn variables(
         &self,
         needs: &Needs,
@@ -131,7 +131,7 @@ impl ProgramPolicy {
         all.into_iter()
     }
 
-    /// The sandbox policy of a program with these needs at a level.
+    /// Returns the sandbox policy of a program with these needs at a level.
     pub(super) fn policy(&self, needs: &Needs, level: Level) -> Policy {
         let there = |path: &&PathBuf| path.exists();
         let mut readable: Vec<PathBuf> = self.path.iter().filter(there).cloned().collect();
@@ -165,7 +165,7 @@ impl ProgramPolicy {
 }
 
 impl ProgramPolicy {
-    /// The network of a program with these needs.
+    /// Returns the network of a program with these needs.
     fn network_of(&self, needs: &Needs) -> Network {
         let own = needs.own_hosts.as_ref();
         match (&self.network, needs.network, own) {
@@ -175,15 +175,15 @@ impl ProgramPolicy {
                 Network::Hosts(hosts.clone().and(needs.hosts.clone()).and(own))
             }
             (_, _, Some(own)) => Network::Hosts(own.clone()),
-            // An empty host list instead of no network, so that the proxy reports what the program
-            // requests.
+            // An empty host list instead of no network, so that the proxy reports the requested
+            // hosts.
             (Network::None, true, None) => no_network(),
             (_, false, None) => Network::None,
         }
     }
 }
 
-/// The paths in a writable folder that are read-only.
+/// Returns the read-only paths in a writable folder.
 fn read_only_paths(root: &Path, level: Level) -> Vec<PathBuf> {
     let mut kept = vec![root.join(STATE_FOLDER)];
     // Below the namespace level, a read-only `.git/config` would forbid new files beside it, where

@@ -1,5 +1,5 @@
-//! What a program leaves in the workspace: files that other programs execute later, and changes for
-//! the undo journal. The folders are read off the async threads.
+//! Watches a program's workspace: files that other programs execute later, and changes for the undo
+//! journal. The folders are read off the async threads.
 
 use std::path::PathBuf;
 
@@ -8,14 +8,14 @@ use toolcrib_core::CallCtx;
 use crate::executed_files::{self, ExecutedFileWatch};
 use crate::fs::{ProgramChanges, Workspace};
 
-/// A program's workspace before and after it.
+/// The state of a workspace before a program, for comparing it afterwards.
 #[derive(Debug)]
 pub struct ProgramWatch {
-    /// `None` for a program that may do what the person may.
+    /// `None` for a program without a sandbox, which has the rights of the person.
     executed_files: Option<ExecutedFileWatch>,
-    /// `None` where changes are not recorded.
+    /// The workspace of the undo journal; `None` if changes are not recorded.
     workspace: Option<Workspace>,
-    /// The workspace before the program that runs now.
+    /// The workspace before the current call.
     changes: Option<ProgramChanges>,
 }
 
@@ -27,13 +27,14 @@ pub(super) struct WritableFolders {
 }
 
 impl ProgramWatch {
-    /// For a program that cannot change the workspace.
+    /// Creates a watch for a program that cannot change the workspace.
     pub(super) fn unwatched() -> Self {
         Self { executed_files: None, workspace: None, changes: None }
     }
 
-    /// For a program that starts now. `writable`: where files that other programs execute are
-    /// looked for. `workspace`: whose changes are recorded, from [`Self::begin_call`] on.
+    /// Starts a watch for a program that starts now. `writable` are the folders to check for files
+    /// that other programs execute. Changes in `workspace` are recorded from [`Self::begin_call`]
+    /// on.
     pub(super) async fn begin(
         writable: Option<WritableFolders>,
         workspace: Option<Workspace>,
@@ -51,7 +52,7 @@ impl ProgramWatch {
         begun.unwrap_or_else(|_| Self::unwatched())
     }
 
-    /// For what the program does for a call that starts now.
+    /// Starts recording the changes that the program makes for a call.
     pub(crate) async fn begin_call(&mut self, ctx: &CallCtx) {
         let ctx = ctx.clone();
         self.with(move |watch| {
@@ -64,8 +65,8 @@ impl ProgramWatch {
         .await;
     }
 
-    /// Looks at what the program left, which has ended: records its changes under this name, and
-    /// returns what the model has to know as sentences.
+    /// Checks the files after the program has ended, records its changes under this name, and
+    /// returns sentences that the model must read.
     pub async fn end(&mut self, ctx: &CallCtx, program: &str) -> Option<String> {
         let (ctx, program) = (ctx.clone(), program.to_owned());
         self.with(move |watch| {
@@ -79,8 +80,8 @@ impl ProgramWatch {
         .flatten()
     }
 
-    /// Looks for files that other programs execute, without recording changes: other calls may
-    /// have worked beside a program that outlives its call.
+    /// Checks for files that other programs execute, without recording changes: other calls may
+    /// have changed files while a program that outlives its call was running.
     pub(crate) async fn end_in_background(&mut self) -> Option<String> {
         self.with(Self::check).await.flatten()
     }

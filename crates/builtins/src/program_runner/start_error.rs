@@ -1,9 +1,9 @@
-//! Errors for programs that could not be started, in words for the model.
+//! Errors for programs that could not be started, as texts for the model.
 
 use toolcrib_core::{ErrorType, ToolError};
 use toolcrib_sandbox::SandboxError;
 
-/// The error of a call whose program was not started; nothing of it has run.
+/// Creates the error of a call whose program was not started.
 #[must_use]
 pub fn start_error(error: &SandboxError) -> ToolError {
     let (kind, text) = match error {

@@ -1,7 +1,7 @@
-//! The part of a text that a result has room for.
+//! The part of a text that fits into a result.
 
-/// The characters from `offset`, at most `max`, and how many the text has. The part ends with a
-/// paragraph, a line or a word if one ends in its second half.
+/// Returns at most `max` characters from `offset`, and the total number of characters. The part
+/// ends with a paragraph, a line or a word if one ends in its second half.
 pub(crate) fn excerpt(text: &str, offset: usize, max: usize) -> (&str, usize) {
     let total = text.chars().count();
     let from = byte_at(text, offset);

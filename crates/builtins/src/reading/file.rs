@@ -1,4 +1,4 @@
-//! Reading a file of the workspace: a document, a saved page, a feed or a text.
+//! Reads a file of the workspace: a document, a saved page, a feed or a text.
 
 use std::io::Read as _;
 
@@ -11,13 +11,14 @@ use crate::document::{Document, Documents, PageRanges, text_of};
 use crate::fs::{Workspace, bounded_read};
 use crate::tool::blocking;
 
-/// Leading bytes in which a NUL says that a file is no text.
+/// A file with a NUL within this many leading bytes is not text.
 const BINARY_WITHIN: usize = 8_192;
 
 /// Reads a file of the workspace.
 ///
 /// # Errors
-/// Those of files: outside the roots, denied, missing, too large; it is no text and no document.
+/// Those of file tools: outside the roots, denied, missing, too large; or the file is neither text
+/// nor a document.
 pub(crate) async fn read_file(
     workspace: &Workspace,
     documents: Option<&Documents>,
@@ -65,7 +66,7 @@ pub(crate) async fn read_file(
     }
 }
 
-/// The beginning of a file, and its size.
+/// Reads the beginning of a file; also returns the size of the file.
 fn bytes(workspace: &Workspace, path: &str) -> Result<(Vec<u8>, u64), ToolError> {
     let (file, size) = bounded_read::open(workspace.roots(), path)?;
     let mut bytes = Vec::new();
@@ -89,7 +90,7 @@ fn has_utf16_mark(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff")
 }
 
-/// A document with a marker before each of its pages or sheets.
+/// Renders a document with a marker before each of its pages or sheets.
 pub(super) fn of_document(document: Document, source: String) -> Reading {
     let Document { format, count, parts, level, ended } = document;
     let mut text = String::new();

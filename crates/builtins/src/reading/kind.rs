@@ -1,24 +1,25 @@
-//! What bytes are, by their content: what a server or a name says about them may be wrong.
+//! Detects the kind of bytes by their content: the media type of a server or the name of a file may
+//! be wrong.
 #![deny(clippy::indexing_slicing)]
 
-/// How bytes are read.
+/// How to read bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A document that the worker reads.
     Document,
     /// A web page.
     Page,
-    /// Maybe a feed: it is parsed as one, and read as text otherwise.
+    /// Possibly a feed: parsed as one, and read as text otherwise.
     Feed,
-    /// Text, or nothing that can be read.
+    /// Text, or unreadable data.
     Other,
 }
 
-/// Leading bytes that are looked at.
+/// Number of leading bytes to examine.
 const HEAD: usize = 1024;
 
-/// The kind of these bytes. `declared` is the media type of a server or the ending of a name, in
-/// lower case, for what the content does not show.
+/// Returns the kind of these bytes. `declared` is the media type of a server or the extension of a
+/// name, in lower case; it decides where the content does not.
 pub(super) fn kind(bytes: &[u8], declared: &str) -> Kind {
     let head = bytes.get(..HEAD).unwrap_or(bytes);
     let is_document = head.windows(5).any(|five| five == b"%PDF-")

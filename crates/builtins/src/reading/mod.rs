@@ -1,9 +1,10 @@
-//! What the tool `read` reads: an address, or a file of the workspace, as one text.
+//! Sources of the tool `read`: an address, a stored document, or a file of the workspace, as one
+//! text.
 //!
-//! - `source`: tells addresses from paths.
-//! - `page`: fetches an address. `file`: reads a file. Both find out what they got by its content.
-//! - `stored_document`: documents that people have put in, which another crate keeps.
-//! - `excerpt`: the part of a long text that a result has room for.
+//! - `source`: distinguishes addresses, documents and paths.
+//! - `page`: fetches an address. `file`: reads a file. Both detect the format by the content.
+//! - `stored_document`: documents that people have added, which another crate stores.
+//! - `excerpt`: the part of a long text that fits into a result.
 
 mod excerpt;
 mod file;

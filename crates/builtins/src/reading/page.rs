@@ -1,4 +1,4 @@
-//! Reading an address: an article, a feed, a document or a text.
+//! Reads an address: an article, a feed, a document or a text.
 
 use std::time::Duration;
 
@@ -16,15 +16,15 @@ use crate::tool::news::as_text;
 use crate::web::feed;
 use crate::web::refusal_of;
 
-/// Largest answer, in bytes: pages have up to 2 MB, papers in PDF up to about 10.
+/// Largest response, in bytes: pages have up to 2 MB, papers in PDF up to about 10.
 pub(super) const MAX_BYTES: usize = 10 << 20;
-/// Time that is left for parsing what was fetched.
+/// Time reserved for parsing the response.
 const PARSING: Duration = Duration::from_secs(10);
 
-/// Fetches an address and reads what comes.
+/// Fetches an address and reads its content.
 ///
 /// # Errors
-/// Those of the request; the answer is an error of the server, or nothing that has a text.
+/// Those of the request; the response is an error of the server, or contains no text.
 pub(crate) async fn read_page(
     client: &HttpClient,
     documents: Option<&Documents>,
@@ -96,8 +96,8 @@ async fn page(
     Ok(reading)
 }
 
-/// The article of a page, which is found in the worker, because libraries for that recurse and are
-/// quadratic on crafted pages; otherwise all the text of the page.
+/// Returns the article of a page, or otherwise the complete text of the page. The worker extracts
+/// the article, because libraries for this recurse and are quadratic on crafted pages.
 pub(super) async fn as_article(
     documents: Option<&Documents>,
     html: String,
@@ -143,7 +143,7 @@ async fn as_feed(response: &Response) -> Result<Option<Reading>, ToolError> {
     feed_of(body, source).await
 }
 
-/// The entries of a feed; `None` = it is none.
+/// Parses a feed and renders its entries; `None` if the body is not a feed.
 pub(super) async fn feed_of(body: Vec<u8>, source: String) -> Result<Option<Reading>, ToolError> {
     let base = source.clone();
     let channel = blocking(move || Ok(feed::parse(&body, &base).ok())).await?;

@@ -1,18 +1,18 @@
-//! What reading returns.
+//! The result of reading.
 
-/// What was read.
+/// A text that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reading {
-    /// What it is, for people and models: "article", "PDF", "feed".
+    /// The kind, for people and models: "article", "PDF", "feed".
     pub(crate) kind: &'static str,
-    /// Its title; empty = it has none.
+    /// The title; empty if there is none.
     pub(crate) title: String,
     /// The text.
     pub(crate) text: String,
     /// The address after redirects, or the path.
     pub(crate) source: String,
-    /// Why there is less text than there could be, as sentences.
+    /// Sentences on why the text is incomplete.
     pub(crate) notes: Vec<String>,
-    /// Isolation level of the process that parsed it, if one did.
+    /// Isolation level of the process that parsed the text, if any.
     pub(crate) sandbox: Option<&'static str>,
 }

@@ -2,22 +2,22 @@
 
 use toolcrib_core::ToolError;
 
-/// What `read` is asked to read.
+/// The source that `read` reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source<'a> {
-    /// An address of the web.
+    /// A web address.
     Url(&'a str),
     /// A file of the workspace.
     Path(&'a str),
-    /// Id or name of a document that the person put in.
+    /// Id or name of a document that the person added.
     Document(&'a str),
 }
 
 impl<'a> Source<'a> {
-    /// Tells an address from a path.
+    /// Parses a source.
     ///
     /// # Errors
-    /// The source is empty, or an address that is not of the web.
+    /// The source is empty, or an address that is not a web address.
     pub(crate) fn parse(text: &'a str) -> Result<Self, ToolError> {
         let text = text.trim();
         let refuse = |why: String| Err(ToolError::validation(why).with_nothing_read());
@@ -43,7 +43,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// The name behind `document:`.
+/// Returns the name after `document:`.
 fn document_name(text: &str) -> Option<&str> {
     const MARK: &str = "document:";
     let (mark, name) = text.split_at_checked(MARK.len())?;
@@ -55,7 +55,8 @@ fn is_web(scheme: &str) -> bool {
     ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web))
 }
 
-/// RFC 3986, 3.1; shorter than a sentence, so that paths with `://` in them are still paths.
+/// Checks for a scheme (RFC 3986, 3.1) that is shorter than a sentence, so that paths with `://` in
+/// them remain paths.
 fn is_scheme(text: &str) -> bool {
     text.len() <= 20
         && text.starts_with(|c: char| c.is_ascii_alphabetic())

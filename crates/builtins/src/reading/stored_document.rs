@@ -1,13 +1,13 @@
-//! Documents that people have put in, which another crate keeps.
+//! Documents that people have added, which another crate stores.
 
 use toolcrib_core::{BoxFuture, CallCtx, ToolError};
 
-/// Reads the documents that people have put in.
+/// Reads the documents that people have added.
 pub trait StoredDocuments: Send + Sync {
-    /// The text of a document, by its id or name, from a character of a page on.
+    /// Reads the text of a document, given by its id or name, from a character of a page on.
     ///
     /// # Errors
-    /// There is no such document or page, or the caller may not read documents.
+    /// The document or page does not exist, or the caller may not read documents.
     fn read<'a>(
         &'a self,
         ctx: &'a CallCtx,
@@ -15,7 +15,7 @@ pub trait StoredDocuments: Send + Sync {
     ) -> BoxFuture<'a, Result<DocumentText, ToolError>>;
 }
 
-/// Which part of a document.
+/// A part of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DocumentPart<'a> {
     /// Id or name.
@@ -24,7 +24,7 @@ pub struct DocumentPart<'a> {
     pub page: u32,
     /// First character in that page.
     pub offset: u32,
-    /// Characters at most.
+    /// Maximum characters.
     pub max_chars: usize,
 }
 
@@ -37,8 +37,8 @@ pub struct DocumentText {
     pub format: String,
     /// The text.
     pub text: String,
-    /// Page and character to go on with; `None` = this is the end.
+    /// Page and character where the next part begins; `None` at the end.
     pub next: Option<(u32, u32)>,
-    /// What it comes from, if a run put it in that had read text from outside.
+    /// The origin of the document if a run added it after reading text from outside.
     pub untrusted: Option<String>,
 }

@@ -15,18 +15,18 @@ use super::background_log::{LogPage, OutputLog};
 use super::process_records::{self, ProcessRecord, RecordLock};
 use crate::program_runner::{PathMasks, Program, ProgramRunner, ProgramWatch};
 
-/// Most running processes per conversation.
+/// Maximum number of running processes per conversation.
 const MAX_RUNNING: usize = 8;
 
-/// Most ended processes per conversation in the list; older ones are dropped.
+/// Maximum number of ended processes per conversation in the list; older ones are dropped.
 const MAX_ENDED: usize = 32;
 
 /// Default idle time of a conversation after which its processes are ended: overnight plus a
 /// working day.
 pub const BACKGROUND_IDLE: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// How long to wait for the end of a process that was asked to end. It is killed after half a
-/// second.
+/// How long to wait for a process to end after a request to terminate. The process is killed after
+/// half a second.
 const END: Duration = Duration::from_secs(5);
 
 /// All background processes.
@@ -121,7 +121,8 @@ impl BackgroundProcesses {
             command: command.to_owned(),
             started_at,
         };
-        // Without a record it runs all the same; only the list after a crash would miss it.
+        // If the record cannot be written, the process runs anyway; only the list after a crash
+        // would lack it.
         let held = self
             .records
             .as_ref()
@@ -140,7 +141,7 @@ impl BackgroundProcesses {
         });
         {
             let mut all = self.all();
-            // Checked again: a concurrent call may have taken the last place meanwhile.
+            // Check again: a concurrent call may have taken the last slot meanwhile.
             check_room(&all, &owner)?;
             forget_oldest(&mut all, &owner);
             all.push(Arc::clone(&background));
@@ -149,7 +150,7 @@ impl BackgroundProcesses {
         Ok(background)
     }
 
-    /// The processes of a conversation, oldest first.
+    /// Lists the processes of a conversation, oldest first.
     pub(crate) fn list(&self, owner: &Owner) -> Vec<ProcessEntry> {
         self.touch(owner);
         let mut listed: Vec<ProcessEntry> = self
@@ -164,7 +165,7 @@ impl BackgroundProcesses {
         listed
     }
 
-    /// One process of a conversation.
+    /// Finds one process of a conversation.
     pub(crate) fn find(&self, owner: &Owner, id: &str) -> Option<ProcessEntry> {
         self.touch(owner);
         let known = self.all().iter().find(|one| one.owner == *owner && one.id == id).cloned();
@@ -274,7 +275,7 @@ impl BackgroundProcess {
         let mut used = self.used.subscribe();
         loop {
             let last = *used.borrow_and_update();
-            // A time that overflows the clock never comes.
+            // If the time overflows the clock, the conversation never counts as idle.
             let forgotten = async {
                 match last.checked_add(idle) {
                     Some(at) => tokio::time::sleep_until(at.into()).await,

@@ -13,7 +13,7 @@ const LINE: usize = 4096;
 #[derive(Debug, Default)]
 pub(crate) struct OutputLog {
     lines: VecDeque<String>,
-    /// Number of the first line that is kept.
+    /// Number of the first stored line.
     first: u64,
     bytes: usize,
     /// The incomplete line of each stream.
@@ -29,7 +29,7 @@ pub(crate) struct LogPage {
     pub(crate) from: u64,
     /// Lines written in total; the last one may be incomplete.
     pub(crate) total: u64,
-    /// Number of the first line that is still kept.
+    /// Number of the first line that is still stored.
     pub(crate) kept_from: u64,
 }
 
@@ -58,7 +58,7 @@ impl OutputLog {
         }
     }
 
-    /// At most `limit` lines from this number on; without a number, the last ones.
+    /// Returns at most `limit` lines from this number on; without a number, the last ones.
     pub(crate) fn page(&self, offset: Option<u64>, limit: usize) -> LogPage {
         let open = self.open.iter().filter(|open| !open.is_empty());
         let open = open.map(|open| String::from_utf8_lossy(open).into_owned());

@@ -1,9 +1,9 @@
-//! Protocol between Toolcrib and a shell: how a command is sent, and how its end is marked.
+//! Protocol between Toolcrib and a shell: sends a command and marks its end.
 //!
 //! The shell's driver reads commands from descriptor 241 and runs each at the top level, so that
 //! its effects on the shell persist. Then it writes a mark to both streams. The nonce of the mark
 //! is sent after the command, so no program that the command runs can know it. Each command starts
-//! with the original streams, whatever an earlier `exec` did to them, and with an empty input.
+//! with an empty input and the original streams, even if an earlier `exec` redirected them.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// Name for the model.
+    /// Returns the name for the model.
     pub(crate) fn describe(self) -> &'static str {
         match self {
             Self::Bash => "bash",
@@ -27,18 +27,18 @@ impl Language {
         }
     }
 
-    /// The driver program as arguments.
+    /// Returns the driver program as arguments.
     pub(super) fn driver(self) -> Vec<&'static str> {
         match self {
             Self::Bash => vec![BASH],
-            // The second argument passes a line break, since the driver itself is a single line.
+            // Pass a line break as second argument, since the driver itself is a single line.
             Self::Sh => vec![SH, "sh", "\n"],
         }
     }
 }
 
-/// How bash reads a nonce. Bash 3.2 of macOS lacks `-N`; `-n` would end at a line break, which a
-/// nonce does not contain.
+/// The command by which bash reads a nonce. Bash 3.2 of macOS lacks `-N`; `-n` would end at a line
+/// break, which a nonce does not contain.
 #[cfg(not(target_os = "macos"))]
 macro_rules! mark {
     () => {
@@ -122,7 +122,7 @@ pub(super) fn frame(language: Language, command: &str, nonce: &str) -> Vec<u8> {
     frame
 }
 
-/// An unpredictable text of [`NONCE`] characters.
+/// Returns an unpredictable text of [`NONCE`] characters.
 pub(super) fn nonce() -> String {
     use std::hash::{BuildHasher as _, RandomState};
     // `RandomState` is seeded by the operating system.
@@ -140,9 +140,9 @@ pub(super) fn with(
         return command.to_owned();
     }
     let (cd, eval) = match language {
-        // Not `builtin eval`: bash drops temporary variables of that after the first command.
+        // Do not use `builtin eval`: bash drops its temporary variables after the first command.
         Language::Bash => ("builtin cd", "eval"),
-        // Not `eval`: it is a special builtin, and variables before it persist.
+        // Do not use `eval`: it is a special builtin, so variables before it persist.
         Language::Sh => ("command cd", "command eval"),
     };
     let mut text = String::new();

@@ -8,7 +8,7 @@ pub(super) const RECORD_SEPARATOR: u8 = 0x1e;
 /// Separates the fields of a mark.
 pub(super) const UNIT_SEPARATOR: u8 = 0x1f;
 
-/// Most bytes of the fields, which are a path and a number. A longer text is not a mark.
+/// Maximum bytes of the fields, which are a path and a number. A longer text is not a mark.
 const FIELDS: usize = 16 * 1024;
 
 /// Finds the mark of one command in a stream that arrives in chunks.
@@ -30,7 +30,7 @@ impl EndMarkerScanner {
         Self { mark, held: Vec::new(), fields: None, is_done: false }
     }
 
-    /// Whether the whole mark was seen.
+    /// Returns whether the whole mark was seen.
     pub(super) fn is_done(&self) -> bool {
         self.is_done
     }
@@ -66,12 +66,12 @@ impl EndMarkerScanner {
         }
     }
 
-    /// Bytes held back, for a stream that ended without a mark.
+    /// Returns the bytes that were held back, for a stream that ended without a mark.
     pub(super) fn rest(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.held)
     }
 
-    /// The fields of the mark.
+    /// Returns the fields of the mark.
     pub(super) fn fields(&self) -> impl Iterator<Item = &[u8]> {
         self.fields.iter().flat_map(|fields| fields.split(|byte| *byte == UNIT_SEPARATOR))
     }
@@ -94,7 +94,7 @@ impl EndMarkerScanner {
         }
     }
 
-    /// How many bytes at the end may be the beginning of a mark.
+    /// Returns how many bytes at the end may be the beginning of a mark.
     fn partial(&self, held: &[u8]) -> usize {
         let longest = held.len().min(self.mark.len().saturating_sub(1));
         let tail = held.get(held.len() - longest..).unwrap_or_default();

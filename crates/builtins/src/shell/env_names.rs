@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use toolcrib_core::ToolError;
 
-/// Variables that change which programs run, where libraries come from, or how bash reads commands:
-/// of bash (bash(1), "Shell Variables"), of the programs that others start for text (`PAGER`), and
-/// of interpreters, which load code from them before the program that the command names.
+/// Variables that determine which programs run, where libraries come from, or how bash reads
+/// commands: of bash (bash(1), "Shell Variables"), of programs that others start to show or edit
+/// text (`PAGER`), and of interpreters, which load code from them before they run the program that
+/// the command names.
 const REFUSED_NAMES: [&str; 34] = [
     "PATH",
     "BASH_ENV",
@@ -48,8 +49,8 @@ const REFUSED_NAMES: [&str; 34] = [
 const REFUSED_PREFIXES: [&str; 6] = ["LD_", "DYLD_", "GIT_", "PYTHON", "BASH_FUNC_", "__toolcrib"];
 
 /// Names with such a prefix that start and load nothing: git(1) "Environment variables" and
-/// python(1). A new one is refused until it is listed here. `PYTHONWARNINGS` is not: it imports the
-/// module of the category that it names.
+/// python(1). A new name is refused until it is added to this list. `PYTHONWARNINGS` is missing,
+/// because it imports the module of the category that it names.
 const ALLOWED_NAMES: [&str; 31] = [
     "GIT_AUTHOR_NAME",
     "GIT_AUTHOR_EMAIL",
@@ -84,7 +85,7 @@ const ALLOWED_NAMES: [&str; 31] = [
     "PYTHONVERBOSE",
 ];
 
-/// Most variables of one call.
+/// Maximum number of variables of one call.
 const MOST: usize = 100;
 
 /// Checks the variables of a call.

@@ -27,7 +27,7 @@ pub(crate) struct ExecutionTarget {
 }
 
 impl ExecutionTarget {
-    /// The target of shells that start now.
+    /// Returns the target of shells that start now.
     pub(crate) fn from_policy(confines: &ProgramPolicy) -> Self {
         let target = confines.shell_target();
         let language = match &confines.userland {
@@ -39,8 +39,8 @@ impl ExecutionTarget {
         Self { target, language }
     }
 
-    /// A shell without start-up files, with its needs. The first argument is its driver program.
-    /// `hosts` are allowed in addition to the configured ones.
+    /// Creates the program of a shell without start-up files. The first argument is its driver
+    /// program. `hosts` are allowed in addition to the configured ones.
     pub(super) fn shell<'a>(
         self,
         args: impl IntoIterator<Item = &'a str>,
@@ -58,19 +58,19 @@ impl ExecutionTarget {
         }
     }
 
-    /// Most bytes kept of each stream.
+    /// Returns the maximum bytes that are stored of each stream.
     pub(crate) fn output_limit(self) -> usize {
         if self.target == ShellTarget::Userland { OUTPUT_LIMIT_IN_USERLAND } else { OUTPUT_LIMIT }
     }
 
-    /// Longest time limit of a command.
+    /// Returns the longest time limit of a command.
     pub(crate) fn max_timeout(self) -> Duration {
         if self.target == ShellTarget::Userland { MAX_TIMEOUT_IN_USERLAND } else { MAX_TIMEOUT }
     }
 
-    /// Whether a command can neither send data out nor change anything but the workspace and its
-    /// own home. The userland is not closed where single hosts are allowed, since that includes its
-    /// package mirrors.
+    /// Returns whether a command can neither send data out nor change anything but the workspace
+    /// and its own home. The userland is not closed where individual hosts are allowed, since that
+    /// includes its package mirrors.
     pub(crate) fn is_closed(self, confines: &ProgramPolicy) -> bool {
         match self.target {
             ShellTarget::Userland => {
@@ -81,7 +81,7 @@ impl ExecutionTarget {
         }
     }
 
-    /// Describes the shell, the system, and what a command can do, for the model.
+    /// Describes the shell, the system, and the limits of commands, for the model.
     pub(crate) fn describe(self, confines: &ProgramPolicy) -> String {
         let shell = self.language.describe();
         let home = "it can change the workspace and its own home folder";
@@ -109,7 +109,7 @@ impl ExecutionTarget {
     }
 }
 
-/// Name of the host's operating system for people.
+/// Returns the name of the host's operating system for people.
 fn host() -> &'static str {
     match std::env::consts::OS {
         "linux" => "Linux",

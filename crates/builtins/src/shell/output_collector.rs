@@ -1,5 +1,5 @@
-//! Collects one output stream of a command: both ends in memory, and the whole in an artifact if it
-//! is longer.
+//! Collects one output stream of a command: the beginning and the end in memory, and the complete
+//! stream in an artifact if it is longer.
 
 use toolcrib_core::{ArtifactRef, Block, CallCtx, Progress, StreamSink};
 use toolcrib_sandbox::process::{Capture, Captured, count_chars};
@@ -7,17 +7,17 @@ use toolcrib_sandbox::process::{Capture, Captured, count_chars};
 /// Bytes of the newest output shown as progress.
 const NEWEST: usize = 1_000;
 
-/// One stream while it is read.
+/// One stream while it is being read.
 pub(super) struct Collector {
     call: CallCtx,
     capture: Capture,
     /// Characters kept.
     kept: usize,
-    /// Characters so far, as long as the whole output is kept.
+    /// Number of characters so far, while the complete output is stored.
     chars: usize,
     /// The newest output.
     newest: Vec<u8>,
-    /// The whole output while it is small.
+    /// The complete output while it is small.
     all: Vec<u8>,
     sink: Option<Box<dyn StreamSink>>,
 }
@@ -25,9 +25,9 @@ pub(super) struct Collector {
 /// One stream of a finished command.
 #[derive(Debug, Clone)]
 pub(crate) struct CollectedStream {
-    /// Both ends, and the total size.
+    /// The beginning and the end, and the total size.
     pub(crate) kept: Captured,
-    /// The whole output, if both ends are not all of it.
+    /// The complete output, if `kept` does not contain all of it.
     pub(crate) whole: Option<ArtifactRef>,
 }
 
@@ -71,13 +71,13 @@ impl Collector {
     }
 }
 
-/// Whether the byte ends a line; progress bars use carriage returns.
+/// Returns whether the byte ends a line; progress bars use carriage returns.
 fn is_break(byte: &u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// The complete lines at the end of a stream. A partial line may contain part of a secret, which
-/// masking could not recognize.
+/// Returns the complete lines at the end of a stream. A partial line may contain part of a secret,
+/// which masking could not recognize.
 fn whole_lines(end: &[u8]) -> String {
     let last = end.iter().rposition(is_break).map_or(0, |at| at + 1);
     let first =

@@ -28,7 +28,7 @@ pub(super) struct RecordLock {
 
 impl Drop for RecordLock {
     fn drop(&mut self) {
-        // Best effort: a record that stays is one entry too many in a list.
+        // Best effort: a remaining record only adds an entry to a list.
         let _ = fs::remove_file(&self.path);
     }
 }
@@ -43,7 +43,7 @@ pub(super) fn write_locked(folder: &Path, record: &ProcessRecord) -> io::Result<
     Ok(RecordLock { path, _locked: file })
 }
 
-/// The records of lost processes.
+/// Lists the records of lost processes.
 pub(super) fn list_orphaned(folder: &Path) -> Vec<(ProcessRecord, PathBuf)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let lost = entries.filter_map(|entry| {

@@ -1,5 +1,5 @@
-//! Risk assessment of a command line before it runs: its effect and risk, from the same parser that
-//! rules use.
+//! Risk assessment of a command line before it runs: its effect and risk, from the parser that
+//! rules also use.
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_core::{Effect, Risk};
@@ -33,7 +33,7 @@ const CRITICAL: &[&str] = &[
 const DESTRUCTIVE: &[&str] =
     &["rm", "rmdir", "unlink", "shred", "dd", "truncate", "wipefs", "srm", "fallocate"];
 
-/// Programs that only read, whatever their arguments.
+/// Programs that only read, with any arguments.
 const READ_ONLY: &[&str] = &[
     "ls",
     "cat",
@@ -97,7 +97,7 @@ const GIT_READ_ONLY: &[&str] = &[
 /// Git subcommands that can destroy uncommitted work or branches.
 const GIT_DESTRUCTIVE: &[&str] = &["clean", "reset", "checkout", "restore", "rm", "switch"];
 
-/// Effect and risk of a command line. Running any program has at least high risk.
+/// Returns effect and risk of a command line. Running any program has at least high risk.
 pub(crate) fn assess(command: &str) -> (Effect, Risk) {
     assess_line(&parse(command))
 }
@@ -135,7 +135,7 @@ fn effect_of(segment: &Segment) -> Effect {
     if looks { Effect::Read } else { Effect::SideEffect }
 }
 
-/// The program name without its folder.
+/// Returns the program name without its folder.
 fn name(reading: &Interpretation) -> Option<&str> {
     match reading.program() {
         Word::Known(name) => Some(name.rsplit('/').next().unwrap_or(name)),
@@ -143,7 +143,7 @@ fn name(reading: &Interpretation) -> Option<&str> {
     }
 }
 
-/// The first argument that is not an option.
+/// Returns the first argument that is not an option.
 fn first(reading: &Interpretation) -> Option<&str> {
     reading.args().iter().find_map(|word| match word {
         Word::Known(text) if !text.starts_with('-') => Some(text.as_str()),

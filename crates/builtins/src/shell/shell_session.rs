@@ -20,18 +20,18 @@ use crate::program_runner::ProgramWatch;
 /// How long an unused shell is kept.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
-/// Grace period between the steps that end a command: interrupt, terminate, kill.
+/// Grace period between the three steps that end a command: interrupt, terminate, kill.
 const STEP: Duration = Duration::from_millis(500);
 
 /// How long a command runs before its resource limits are monitored. Most commands end earlier and
 /// use little.
 const SHORT: Duration = Duration::from_millis(2);
 
-/// How long the streams are read after everything was killed. Only a process stuck in the kernel
-/// needs it.
+/// How long the streams are read after all processes were killed. Only a process stuck in the
+/// kernel takes this long.
 const LAST: Duration = Duration::from_secs(5);
 
-/// The name of a command in the undo journal. The command itself may hold a secret.
+/// Name of a command in the undo journal. The command itself may contain a secret.
 const SHELL_COMMAND: &str = "shell command";
 
 /// SIGINT.
@@ -52,13 +52,13 @@ pub(crate) struct CommandOutput {
     pub(crate) how: CommandEnd,
     pub(crate) stdout: CollectedStream,
     pub(crate) stderr: CollectedStream,
-    /// The shell's present folder; `None` if the shell has ended.
+    /// The shell's current folder; `None` if the shell has ended.
     pub(crate) folder: Option<String>,
-    /// Number of child processes that were ended after the command.
+    /// Number of processes that were ended after the command.
     pub(crate) ended: u32,
     /// Hosts refused since the last command.
     pub(crate) refused: Vec<RefusedHost>,
-    /// What it left that other programs execute, as sentences.
+    /// Sentences on files that it left and that other programs execute.
     pub(crate) executed_files_note: Option<String>,
     pub(crate) level: Level,
     /// Run time.
@@ -94,7 +94,7 @@ pub(super) struct Session {
     pending: [Capture; 2],
     /// Number of refused hosts already reported.
     told: usize,
-    /// Whether resource limits are monitored at the low idle rate.
+    /// Whether resource limits are checked at the low idle rate.
     rests: bool,
     watch: ProgramWatch,
 }
@@ -117,8 +117,9 @@ enum ReadEnd {
 }
 
 impl Session {
-    /// A shell that runs the [driver](super::command_framing::Language::driver) of its language;
-    /// `None` if it has no input.
+    /// Creates a session for a shell that runs the
+    /// [driver](super::command_framing::Language::driver) of its language; `None` if the shell has
+    /// no input.
     pub(super) fn new(
         mut process: Process,
         place: ExecutionTarget,
@@ -134,7 +135,7 @@ impl Session {
     /// Serves commands until all senders are gone or the shell ends.
     pub(super) async fn serve(mut self, mut asks: mpsc::Receiver<CommandRequest>) {
         while let Some(ask) = self.next(&mut asks).await {
-            // The caller gave up while it waited.
+            // The caller cancelled the request while it waited.
             if ask.answer.is_closed() || ask.call.cancel.is_cancelled() {
                 continue;
             }
@@ -143,7 +144,7 @@ impl Session {
                 return;
             }
         }
-        // Requests still queued fail, and their callers retry with another shell.
+        // Requests that are still queued fail, and their callers retry with another shell.
         asks.close();
         self.process.kill();
         let _ = tokio::time::timeout(LAST, self.process.wait()).await;
@@ -204,7 +205,7 @@ impl Session {
             let streams = (&mut self.stdout, &mut self.stderr);
             let reading = running.read(streams, Some((&mut self.stdin, &frame)), deadline, stop);
             tokio::pin!(reading);
-            // Short commands do not wake the monitor.
+            // Short commands do not start the monitor.
             match tokio::time::timeout(SHORT, &mut reading).await {
                 Ok(over) => over,
                 Err(_) => {
@@ -229,7 +230,7 @@ impl Session {
         let RunningCommand { out, err, .. } = running.closed();
         let refused = ended.refused.get(self.told..).unwrap_or_default().to_vec();
         let executed_files_note = self.watch.end(&call, SHELL_COMMAND).await;
-        // The caller may be gone.
+        // The caller may have disconnected.
         let _ = answer.send(CommandOutput {
             how,
             stdout: out.finish(),
@@ -284,7 +285,7 @@ impl Session {
             self.process.kill();
             let _ = tokio::time::timeout(LAST, self.process.wait()).await;
         }
-        // Nothing of the command can change a file any more.
+        // From now on, no process of the command can change a file.
         said.executed_files_note = self.watch.end(call, SHELL_COMMAND).await;
         let _ = answer.send(said);
         goes_on
@@ -337,7 +338,7 @@ impl RunningCommand {
     ) -> ReadEnd {
         let writing = async {
             if let Some((stdin, bytes)) = input {
-                // A shell that has ended does not read; its closed streams show that.
+                // A shell that has ended does not read; its closed streams reveal that.
                 let _ = stdin.write_all(bytes).await;
             }
             std::future::pending::<()>().await;
@@ -394,7 +395,7 @@ impl RunningCommand {
         self.scans[which].feed(piece, &mut |bytes| collector.push(bytes), &mut self.after[which]);
     }
 
-    /// The exit status and the folder.
+    /// Returns the exit status and the folder.
     fn fields(&self) -> (i32, String) {
         let mut fields = self.scans[1].fields().skip(1);
         let mut text = || String::from_utf8_lossy(fields.next().unwrap_or_default()).into_owned();
@@ -402,7 +403,7 @@ impl RunningCommand {
         (status.parse().unwrap_or(1), folder)
     }
 
-    /// Adds what was held back for a mark that never came.
+    /// Adds the bytes that were held back for a mark that never arrived.
     fn closed(mut self) -> Self {
         self.out.push(&self.scans[0].rest());
         self.err.push(&self.scans[1].rest());

@@ -1,27 +1,27 @@
-//! Commands that a person typed, as the shell reports them before it runs them.
+//! Commands that a person types: the shell reports them before it runs them.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-/// What the shell prints before a command: an operating system command of terminals with a number
-/// that no program uses, then the line in Base64.
+/// Start of a report that the shell prints before a command: an operating system command (OSC) of
+/// terminals with a number that no program uses. The line follows in Base64.
 const BEGIN: &[u8] = b"\x1b]7771;";
 const END: u8 = 7;
-/// Characters of the longest command that is taken; longer ones are shortened by the shell's side.
+/// Maximum characters of a report. The shell shortens a command to 4,096 bytes.
 const LONGEST: usize = 64 * 1024;
 
-/// `PS0` of the shell: it is expanded after a line was read and before it runs.
+/// `PS0` of the shell, which bash expands after reading a line and before running it.
 pub(super) const PS0: &str = r#"$(printf '\033]7771;%s\007' "$(HISTTIMEFORMAT= history 1 | sed 's/^ *[0-9]*[* ] *//' | head -c 4096 | base64 | tr -d '\n')")"#;
 
-/// Takes the reports of commands out of what a terminal shows.
+/// Extracts the reports of commands from the output of a terminal.
 #[derive(Debug, Default)]
 pub struct CommandMarks {
-    /// The beginning of a report whose end has not come yet.
+    /// The beginning of a report whose end has not arrived yet.
     held: Vec<u8>,
 }
 
 impl CommandMarks {
-    /// What is to be shown of these bytes, and the commands that they report.
+    /// Returns the bytes to show, and the commands that these bytes report.
     pub fn take(&mut self, bytes: &[u8]) -> (Vec<u8>, Vec<String>) {
         self.held.extend_from_slice(bytes);
         let (mut shown, mut commands) = (Vec::with_capacity(self.held.len()), Vec::new());

@@ -1,8 +1,8 @@
-//! What the host of a pseudoterminal reads: input for the shell, and sizes of the window.
+//! Messages to the host of a pseudoterminal: input for the shell, and sizes of the window.
 
 use std::io::{self, Read};
 
-/// Bytes of the largest input of one frame.
+/// Largest input of one frame, in bytes.
 const MAX_INPUT: usize = 1 << 20;
 
 /// A window in characters.
@@ -17,14 +17,14 @@ pub struct TerminalSize {
 /// A message to the host of a pseudoterminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// Bytes that were typed.
+    /// Typed bytes.
     Input(Vec<u8>),
-    /// The window has another size.
+    /// A new size of the window.
     Size(TerminalSize),
 }
 
 impl Frame {
-    /// Kind, length as a big-endian number, content.
+    /// Encodes the message: kind, length as a big-endian number, content.
     #[must_use]
     pub fn encode(&self) -> Vec<u8> {
         let (kind, content) = match self {
@@ -37,10 +37,10 @@ impl Frame {
         [&[kind][..], &length, &content].concat()
     }
 
-    /// The next message; `None` at the end.
+    /// Reads the next message; `None` at the end.
     ///
     /// # Errors
-    /// Bytes that are no message, and errors of reading.
+    /// Bytes that are not a message, and read errors.
     pub fn read(from: &mut impl Read) -> io::Result<Option<Self>> {
         let mut head = [0; 5];
         if let Err(error) = from.read_exact(&mut head) {

@@ -1,8 +1,8 @@
 //! Terminals: shells for a person in the sandbox of programs, each with its own pseudoterminal.
 //!
-//! The pseudoterminal is made inside the sandbox, by this executable in another role
-//! ([`worker_entry`]); it speaks to the daemon over pipes, as every program in the sandbox does.
-//! A terminal keeps the end of what it has shown, so that a client that comes back sees its screen.
+//! This executable in another role ([`worker_entry`]) creates the pseudoterminal inside the
+//! sandbox. It communicates with the daemon over pipes, like every program in the sandbox. A
+//! terminal stores the end of its output, so that a client that reconnects sees its screen.
 
 mod command_marks;
 mod frame;

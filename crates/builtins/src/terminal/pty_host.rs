@@ -1,4 +1,4 @@
-//! The host of a pseudoterminal, inside the sandbox: a shell on one side, pipes on the other.
+//! The host of a pseudoterminal, inside the sandbox: connects a shell with pipes.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -18,7 +18,7 @@ use super::frame::{Frame, TerminalSize};
 
 const BUFFER: usize = 16 * 1024;
 
-/// Runs a shell in a pseudoterminal until it ends; the result is its exit code.
+/// Runs a shell in a pseudoterminal until it ends; returns its exit code.
 pub(super) fn run(shell: Vec<OsString>) -> io::Result<u8> {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
     grantpt(&master)?;
@@ -28,8 +28,8 @@ pub(super) fn run(shell: Vec<OsString>) -> io::Result<u8> {
         let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
         Ok(rustix::fs::open(name.as_c_str(), flags, Mode::empty())?.into())
     };
-    // A session of its own with the pseudoterminal as its controlling terminal, which only a
-    // process without threads can give itself.
+    // `setsid --ctty` creates a session with the pseudoterminal as controlling terminal. Only a
+    // process without threads can do that for itself.
     let mut child = Command::new("setsid")
         .arg("--ctty")
         .args(shell)
@@ -54,18 +54,18 @@ pub(super) fn run(shell: Vec<OsString>) -> io::Result<u8> {
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Passes on the output until the shell has ended and all that was written is read.
+/// Forwards the output until the shell has ended and all written output is read.
 ///
-/// The end of the pseudoterminal alone says too little: a program in the background (`server &`)
-/// keeps it open after `exit`, and the person would wait for that program. It ends with the
-/// sandbox.
+/// The end of the pseudoterminal does not suffice: a program in the background (`server &`) keeps
+/// it open after `exit`, and the person would have to wait for that program. The program ends with
+/// the sandbox.
 fn show_output(mut master: File, ended: &UnixStream) -> io::Result<()> {
     let mut out = io::stdout().lock();
     let mut buffer = vec![0; BUFFER];
     let mut runs = true;
     loop {
         let mut fds = [PollFd::new(&master, PollFlags::IN), PollFd::new(ended, PollFlags::IN)];
-        // `ended` is looked at as long as it can say something: it stays readable afterwards.
+        // `ended` stays readable after the shell has ended, so stop polling it then.
         let watched = if runs { 2 } else { 1 };
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         let found = match poll(fds.get_mut(..watched).unwrap_or_default(), (!runs).then_some(&now))
@@ -79,7 +79,7 @@ fn show_output(mut master: File, ended: &UnixStream) -> io::Result<()> {
         }
         runs &= !end;
         if output {
-            // Reading fails when no process has the other side open any more.
+            // Reading fails when no process has the other side open.
             let Ok(count @ 1..) = master.read(&mut buffer) else { return Ok(()) };
             out.write_all(buffer.get(..count).unwrap_or_default())?;
             out.flush()?;
@@ -87,7 +87,7 @@ fn show_output(mut master: File, ended: &UnixStream) -> io::Result<()> {
     }
 }
 
-/// Until the pipe ends: then no input can come any more, and the terminal tells the shell.
+/// Reads input until the pipe ends; then sends the end of input to the shell.
 fn take_input(mut master: File) {
     let mut stdin = io::stdin().lock();
     while let Ok(Some(frame)) = Frame::read(&mut stdin) {

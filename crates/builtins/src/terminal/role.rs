@@ -29,7 +29,7 @@ pub fn worker_entry(args: impl IntoIterator<Item = OsString>) -> Option<u8> {
     }))
 }
 
-/// The arguments that select the role, for this shell.
+/// Returns the arguments that select the role, for this shell.
 pub(super) fn role_args(shell: &[&str]) -> Vec<OsString> {
     std::iter::once(ROLE).chain(shell.iter().copied()).map(Into::into).collect()
 }

@@ -1,30 +1,30 @@
-//! What a terminal has shown: its end, addressed by the number of bytes since its beginning.
+//! The end of a terminal's output, addressed by the number of bytes since its beginning.
 
 use std::collections::VecDeque;
 
-/// Bytes that are kept: 10,000 lines of a hundred characters.
+/// Stored bytes: 10,000 lines of a hundred characters.
 const KEPT: usize = 1 << 20;
-/// Bytes that are handed out at once.
+/// Maximum bytes returned at once.
 const AT_ONCE: usize = 64 * 1024;
 
-/// A part of what a terminal has shown.
+/// A part of a terminal's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputPart {
     /// The bytes.
     pub bytes: Vec<u8>,
     /// Number of bytes up to the end of this part.
     pub end: u64,
-    /// Whether what stood before it is not kept any more, so that a screen has to begin anew.
+    /// Whether earlier output is no longer stored, so that the client must clear its screen.
     pub cut: bool,
-    /// How the shell ended, behind the last part.
+    /// Exit code of the shell, in the last part.
     pub ended: Option<i32>,
 }
 
-/// The end of what a terminal has shown.
+/// The end of a terminal's output.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     bytes: VecDeque<u8>,
-    /// Number of bytes that are not kept any more.
+    /// Number of bytes that are no longer stored.
     gone: u64,
     pub(super) ended: Option<i32>,
 }
@@ -37,7 +37,7 @@ impl Screen {
         self.gone += excess as u64;
     }
 
-    /// The part after so many bytes; `None` where there is nothing new.
+    /// Returns the output after the first `seen` bytes; `None` if there is nothing new.
     pub(super) fn after(&self, seen: u64) -> Option<OutputPart> {
         let total = self.gone + self.bytes.len() as u64;
         let from = if seen > total { self.gone } else { seen.max(self.gone) };
@@ -65,7 +65,7 @@ mod tests {
         assert_eq!((all.bytes.as_slice(), all.end, all.cut), (&b"hello world"[..], 11, false));
         assert_eq!(screen.after(6).unwrap().bytes, b"world");
         assert_eq!(screen.after(11), None);
-        // One that has seen more than there was has seen another shell.
+        // A client that has seen more than the total has seen another shell.
         assert!(screen.after(99).unwrap().cut);
         screen.add(&vec![b'x'; KEPT]);
         let cut = screen.after(6).unwrap();

@@ -15,9 +15,9 @@ use super::role::role_args;
 use super::screen::{OutputPart, Screen};
 use crate::program_runner::{Needs, Program, ProgramRunner};
 
-/// Most terminals at once: each is a sandbox with a shell.
+/// Maximum terminals at the same time: each is a sandbox with a shell.
 const MOST: usize = 16;
-/// Messages that wait for a shell that does not read.
+/// Maximum messages queued for a shell that does not read.
 const WAITING: usize = 256;
 const BUFFER: usize = 16 * 1024;
 
@@ -31,14 +31,14 @@ pub struct Terminals {
 pub struct Terminal {
     /// Its id.
     pub id: String,
-    /// Whose it is.
+    /// The owner.
     pub owner: String,
     /// Isolation level.
     pub level: Level,
     /// Milliseconds since 1970.
     pub started_at: i64,
     screen: Mutex<Screen>,
-    /// Counts what was shown, for those who wait for more.
+    /// Counts the output, for readers that wait for more.
     grown: watch::Sender<u64>,
     input: mpsc::Sender<Frame>,
     stop: CancellationToken,
@@ -56,7 +56,7 @@ impl std::fmt::Debug for Terminal {
     }
 }
 
-/// The ends of the pipes of a shell, and what is to be told of its commands.
+/// The pipes of a shell, and the channel for its commands.
 struct Pump {
     terminal: Arc<Terminal>,
     process: Process,
@@ -70,11 +70,11 @@ impl Terminals {
     }
 
     /// Starts a shell in the sandbox of programs, in the workspace, with the network that programs
-    /// may use. `host` is this executable, for its [role](super::worker_entry). The commands that
-    /// are typed arrive in the receiver.
+    /// may use. `host` is this executable, for its [role](super::worker_entry). The receiver gets
+    /// the typed commands.
     ///
     /// # Errors
-    /// Too many terminals, or the sandbox cannot be made.
+    /// There are too many terminals, or the sandbox cannot be created.
     pub async fn open(
         &self,
         bench: &ProgramRunner,
@@ -109,19 +109,19 @@ impl Terminals {
         Ok((terminal, commands))
     }
 
-    /// The terminals of an owner, the oldest first.
+    /// Lists the terminals of an owner, the oldest first.
     #[must_use]
     pub fn list(&self, owner: &str) -> Vec<Arc<Terminal>> {
         self.lock().iter().filter(|one| one.owner == owner).cloned().collect()
     }
 
-    /// The terminal of an owner with this id.
+    /// Returns the terminal of an owner with this id.
     #[must_use]
     pub fn find(&self, owner: &str, id: &str) -> Option<Arc<Terminal>> {
         self.lock().iter().find(|one| one.owner == owner && one.id == id).cloned()
     }
 
-    /// Ends a terminal and forgets it; `false` if there is none.
+    /// Ends and removes a terminal; `false` if it does not exist.
     pub fn close(&self, owner: &str, id: &str) -> bool {
         let mut all = self.lock();
         let Some(at) = all.iter().position(|one| one.owner == owner && one.id == id) else {
@@ -156,7 +156,7 @@ impl Terminal {
         self.screen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How the shell ended; `None` while it runs.
+    /// Returns the exit code of the shell; `None` while it runs.
     #[must_use]
     pub fn ended(&self) -> Option<i32> {
         self.screen().ended
@@ -167,13 +167,13 @@ impl Terminal {
         self.input.try_send(frame).is_ok()
     }
 
-    /// What was shown after so many bytes; `None` where there is nothing new.
+    /// Returns the output after the first `seen` bytes; `None` if there is nothing new.
     #[must_use]
     pub fn after(&self, seen: u64) -> Option<OutputPart> {
         self.screen().after(seen)
     }
 
-    /// Changes whenever more was shown.
+    /// Returns a receiver that changes with new output.
     #[must_use]
     pub fn growth(&self) -> watch::Receiver<u64> {
         self.grown.subscribe()
@@ -186,7 +186,7 @@ impl Terminal {
 }
 
 impl Pump {
-    /// Until the shell ends or the terminal is closed.
+    /// Runs until the shell ends or the terminal is closed.
     async fn run(mut self) {
         let mut marks = CommandMarks::default();
         let mut stdin = self.process.stdin.take();

@@ -1,8 +1,8 @@
 //! Parses test output: counts of passed, failed and broken tests, and names of those that did not
 //! pass.
 //!
-//! The output comes from the project's own code and may say anything. The exit code decides whether
-//! the run succeeded.
+//! The output comes from the project's own code, which can print anything, so the exit code
+//! determines whether the run succeeded.
 #![deny(clippy::indexing_slicing)]
 
 use std::sync::LazyLock;
@@ -11,7 +11,7 @@ use regex::Regex;
 
 use super::Runner;
 
-/// Most names of failed tests.
+/// Maximum number of names of failed tests.
 const MAX_NAMES: usize = 50;
 /// Characters of a name.
 const MAX_NAME: usize = 200;
@@ -89,7 +89,7 @@ pattern!(MOCHA, r"^\s*(\d+) (passing|failing|pending)\b");
 pattern!(TAP, r"^\s*(?:#|ℹ) (pass|fail|skipped|todo) (\d+)$");
 pattern!(JS_NAME, r"^\s*(?:✖|✕|×|not ok \d+ -|●|FAIL) (.+?)(?: \(?[0-9.]+ ?ms\)?)?$");
 
-/// The captures of each matching line, in order.
+/// Calls a function with the captures of each matching line, in order.
 fn each<'t>(
     pattern: &'static LazyLock<Option<Regex>>,
     text: &'t str,

@@ -1,12 +1,12 @@
-//! Every tool that starts programs declares it: `Permission::Exec`, which permissions and
-//! `allow_code_execution` go by.
+//! Checks that every tool that starts programs declares `Permission::Exec`, which permissions and
+//! `allow_code_execution` depend on.
 
 use toolcrib_core::Permission;
 
 use crate::specs;
 
-/// Tools that start programs of ours or of the system, with arguments of ours, in which neither the
-/// model nor a file of the workspace can name another one.
+/// Tools that start our programs or system programs with arguments of ours, in which neither the
+/// model nor a file of the workspace can name another program.
 const FIXED: [(&str, &str); 4] = [
     ("diff_editor", "git shows what has changed, with every program of a repository switched off"),
     ("git_manager", "git, with every program of a repository switched off"),
@@ -14,7 +14,7 @@ const FIXED: [(&str, &str); 4] = [
     ("read", "this executable as a reader of documents"),
 ];
 
-/// What a handler needs for starting a program.
+/// Names in the source of a handler that starts programs.
 const STARTERS: [&str; 7] = [
     "ProgramRunner",
     "program_runner",
@@ -37,7 +37,7 @@ fn a_tool_that_starts_programs_declares_it() {
             || source.contains("git: Option<Git>");
         let declares = spec.permissions.contains(&Permission::Exec) || spec.reach.exec;
         let is_fixed = FIXED.iter().any(|(fixed, _)| *fixed == name);
-        // It lists and ends programs of `execute_shell_command`.
+        // `manage_process` only lists and ends programs of `execute_shell_command`.
         let starts = starts && name != "manage_process";
         assert_eq!(starts, declares || is_fixed, "{name}: declare Permission::Exec in its spec()");
         assert!(!(declares && is_fixed), "{name}");

@@ -68,7 +68,7 @@ async fn nothing_is_changed_unless_everything_fits() {
 async fn files_that_could_not_all_be_put_in_place_are_put_back() {
     let shop = TestWorkspace::new();
     shop.write_file("a", "1\n");
-    // The second new file would have to be a folder for the third.
+    // The third new file would need the second one to be a folder.
     let diff = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-1\n+2\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n--- /dev/null\n+++ b/n/m\n@@ -0,0 +1 @@\n+x\n";
     let args = json!({"paths": ["a", "n", "n/m"], "diff": diff});
     shop.call("diff_editor", args).await.expect_err("no place for both");

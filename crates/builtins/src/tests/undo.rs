@@ -17,7 +17,7 @@ fn entries(shop: &TestWorkspace) -> usize {
     shop.workspace.journal().expect("journal").list().expect("list").len()
 }
 
-/// Everything in the workspace: path, kind, mode, content.
+/// Describes everything in the workspace: path, kind, mode, content.
 fn state(shop: &TestWorkspace) -> Vec<String> {
     let mut seen = Vec::new();
     let mut todo = vec![shop.path("")];
@@ -135,7 +135,7 @@ async fn a_later_change_stands_in_the_way_unless_forced() {
     }
 }
 
-/// The workspace folder at the beginning of a line of [`state`].
+/// Returns the workspace folder at the beginning of a line of [`state`].
 fn filled_prefix(line: &str) -> String {
     let end = line.find("/ws/").expect("workspace") + "/ws/".len();
     line[..end].to_owned()

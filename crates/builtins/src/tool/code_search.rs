@@ -28,9 +28,9 @@ const RESULTS: u32 = 20;
 const MAX_RESULTS: u32 = 500;
 /// Matching lines per file, unless the call searches one file.
 const PER_FILE: u32 = 5;
-/// Most context lines before and after a match.
+/// Maximum number of context lines before and after a match.
 const MAX_CONTEXT: u32 = 5;
-/// Most threads of one search.
+/// Maximum number of threads of one search.
 const MAX_THREADS: usize = 8;
 
 /// Handler of `code_search`.
@@ -229,7 +229,7 @@ fn lines_shown(file: &FileMatches, files_only: bool) -> u64 {
     if files_only { 1 } else { file.hits.iter().filter(|hit| hit.matches).count() as u64 }
 }
 
-/// The path of a file in the form that the next call can use.
+/// Returns the path of a file in a form that the next call can use.
 fn full(start: &str, path: &Path) -> String {
     let full: PathBuf =
         if path.as_os_str().is_empty() { start.into() } else { Path::new(start).join(path) };
@@ -258,7 +258,7 @@ fn list(text: &mut String, path: &str, file: &FileMatches, files_only: bool) {
     }
 }
 
-/// What was not searched, as sentences.
+/// Describes what was not searched, in sentences.
 fn notes(found: &SearchResults, swept: &WalkSummary) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(why) = swept.stopped {

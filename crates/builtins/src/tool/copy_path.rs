@@ -27,7 +27,7 @@ pub(crate) struct Args {
     overwrite: Option<bool>,
 }
 
-/// Aliases of the two path parameters.
+/// Returns the aliases of the two path parameters.
 pub(super) fn two_path_aliases() -> Vec<(String, String)> {
     aliases([
         ("source", "from"),

@@ -1,4 +1,4 @@
-//! What the definitions of the tools share.
+//! Shared parts of the tools' definitions.
 
 use schemars::JsonSchema;
 use serde_json::Value;
@@ -8,8 +8,9 @@ use toolcrib_core::{
 
 use super::needs;
 
-/// The base definition of a built-in tool: system tier, schema of `A`, safe by default. The title
-/// is for people: a verb and its object, because titles made from names ("Pdf read") read badly.
+/// Creates the base definition of a built-in tool: system tier, schema of `A`, safe by default. The
+/// title is for people: a verb and its object, because titles made from names ("Pdf read") are hard
+/// to read.
 pub(super) fn base_spec<A: JsonSchema>(name: &str, title: &str, description: &str) -> ToolSpec {
     // The names passed in are valid (tested); the other arm only avoids a panic.
     let name = ToolName::local(name).unwrap_or_else(|_| remote_name("builtin", name));
@@ -21,8 +22,8 @@ pub(super) fn base_spec<A: JsonSchema>(name: &str, title: &str, description: &st
     spec
 }
 
-/// The base definition of a file tool: confined to the workspace, 10 s, output with workspace
-/// trust.
+/// Creates the base definition of a file tool: confined to the workspace, 10 s, output with
+/// workspace trust.
 pub(super) fn file_spec<A: JsonSchema>(
     name: &str,
     title: &str,
@@ -41,22 +42,22 @@ pub(super) fn file_spec<A: JsonSchema>(
     spec
 }
 
-/// Example calls.
+/// Creates example calls.
 pub(super) fn examples<const N: usize>(samples: [(&str, Value); N]) -> Vec<Example> {
     samples.into_iter().map(|(need, args)| Example { need: need.to_owned(), args }).collect()
 }
 
-/// Parameter aliases.
+/// Creates parameter aliases.
 pub(super) fn aliases<const N: usize>(pairs: [(&str, &str); N]) -> Vec<(String, String)> {
     pairs.into_iter().map(|(alias, name)| (alias.to_owned(), name.to_owned())).collect()
 }
 
-/// Aliases for the actions of the combined tool `file_manager`, a form that models know.
+/// Returns aliases for the actions of the combined tool `file_manager`, which models know.
 pub(super) fn file_manager<const N: usize>(actions: [&str; N]) -> Vec<String> {
     actions.into_iter().map(|action| format!("file_manager.{action}")).collect()
 }
 
-/// Aliases of the parameter that names one file.
+/// Returns the aliases of the parameter that names one file.
 pub(super) fn path_aliases() -> Vec<(String, String)> {
     aliases([("file_path", "path"), ("filepath", "path"), ("filename", "path"), ("file", "path")])
 }

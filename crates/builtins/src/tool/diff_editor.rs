@@ -20,9 +20,9 @@ use crate::fs::Workspace;
 use crate::git::{Git, GitCommand, NameListing};
 use crate::patch::{self, Applied, FilePatch, HunkMismatch, syntax_check};
 
-/// Most bytes of all files of one diff; more than `edit_file` takes for one.
+/// Maximum bytes of all files of one diff; more than `edit_file` accepts for one file.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
-/// Most lines of one file; the index for locating hunks holds all of them.
+/// Maximum lines of one file; the index for locating hunks contains all of them.
 const MAX_LINES: usize = 2_000_000;
 /// Characters of a line in a message.
 const SHOWN: usize = 200;
@@ -101,7 +101,7 @@ pub(crate) fn spec() -> ToolSpec {
 }
 
 impl Args {
-    /// The files that the call names.
+    /// Returns the files that the call names.
     fn files(&self) -> Result<Vec<&str>, ToolError> {
         let files: Vec<&str> =
             self.path.iter().chain(self.paths.iter().flatten()).map(String::as_str).collect();
@@ -158,7 +158,7 @@ impl Tool for DiffEditor {
 }
 
 impl DiffEditor {
-    /// The changes since the last commit, as a diff.
+    /// Renders the changes since the last commit as a diff.
     async fn create(&self, ctx: &CallCtx, args: &Args) -> Result<ToolOutput, ToolError> {
         let Some(git) = &self.git else {
             return Err(ToolError::new(
@@ -237,8 +237,8 @@ fn apply(
     Ok(text_output(text).with_structured(structured(&done)))
 }
 
-/// Assigns each part of the diff to a file. All files must be named by the call, because policy
-/// judged those names.
+/// Assigns each part of the diff to a file. The call must name all files, because policy evaluated
+/// those names.
 fn assign<'a>(
     patches: &'a [FilePatch],
     files: &[&'a str],
@@ -275,7 +275,8 @@ fn plain(path: &str) -> &str {
     path.trim_start_matches("./")
 }
 
-/// Whether one path is a suffix of the other: diffs are often made in a parent or child folder.
+/// Returns whether one path is a suffix of the other: diffs are often created in a parent or child
+/// folder.
 fn is_tail(a: &str, b: &str) -> bool {
     let (a, b) = (plain(a), plain(b));
     let ends = |long: &str, short: &str| {
@@ -333,7 +334,7 @@ fn text_of<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, ToolError> {
     Ok(text)
 }
 
-/// Why a hunk does not fit, with the nearest position.
+/// Explains why a hunk does not fit, with the nearest position.
 fn hunk_error(path: &str, patch: &FilePatch, number: usize, misfit: &HunkMismatch) -> ToolError {
     let at = patch.hunks.get(number).map_or(0, |hunk| hunk.at);
     let head = format!(

@@ -18,7 +18,7 @@ use crate::web::search::{Query, SearchChain};
 pub(crate) struct DocsSearch {
     pub(crate) chain: Arc<SearchChain>,
     pub(crate) dev_docs: DevDocs,
-    /// Documentations in a folder of this machine, which are searched first.
+    /// Documentations in a folder of this machine; they are searched first.
     pub(crate) installed: Option<Arc<InstalledDocs>>,
 }
 
@@ -107,7 +107,7 @@ impl Tool for DocsSearch {
 }
 
 impl DocsSearch {
-    /// What the folder has; `None` if it has nothing of this library.
+    /// Searches the folder; `None` if it has no documentation of this library.
     async fn installed(
         &self,
         library: &Library,

@@ -14,9 +14,9 @@ use super::{
 use crate::fs::Workspace;
 use crate::patch::syntax_check;
 
-/// Largest file: ten times the most that is read at once.
+/// Largest file, in bytes: ten times the maximum of one read.
 const MAX_BYTES: u64 = 10 * super::read_file::MAX_BYTES;
-/// Most lines that are compared with a text that was not found.
+/// Maximum lines that are compared with a missing text.
 const MAX_COMPARED: usize = 20_000;
 /// Characters of a line that are compared and shown.
 const SHOWN: usize = 160;
@@ -108,7 +108,7 @@ impl Tool for EditFile {
     }
 }
 
-/// The new content, and the lines of the replacements.
+/// Returns the new content, and the lines of the replacements.
 fn replace(old: Vec<u8>, args: &Args) -> Result<(Vec<u8>, Vec<usize>), ToolError> {
     let Args { path, old_text, new_text, replace_all } = args;
     if old_text.is_empty() {
@@ -140,7 +140,7 @@ fn replace(old: Vec<u8>, args: &Args) -> Result<(Vec<u8>, Vec<usize>), ToolError
     }
 }
 
-/// The line, from 1, of each occurrence of a text.
+/// Returns the line, from 1, of each occurrence of a text.
 fn lines_of(content: &str, needle: &str) -> Vec<usize> {
     let (mut line, mut seen) = (1, 0);
     content
@@ -161,7 +161,7 @@ fn listed(lines: &[usize]) -> String {
     text.join(", ")
 }
 
-/// Why a text was not found: different whitespace or line ends, or the nearest lines.
+/// Explains why a text was not found: different whitespace or line ends, or the nearest lines.
 fn not_found(content: &str, args: &Args) -> ToolError {
     let Args { path, old_text, .. } = args;
     let hint = if let Some(line) = loosely(content, old_text) {
@@ -185,7 +185,7 @@ fn not_found(content: &str, args: &Args) -> ToolError {
     ToolError::execution(format!("old_text was not found in {path}. Nothing was changed. {hint}"))
 }
 
-/// The line where a text occurs if all whitespace is ignored.
+/// Returns the line where a text occurs if all whitespace is ignored.
 fn loosely(content: &str, needle: &str) -> Option<usize> {
     let tight = |text: &str| text.split_whitespace().collect::<String>();
     let needle = tight(needle);
@@ -208,7 +208,7 @@ fn loosely(content: &str, needle: &str) -> Option<usize> {
     None
 }
 
-/// Up to three lines that are most similar to the first non-empty line of a text.
+/// Returns up to three lines that are most similar to the first non-empty line of a text.
 fn nearest(content: &str, needle: &str) -> Vec<String> {
     let Some(wanted) = needle.lines().map(str::trim).find(|line| !line.is_empty()) else {
         return Vec::new();
@@ -235,7 +235,7 @@ fn nearest(content: &str, needle: &str) -> Vec<String> {
         .collect()
 }
 
-/// The sorted pairs of adjacent characters of a line.
+/// Returns the sorted pairs of adjacent characters of a line.
 fn pairs(line: &str) -> Vec<(char, char)> {
     let chars: Vec<char> = line.chars().take(SHOWN).collect();
     let mut pairs: Vec<_> = chars.iter().copied().zip(chars.iter().copied().skip(1)).collect();

@@ -28,8 +28,8 @@ use crate::shell::{
 /// target](ExecutionTarget::max_timeout).
 const SECONDS: u64 = 30;
 
-/// Time limit of the call. A command's own time starts when its shell is free, so the call may wait
-/// for others before.
+/// Time limit of the call. A command's own time starts when its shell is free, so the call may
+/// first wait for other calls.
 const TOTAL_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Longest command, in bytes; a longer one belongs in a file.
@@ -77,7 +77,7 @@ pub(crate) struct Args {
     hosts: Option<Vec<String>>,
 }
 
-/// The definition without any configuration.
+/// Returns the definition without any configuration.
 pub(crate) fn spec() -> ToolSpec {
     spec_for(&ProgramPolicy::default())
 }
@@ -95,7 +95,7 @@ fn spec_for(confines: &ProgramPolicy) -> ToolSpec {
     spec.aliases = vec!["bash_manager".to_owned(), "bash".to_owned(), "shell".to_owned()];
     spec.parameter_aliases =
         super::aliases([("cmd", "command"), ("cwd", "working_dir"), ("workdir", "working_dir")]);
-    // The worst case; each command is assessed by its text.
+    // The worst case; `assess` evaluates the text of each command.
     (spec.effect, spec.risk) = (Effect::SideEffect, Risk::High);
     spec.reach = Reach { exec: true, ..Reach::default() };
     spec.permissions = vec![Permission::Exec];
@@ -173,7 +173,8 @@ impl Tool for ExecuteShellCommand {
 }
 
 impl ExecuteShellCommand {
-    /// A folder, relative to the workspace.
+    /// Resolves the folder of a call: relative to the workspace, or below `~` to the home folder of
+    /// programs.
     fn resolve_folder(&self, folder: &str) -> String {
         let confines = self.shells.runner().program_policy();
         let base = confines.folder().unwrap_or(std::path::Path::new("/"));
@@ -185,7 +186,7 @@ impl ExecuteShellCommand {
         path.to_string_lossy().into_owned()
     }
 
-    /// Hosts that the call names and that are not allowed yet: each one needs approval.
+    /// Returns the hosts of the call that are not allowed yet: each one needs approval.
     fn hosts(&self, args: &Args) -> Result<Vec<HostRule>, ToolError> {
         let Some(named) = args.hosts.as_ref().filter(|hosts| !hosts.is_empty()) else {
             return Ok(Vec::new());
@@ -215,12 +216,13 @@ impl ExecuteShellCommand {
         Ok(hosts)
     }
 
-    /// Whether a target can neither send data out nor change anything outside the workspace.
+    /// Returns whether a target can neither send data out nor change anything outside the
+    /// workspace.
     fn is_closed(&self, place: ExecutionTarget) -> bool {
         place.is_closed(&self.shells.runner().program_policy())
     }
 
-    /// Trust of the output: if nothing can come in from outside, that of the workspace.
+    /// Returns the trust of the output: that of the workspace if no data can enter from outside.
     fn trust(&self, place: ExecutionTarget) -> Trust {
         if self.is_closed(place) { Trust::Workspace } else { Trust::External }
     }
@@ -383,7 +385,7 @@ fn render(
     Ok(output)
 }
 
-/// A host in the form of the parameter `hosts`: without the default port.
+/// Renders a host in the form of the parameter `hosts`: without the default port.
 fn asked_for(host: &str) -> String {
     let usual = |port| host.strip_suffix(port);
     usual(":443").or_else(|| usual(":80")).unwrap_or(host).to_owned()

@@ -1,12 +1,12 @@
-//! Assessments of calls on files: the locks, and the questions of changes.
+//! Assessments of calls on files: locks, and approval of changes.
 
 use toolcrib_core::{Access, Assessment, ToolError, ToolSpec};
 
 use crate::executed_files;
 use crate::fs::Roots;
 
-/// The assessment of a call on one file: as declared, locked on the file, with a summary for
-/// approval.
+/// Creates the assessment of a call on one file: as declared, locked on the file, with a summary
+/// for approval.
 pub(super) fn on_file(
     spec: &ToolSpec,
     roots: &Roots,
@@ -26,12 +26,12 @@ pub(super) fn lock(
 ) -> Assessment {
     match roots.lock_key(path) {
         Some(key) => assessment.with_lock(key, access),
-        // An invalid path is refused when the tool runs.
+        // The tool itself refuses an invalid path when it runs.
         None => assessment,
     }
 }
 
-/// [`on_file`] of a call that changes the file.
+/// Same as [`on_file`], for a call that changes the file.
 ///
 /// # Errors
 /// A refusal if no tool may change it.
@@ -44,7 +44,8 @@ pub(super) fn on_changed_file(
     lock_changed(Assessment::from_spec(spec).with_summary(summary), roots, path)
 }
 
-/// Adds the lock on a path that the call changes, and the question if another program executes it.
+/// Adds the lock on a path that the call changes, and requires approval if another program executes
+/// the file.
 ///
 /// # Errors
 /// A refusal if no tool may change it.

@@ -77,7 +77,7 @@ fn info(workspace: &Workspace, path: &str) -> Result<ToolOutput, FsError> {
     Ok(ToolOutput::structured(Value::Object(info)).with_origin(Trust::Workspace, path))
 }
 
-/// The target of a link; for one outside the roots, only that it is outside.
+/// Renders the target of a link; for one outside the roots, only that it is outside.
 fn link_target(target: Result<crate::fs::ResolvedPath, FsError>) -> Value {
     match target {
         Ok(spot) => spot.node.map_or(json!("nothing"), |node| json!(word(node))),

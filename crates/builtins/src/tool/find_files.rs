@@ -18,7 +18,7 @@ use crate::fs::{FsErrorKind, LinkPolicy, NodeKind, Workspace};
 
 /// Limits of the walk; its time is below the 10 s of the tool.
 const LIMITS: Limits = Limits { entries: 200_000, depth: 64, time: Duration::from_secs(8) };
-/// Most paths in one result.
+/// Maximum number of paths in one result.
 const MAX_FOUND: usize = 1000;
 /// Longest pattern, in bytes.
 const MAX_PATTERN: usize = 1000;

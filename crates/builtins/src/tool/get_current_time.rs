@@ -70,7 +70,8 @@ impl Tool for GetCurrentTime {
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
         let zone = match args.timezone.as_deref().map(str::trim) {
-            // A zone that this machine does not know is no reason to tell no time.
+            // If this machine does not know the person's zone, return the time in the machine's
+            // zone.
             None | Some("" | "local") => ctx
                 .context
                 .surroundings

@@ -20,7 +20,7 @@ const TIMEOUT: Duration = Duration::from_secs(60);
 /// Commits that `log` shows: default and maximum.
 const COMMITS: u32 = 5;
 const MAX_COMMITS: u32 = 200;
-/// Most paths of one call.
+/// Maximum number of paths of one call.
 const MAX_PATHS: usize = 1000;
 /// Prefixes of commit messages that are error texts pasted by a model.
 const ERRORS: &[&str] = &["error:", "fatal:", "traceback (most recent", "exception:", "❌"];
@@ -129,7 +129,7 @@ impl Args {
         flag == Some(true)
     }
 
-    /// Whether the action leaves the repository unchanged.
+    /// Returns whether the action leaves the repository unchanged.
     fn reads(&self) -> bool {
         match self.action {
             Action::Log | Action::Diff | Action::Status | Action::Show => true,
@@ -146,7 +146,7 @@ impl Args {
         }
     }
 
-    /// Summary for an approval request.
+    /// Describes the call for an approval request.
     fn summary(&self) -> String {
         let folder = self.folder();
         let what: Cow<'_, str> = match self.action {
@@ -206,7 +206,7 @@ impl Tool for GitManager {
     }
 }
 
-/// The message for a command without output.
+/// Returns the message for a command without output.
 fn quiet(action: Action) -> &'static str {
     match action {
         Action::Add => "Added.",
@@ -217,7 +217,7 @@ fn quiet(action: Action) -> &'static str {
     }
 }
 
-/// The git command of an action that needs a single one.
+/// Returns the git command of an action that needs a single one.
 fn command(args: &Args) -> Result<GitCommand<'_>, ToolError> {
     let folder = args.folder();
     let paths = paths(args)?;
@@ -270,7 +270,7 @@ fn command(args: &Args) -> Result<GitCommand<'_>, ToolError> {
     })
 }
 
-/// The paths of a call. Git takes them literally, never as patterns.
+/// Returns the paths of a call. Git takes them literally, never as patterns.
 fn paths(args: &Args) -> Result<Vec<String>, ToolError> {
     let paths = args.paths.clone().unwrap_or_default();
     if paths.len() > MAX_PATHS {
@@ -295,7 +295,7 @@ fn revision(text: &str) -> Result<String, ToolError> {
     Ok(text.to_owned())
 }
 
-/// Checks that the name of a branch or remote cannot be taken for anything else.
+/// Checks that git cannot interpret the name of a branch or remote as anything else.
 fn name(text: &str) -> Result<&str, ToolError> {
     let is_good = |c: char| c.is_alphanumeric() || "_-./+@#".contains(c);
     if text.is_empty() || text.starts_with('-') || !text.chars().all(is_good) {
@@ -307,7 +307,8 @@ fn name(text: &str) -> Result<&str, ToolError> {
 }
 
 impl GitManager {
-    /// The git command of an action that needs a single one, without what rules keep from the call.
+    /// Returns the git command of an action that needs a single one, without contents that rules
+    /// deny to the call.
     async fn filtered<'a>(
         &self,
         ctx: &CallCtx,
@@ -344,7 +345,7 @@ impl GitManager {
         let mut note = None;
         let adds_some = Args::is_set(args.all) && !ctx.path_denials.is_empty();
         if adds_some {
-            // The same as `commit --all`, which takes no paths to leave out.
+            // Equivalent to `commit --all`, which accepts no paths to exclude.
             let add = GitCommand::read_write(args.folder(), &["add", "--update"]);
             let add = self.git.without_denied(ctx, add, NameListing::Changed).await?;
             note = add.note;
@@ -392,7 +393,7 @@ impl GitManager {
     }
 }
 
-/// The output of git, and its messages.
+/// Renders the output of git, and its messages.
 fn output(args: &Args, finished: &ProgramOutput, quiet: &str, note: Option<String>) -> ToolOutput {
     let out = &finished.stdout;
     let mut text = String::from_utf8_lossy(&out.head).into_owned();

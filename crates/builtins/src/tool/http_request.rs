@@ -55,7 +55,7 @@ impl Verb {
         }
     }
 
-    /// Effect (RFC 9110, 9.2) and risk of a method.
+    /// Returns the effect (RFC 9110, 9.2) and the risk of a method.
     fn meaning(self) -> (Effect, Risk) {
         match self {
             Self::Get | Self::Head => (Effect::Read, Risk::Safe),

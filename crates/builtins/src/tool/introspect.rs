@@ -1,5 +1,4 @@
-//! `introspect`: an agent's own state: where it runs, what it has used, which tools it has, and
-//! what it did.
+//! `introspect`: shows an agent's own state: its environment, usage, tools and calls.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -89,7 +88,7 @@ impl Introspect {
         }))
     }
 
-    /// What the run has used. Values that were never reported are null, not 0.
+    /// Returns the usage of the run. Values that were never reported are null, not 0.
     async fn run(&self, run: RunId) -> Result<Value, StoreError> {
         let used = (self.records.run_usage)(run);
         let answer = self.records.usage.last_usage(run).await?;
@@ -109,7 +108,7 @@ impl Introspect {
         }))
     }
 
-    /// The enabled and ready tools, by tier.
+    /// Returns the enabled and ready tools, by tier.
     fn tools(&self) -> Value {
         let Some(catalog) = self.records.catalog.upgrade() else { return Value::Null };
         let infos = catalog.infos();
@@ -127,7 +126,7 @@ impl Introspect {
         Value::Object(shown.collect())
     }
 
-    /// The newest calls, of this conversation if there is one.
+    /// Returns the newest calls, of this conversation if there is one.
     async fn activity(&self, ctx: &CallCtx) -> Result<Vec<Value>, StoreError> {
         let filter = CallFilter {
             owner: ctx.context.owner.clone(),
@@ -175,7 +174,7 @@ impl Introspect {
     }
 }
 
-/// `None` for an empty text.
+/// Returns `None` for an empty text.
 fn some(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }

@@ -17,7 +17,8 @@ use crate::fs::{FsError, FsErrorKind, LinkPolicy, NodeKind, Workspace, bounded_r
 
 /// Limits: one folder, the first 1,000 names in the order of the system.
 const LIMITS: Limits = Limits { entries: 1000, depth: 0, time: Duration::from_secs(8) };
-/// A search for a file that is missing where it was looked for: short, because it only adds a hint.
+/// Limits of the search for a file that is missing at the given path: short, because it only adds a
+/// hint.
 const SEARCH: Limits = Limits { entries: 20_000, depth: 12, time: Duration::from_millis(500) };
 
 /// Handler of `list_dir`.
@@ -133,7 +134,7 @@ fn describe(item: &WalkEntry<'_>) -> (String, Value) {
     }
 }
 
-/// Names in the folder of a missing path that are similar: equal except for case, or at most two
+/// Returns similar names in the folder of a missing path: equal except for case, or at most two
 /// edits away.
 pub(super) fn near_names(workspace: &Workspace, path: &str) -> Vec<String> {
     let (folder, name) = path.rsplit_once('/').unwrap_or((".", path));
@@ -149,7 +150,7 @@ pub(super) fn near_names(workspace: &Workspace, path: &str) -> Vec<String> {
     near
 }
 
-/// Paths of files of this name in other folders of the workspace, at most three.
+/// Returns the paths of files of this name in other folders of the workspace, at most three.
 pub(super) fn same_name_elsewhere(workspace: &Workspace, path: &str) -> Vec<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let Ok(spot) = workspace.roots().resolve(".", LinkPolicy::Follow) else { return Vec::new() };
@@ -163,7 +164,7 @@ pub(super) fn same_name_elsewhere(workspace: &Workspace, path: &str) -> Vec<Stri
     found
 }
 
-/// Edit distance between two names, ignoring case.
+/// Returns the edit distance between two names, ignoring case.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();

@@ -19,7 +19,7 @@ const NAME: &str = "manage_process";
 
 /// Default number of log lines.
 const LINES: usize = 100;
-/// Most log lines of one call.
+/// Maximum number of log lines of one call.
 const MOST_LINES: usize = 1000;
 
 /// Characters of a command in the list.

@@ -1,4 +1,4 @@
-//! Tool handlers, one file per tool, and what they share.
+//! Tool handlers, one file per tool, and shared helpers.
 
 mod blocking;
 pub(crate) mod code_search;

@@ -1,7 +1,7 @@
 //! Short needs by which the tool search finds the built-in tools.
 
-/// What people type when they need this tool: words that its description does not have, such as the
-/// names of commands. Their effect is measured on 200 other needs (`short_needs.txt` in
+/// Returns texts that people type when they need this tool: words that its description lacks, such
+/// as the names of commands. Their effect is measured on 200 other needs (`short_needs.txt` in
 /// `crates/app`).
 pub(super) fn of(tool: &str) -> Vec<String> {
     let needs: &[&str] = match tool {

@@ -1,4 +1,4 @@
-//! `news`: articles with given words, or the newest ones of a feed.
+//! `news`: articles with given words, or the newest articles of a feed.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -12,9 +12,9 @@ use crate::http_fetch;
 use crate::web::feed::{FeedReader, Item};
 use crate::web::gdelt::Gdelt;
 
-/// Articles without `num`.
+/// Default number of articles (`num`).
 const DEFAULT_ARTICLES: usize = 10;
-/// Most articles.
+/// Maximum number of articles.
 const MAX_ARTICLES: usize = 30;
 
 /// Handler of `news`.
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     num: Option<u8>,
 }
 
-/// What is asked for.
+/// The source of the articles.
 enum Wanted {
     Query(String),
     Feed(String),
@@ -134,7 +134,7 @@ fn output(title: &str, source: &str, items: &[Item], num: usize) -> ToolOutput {
     ToolOutput::text(text.trim_end()).with_structured(data).with_origin(Trust::External, source)
 }
 
-/// Articles as a numbered list.
+/// Renders articles as a numbered list.
 pub(crate) fn as_text(items: &[Item]) -> String {
     let mut text = String::new();
     for (number, item) in (1..).zip(items) {

@@ -24,7 +24,8 @@ const KINDS: [&str; 30] = [
     "docx", "xlsx", "pptx", "odt",
 ];
 
-/// How long the opener is observed: a failing one exits soon, one that becomes the viewer stays.
+/// How long the opener is observed: a failing one exits early, and one that becomes the viewer
+/// keeps running.
 const AT_ONCE: Duration = Duration::from_secs(2);
 
 /// The desktop's program for opening files.
@@ -32,7 +33,7 @@ const AT_ONCE: Duration = Duration::from_secs(2);
 pub struct Opener {
     /// The program; it gets the path of the file as argument.
     pub program: PathBuf,
-    /// Its whole environment: the variables that lead to the user's desktop.
+    /// Its complete environment: the variables that connect to the user's desktop.
     pub env: Vec<(String, String)>,
 }
 
@@ -114,7 +115,7 @@ impl Opener {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0);
-        // A process group of its own: the viewer belongs to the user and ends when they close it.
+        // A separate process group: the viewer belongs to the user and ends when they close it.
         let mut child = command.spawn().map_err(|error| {
             failed("the desktop's opener cannot be started").with_detail(error.to_string())
         })?;
@@ -152,7 +153,7 @@ pub(super) fn check_extension(path: &Path) -> Result<(), &'static str> {
     Err("only pages, pictures, documents, texts, sounds and films are opened")
 }
 
-/// The real path of the file, if no link leads out of the folder.
+/// Returns the real path of the file, if no link leads out of the folder.
 fn inside(base: &Path, relative: &Path) -> Option<PathBuf> {
     let base = base.canonicalize().ok()?;
     let path = base.join(relative).canonicalize().ok()?;

@@ -18,9 +18,9 @@ use super::{base_spec, examples};
 use crate::fs::Workspace;
 use crate::http_fetch;
 
-/// Shows an address to people whose page or client is somewhere else.
+/// Shows an address to people whose page or client is on another machine.
 pub trait ShowLink: Send + Sync {
-    /// Shows the address of a call, for the person to open it.
+    /// Shows the address of a call, so that the person can open it.
     fn show_link<'a>(
         &'a self,
         ctx: &'a CallCtx,
@@ -35,17 +35,18 @@ pub(crate) enum LinkSurface {
     Clients(Arc<dyn ShowLink>),
     /// On the desktop of this machine.
     Desktop(Opener),
-    /// Where the result is shown, as a card with a link to click.
+    /// In the result, as a card with a link.
     Result,
 }
 
-/// The end of every answer: a model takes an address that it opened for one that it has read.
+/// The end of every result: models otherwise assume that they have read an address that they
+/// opened.
 const NO_CONTENT: &str = "This tool returns nothing of its content.";
 
 /// Handler of `open_url`.
 pub(crate) struct OpenUrl {
     pub(crate) surface: LinkSurface,
-    /// What opens files, if this machine has a desktop.
+    /// The opener for files, if this machine has a desktop.
     pub(crate) opener: Option<Opener>,
     pub(crate) workspace: Option<Arc<Workspace>>,
     pub(crate) client: HttpClient,
@@ -79,10 +80,10 @@ pub(crate) fn spec() -> ToolSpec {
     spec
 }
 
-/// What is opened.
+/// The object to open.
 enum Place {
     Web(Url),
-    /// A path, as it is in the address.
+    /// A path, in the form of the address.
     File(String),
 }
 
@@ -99,7 +100,7 @@ impl Tool for OpenUrl {
         let mut assessment =
             Assessment::from_spec(spec).with_summary(format!("open {shown} for the user"));
         match place {
-            // A request to a device of the user's own network would come from their browser.
+            // The user's browser would send the request to a device of their own network.
             Place::Web(_) => {
                 http_fetch::ask_about_private_address(&self.client, &args.url, &mut assessment);
             }
@@ -164,7 +165,7 @@ fn opened(url: &str, place: &str) -> ToolOutput {
     }))
 }
 
-/// A card with the link. Whether the user clicks it is not known.
+/// Returns a card with the link. The tool does not learn whether the user clicks it.
 fn link(url: &Url, how: &str) -> ToolOutput {
     let text = format!("{url} is shown to the user {how}. It is not open yet. {NO_CONTENT}");
     let host = url.host_str().unwrap_or_default();
@@ -175,7 +176,7 @@ fn link(url: &Url, how: &str) -> ToolOutput {
     output.with_structured(json!({"url": url.as_str(), "opened": false, "shown": true}))
 }
 
-/// Reads an address.
+/// Parses an address.
 fn place(text: &str) -> Result<Place, ToolError> {
     let text = text.trim();
     let refuse = |why: &str| {

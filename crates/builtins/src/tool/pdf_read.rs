@@ -160,7 +160,7 @@ fn without_parts(path: &str, format: &Format, parts: &[Part], pages: &PageRanges
     ToolOutput::from_blocks(vec![Block::text(notes.join(" ")), Block::text(text)])
 }
 
-/// Notes about problems in parts, each given once.
+/// Returns notes on problems in parts, each once.
 fn remarks(unit: &str, parts: &[Part]) -> Vec<String> {
     let mut remarks = Vec::new();
     let numbers = |wanted: fn(&Part) -> bool| -> Vec<u32> {
@@ -184,7 +184,7 @@ fn remarks(unit: &str, parts: &[Part]) -> Vec<String> {
     remarks
 }
 
-/// The first of several numbers.
+/// Renders the first of several numbers.
 fn list(numbers: &[u32]) -> String {
     let shown: Vec<String> = numbers.iter().take(10).map(u32::to_string).collect();
     let more = numbers.len().saturating_sub(shown.len());

@@ -1,4 +1,4 @@
-//! `read`: an address or a file as text.
+//! `read`: reads an address or a file as text.
 
 use std::sync::Arc;
 
@@ -19,19 +19,19 @@ use crate::reading::{
     DocumentPart, DocumentText, Reading, Source, StoredDocuments, excerpt, read_file, read_page,
 };
 
-/// Default and largest number of characters of a result.
+/// Default and maximum number of characters of a result.
 const DEFAULT_CHARS: usize = 4_000;
 const MAX_CHARS: usize = 8_000;
 
 /// Handler of `read`.
 pub(crate) struct Read {
-    /// Where files are; `None` = only addresses can be read.
+    /// The workspace of files; `None` if only addresses can be read.
     pub(crate) workspace: Option<Arc<Workspace>>,
-    /// The client of addresses; `None` = only files can be read.
+    /// The client for addresses; `None` if only files can be read.
     pub(crate) client: Option<HttpClient>,
     /// The reader of documents and articles.
     pub(crate) documents: Option<Documents>,
-    /// The documents that people have put in; `None` = there are none.
+    /// The documents that people have added; `None` if there are none.
     pub(crate) stored: Option<Arc<dyn StoredDocuments>>,
 }
 
@@ -154,7 +154,7 @@ impl Read {
         let part = DocumentPart { document: name, page, offset, max_chars };
         let DocumentText { name, format, text, next, untrusted } = stored.read(ctx, part).await?;
         let about = match next {
-            // Text without pages.
+            // Page 0 is a text without pages.
             Some((0, offset)) => format!("{name} ({format}): go on with offset {offset}."),
             Some((page, offset)) => {
                 format!("{name} ({format}): go on with page {page}, offset {offset}.")

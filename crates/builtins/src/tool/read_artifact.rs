@@ -16,11 +16,12 @@ use super::{aliases, base_spec, blocking, examples};
 /// Default bytes per page; with its note a page stays below the 20,000 characters that a model
 /// gets.
 const DEFAULT_PAGE: u64 = 16_000;
-/// Most bytes per page: a byte is at most one character, so the page is never truncated again.
+/// Maximum bytes per page: a byte is at most one character, so the page is never truncated again.
 const MAX_PAGE: u64 = 19_000;
 /// Bytes read at once during a search.
 const CHUNK: usize = 256 * 1024;
-/// Most bytes of a line that a pattern is matched against; the rest counts as the next line.
+/// Maximum bytes of a line that a pattern is matched against; the remainder is treated as the next
+/// line.
 const MAX_LINE: usize = 64 * 1024;
 /// Characters of a matching line that are shown.
 const SHOWN_LINE: usize = 400;
@@ -63,7 +64,7 @@ pub(crate) fn spec() -> ToolSpec {
         ("id", "ref"),
     ]);
     spec.timeout = defaults::TIMEOUT_FILE;
-    // The worst case; each page carries the trust that the artifact's record states.
+    // The worst case; each page has the trust of the artifact's record.
     spec.trust = Trust::External;
     spec.examples = examples([
         (
@@ -177,7 +178,7 @@ impl ArtifactReader {
         bytes.map_err(|e| Self::failed(&e))?.ok_or_else(|| self.missing())
     }
 
-    /// Whole characters from an offset on, and their byte range.
+    /// Reads whole characters from an offset on; also returns their byte range.
     fn page(
         &self,
         meta: &ArtifactMeta,
@@ -203,7 +204,7 @@ impl ArtifactReader {
         Ok((text, note))
     }
 
-    /// The matching lines from an offset on, each after its offset, up to `limit` bytes.
+    /// Returns the matching lines from an offset on, each after its offset, up to `limit` bytes.
     fn search(
         &self,
         meta: &ArtifactMeta,
@@ -253,8 +254,8 @@ impl ArtifactReader {
     }
 }
 
-/// Length of the next line with its end in bytes; a longer one is split at character boundaries.
-/// `None` if more input is needed.
+/// Returns the length of the next line with its end in bytes; a longer line is split at character
+/// boundaries. `None` if more input is needed.
 fn line_length(bytes: &[u8], ended: bool) -> Option<usize> {
     let head = bytes.get(..MAX_LINE).unwrap_or(bytes);
     if let Some(end) = head.iter().position(|b| *b == b'\n') {
@@ -266,12 +267,12 @@ fn line_length(bytes: &[u8], ended: bool) -> Option<usize> {
     (ended && !bytes.is_empty()).then_some(bytes.len())
 }
 
-/// Number of continuation bytes at the start that belong to an earlier character.
+/// Returns the number of continuation bytes at the start that belong to an earlier character.
 fn continuation(bytes: &[u8]) -> usize {
     bytes.iter().take(3).take_while(|b| **b & 0b1100_0000 == 0b1000_0000).count()
 }
 
-/// The bytes without an incomplete character at the end.
+/// Returns the bytes without an incomplete character at the end.
 fn without_cut_character(bytes: &[u8]) -> &[u8] {
     let tail_from = bytes.len().saturating_sub(3);
     let tail = bytes.get(tail_from..).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `read_file`: reads a text file, whole or by lines.
+//! `read_file`: reads a text file, completely or by lines.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::{blocking, examples, file_manager, file_spec, on_file, path_aliases};
 use crate::fs::{FsError, FsErrorKind, Workspace, bounded_read};
 use crate::text_decoding::{self, TextReader};
 
-/// Largest file that is read whole, and largest part: 1 MB.
+/// Largest file that is read completely, and largest part: 1 MB.
 pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
 /// Lines of a part if the call gives an offset only.
 const DEFAULT_LINES: u64 = 2000;
@@ -100,7 +100,7 @@ fn run(
     Ok(ToolOutput::from_blocks(content).with_origin(Trust::Workspace, path))
 }
 
-/// The error for a missing file, with similar names in its folder.
+/// Creates the error for a missing file, with similar names in its folder.
 fn missing(workspace: &Workspace, error: FsError) -> ToolError {
     if error.fault != FsErrorKind::NotFound {
         return error.into();
@@ -150,7 +150,7 @@ struct Window {
     count: u64,
 }
 
-/// The lines of a range, and a note that says which they are and how to continue.
+/// Returns the lines of a range, and a note on the range and how to continue.
 fn part(
     file: impl Read,
     path: &str,
@@ -196,7 +196,7 @@ fn part(
     Ok((text, note))
 }
 
-/// The whole lines that fit into 1 MB.
+/// Returns the whole lines that fit into 1 MB.
 fn cut(
     mut text: String,
     end: usize,

@@ -1,8 +1,8 @@
-//! Texts of results, and the notes that they end with.
+//! Texts of results, and the notes at their end.
 
 use toolcrib_core::{ToolOutput, Trust};
 
-/// A text result of the tool itself.
+/// Creates a text result of the tool itself.
 pub(super) fn text_output(text: String) -> ToolOutput {
     let mut output = ToolOutput::text(text);
     output.trust = Some(Trust::Tool);
@@ -25,7 +25,7 @@ pub(super) fn with_warning(mut text: String, warning: Option<String>) -> String 
     text
 }
 
-/// A count with its noun in singular or plural.
+/// Renders a count with its noun in singular or plural.
 pub(super) fn count_noun(count: u64, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

@@ -23,8 +23,8 @@ const AROUND_MS: i64 = 5 * 60 * 1000;
 const RESULT_CHARS: usize = 300;
 /// Default number of entries.
 const DEFAULT_ENTRIES: u32 = 20;
-/// Most entries of one call: with 300 characters of arguments and of result each, they fit into one
-/// model result.
+/// Maximum number of entries of one call: with 300 characters of arguments and of result each, they
+/// fit into one model result.
 const MOST_ENTRIES: u32 = 25;
 /// Characters of an invalid value that an error repeats.
 const SHOWN_CHARS: usize = 80;
@@ -97,8 +97,8 @@ impl Tool for ReviewToolCalls {
             tool,
             since: Some(from),
             until: Some(to.saturating_add(1)),
-            // Two more than asked: this call itself is among them, and one more shows whether there
-            // are more.
+            // Request two more: this call itself is in the list, and a further row reveals whether
+            // there are more.
             limit: limit + 2,
             ..CallFilter::default()
         };
@@ -125,8 +125,8 @@ impl Tool for ReviewToolCalls {
 }
 
 impl ReviewToolCalls {
-    /// The canonical name. Records contain tools that no longer exist, so an unknown name is
-    /// refused only if it is similar to a known one.
+    /// Returns the canonical name. Records contain tools that no longer exist, so an unknown name
+    /// is refused only if it is similar to a known one.
     fn canonical(&self, asked: &str) -> Result<String, ToolError> {
         let asked = asked.trim();
         let Some(catalog) = self.records.catalog.upgrade() else { return Ok(asked.to_owned()) };
@@ -147,7 +147,7 @@ impl ReviewToolCalls {
         )))
     }
 
-    /// A call with its shortened arguments and result, and the trust of its text.
+    /// Renders a call with its shortened arguments and result; also returns the trust of its text.
     async fn review(&self, row: &CallRow) -> Result<(Map<String, Value>, Trust), ToolError> {
         let mut entry = call_summary(row);
         if let Some(args) = short_args(row) {
@@ -171,7 +171,7 @@ impl ReviewToolCalls {
     }
 }
 
-/// The text that the model got, and its trust. A failure may quote untrusted text.
+/// Returns the text that the model received, and its trust. A failure may quote untrusted text.
 fn words(outcome: &Outcome) -> (String, Trust) {
     match &outcome.result {
         Ok(result) => {

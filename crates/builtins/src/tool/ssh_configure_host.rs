@@ -27,8 +27,8 @@ const LINE: usize = 8 * 1024;
 /// Largest configuration file that is edited, in bytes.
 const CONFIG: usize = 128 * 1024;
 
-/// `ProxyCommand` where only the egress proxy leads out: bash opens a CONNECT tunnel and copies the
-/// bytes, so no other program is needed.
+/// `ProxyCommand` for networks whose only route out is the egress proxy: bash opens a CONNECT
+/// tunnel and copies the bytes, so no other program is needed.
 const THROUGH_PROXY: &str = r#"bash -c 'exec 3<>/dev/tcp/127.0.0.1/3128 && printf "CONNECT %%s:%%s HTTP/1.1\r\nHost: %%s:%%s\r\n\r\n" "$0" "$1" "$0" "$1" >&3 && IFS= read -r s <&3 && [[ $s == *" 200"* ]] || exit 1; while IFS= read -r s <&3 && [[ ${#s} -gt 1 ]]; do :; done; cat <&3 & cat >&3; wait' %h %p"#;
 
 /// Handler of `ssh_configure_host`.
@@ -118,7 +118,7 @@ impl Tool for SshConfigureHost {
 }
 
 impl SshConfigureHost {
-    /// Whether the host can be reached, and what remains to be done.
+    /// Returns whether the host can be reached, and the remaining steps.
     fn way(&self, args: &Args) -> String {
         let port = args.port.unwrap_or(22);
         let allowed = match &self.bench.program_policy().network {
@@ -198,7 +198,7 @@ fn check(args: &Args) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// A host in the form of the allowlist.
+/// Parses a host in the form of the allowlist.
 fn named(host: &str) -> Host {
     match host.parse() {
         Ok(address) => Host::Addr(address),
@@ -214,7 +214,7 @@ fn end(alias: &str) -> String {
     format!("# end toolcrib {alias}")
 }
 
-/// The configuration block of a host.
+/// Renders the configuration block of a host.
 fn block(args: &Args, is_proxied: bool) -> String {
     let mut lines = vec![begin(&args.alias), format!("Host {}", args.alias)];
     let mut set = |key: &str, value: &str| lines.push(format!("  {key} {value}"));
@@ -238,7 +238,7 @@ fn block(args: &Args, is_proxied: bool) -> String {
     lines.join("\n") + "\n"
 }
 
-/// The configuration with the block of this alias replaced. A new block goes first, since ssh uses
+/// Replaces the block of this alias in the configuration. A new block goes first, since ssh uses
 /// the first value.
 fn upsert(before: &str, alias: &str, block: &str) -> String {
     let (begin, end) = (begin(alias), end(alias));

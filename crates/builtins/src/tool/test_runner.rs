@@ -30,7 +30,7 @@ const TAIL: usize = 4000;
 const KEEP: usize = 4 * 1024 * 1024;
 /// Largest project file that is examined, in bytes.
 const MAX_FILE: u64 = 256 * 1024;
-/// Most names in the project's folder that are examined.
+/// Maximum number of names in the project's folder that are examined.
 const WALK_LIMITS: Limits = Limits { entries: 2000, depth: 0, time: Duration::from_secs(2) };
 
 /// Handler of `test_runner`.
@@ -149,7 +149,7 @@ impl Tool for TestRunner {
             let mut names = look(Path::new(args.folder()), "")?;
             for folder in ["tests", "test"] {
                 if names.iter().any(|name| name == folder) {
-                    // A folder that cannot be read does not contribute.
+                    // A folder that cannot be read contributes no names.
                     let inner = look(&Path::new(args.folder()).join(folder), &format!("{folder}/"));
                     names.extend(inner.unwrap_or_default());
                 }
@@ -199,7 +199,7 @@ fn unknown(args: &Args) -> ToolError {
     ))
 }
 
-/// The text of a small file.
+/// Returns the text of a small file.
 fn text_of(workspace: &Workspace, path: &Path) -> Option<String> {
     use std::io::Read as _;
     let (file, _) = bounded_read::open(workspace.roots(), path.to_str()?).ok()?;
@@ -208,7 +208,7 @@ fn text_of(workspace: &Workspace, path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The error if the framework is not installed, which is not a failed test.
+/// Returns the error if the framework is not installed. A missing framework is not a failed test.
 fn missing(runner: Runner, finished: &ProgramOutput) -> Result<(), ToolError> {
     let stderr = String::from_utf8_lossy(&finished.stderr.head);
     if runner == Runner::Pytest && stderr.contains("No module named pytest") {
@@ -308,7 +308,7 @@ fn headline(
     format!("{how}: {counted}. Ran: {command}")
 }
 
-/// The end of the output, and the number of characters before it.
+/// Returns the end of the output, and the number of characters before it.
 fn tail(output: &str) -> (&str, usize) {
     let output = output.trim_end();
     let count = output.chars().count();

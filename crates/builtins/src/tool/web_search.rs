@@ -14,15 +14,15 @@ use toolcrib_core::{
 use super::{base_spec, examples};
 use crate::web::search::{Hit, Query, SearchAnswer, SearchChain};
 
-/// Results without `num`.
+/// Default number of results (`num`).
 const DEFAULT_RESULTS: usize = 5;
-/// Most results.
+/// Maximum number of results.
 pub(super) const MAX_RESULTS: usize = 10;
-/// Longest query in characters; longer ones are refused by most services.
+/// Longest query in characters; most services refuse longer ones.
 const MAX_QUERY: usize = 400;
-/// The setting that is missing without a back end.
+/// The missing setting if there is no back end.
 pub(super) const BACKEND_KEY: &str = "web.search";
-/// How to get a back end, for people.
+/// Instructions for people on configuring a back end.
 pub(super) const NO_BACKEND: &str = "No search back end is configured: set `web.searxng.url` to a SearXNG instance, or `web.brave.key`, `web.tavily.key` or `web.exa.key` to the key of a search service.";
 
 /// Handler of `web_search`.
@@ -38,7 +38,7 @@ pub(crate) struct Args {
     num: Option<u8>,
 }
 
-/// The definition; without a back end, the tool says what is missing.
+/// Creates the definition. Without a back end, the tool reports the missing setting.
 pub(crate) fn spec(is_configured: bool) -> ToolSpec {
     let mut spec = base_spec::<Args>(
         "web_search",
@@ -116,7 +116,7 @@ pub(super) fn number(num: Option<u8>) -> Result<usize, ToolError> {
         .with_nothing_read())
 }
 
-/// The result as text and as data.
+/// Renders the result as text and as data.
 pub(super) fn output(query: &str, found: &SearchAnswer) -> ToolOutput {
     let hits: Vec<Value> = found.hits.iter().map(as_data).collect();
     let structured = json!({

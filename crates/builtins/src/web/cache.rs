@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Results by key. The oldest entry makes room for a new one; nothing is kept beyond its lifetime.
+/// Results by key. A new entry replaces the oldest one; expired entries are removed.
 pub(crate) struct Cache<V> {
     lifetime: Duration,
     capacity: usize,
@@ -16,7 +16,7 @@ impl<V: Clone> Cache<V> {
         Self { lifetime, capacity, entries: Mutex::default() }
     }
 
-    /// The result of this key, if it is not too old.
+    /// Returns the result of this key, unless it has expired.
     pub(crate) fn get(&self, key: &str) -> Option<V> {
         let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         let (stored, value) = entries.get(key)?;

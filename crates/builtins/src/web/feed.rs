@@ -1,4 +1,4 @@
-//! Feeds in RSS, Atom and JSON: fetching with `ETag` and `Last-Modified`, and reading.
+//! Feeds in RSS, Atom and JSON: fetches them with `ETag` and `Last-Modified`, and parses them.
 #![deny(clippy::indexing_slicing)]
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,16 +11,16 @@ use toolcrib_net::{HttpClient, Limits, Request};
 use super::request_error::refusal_of;
 use crate::{html_to_markdown, http_fetch};
 
-/// Largest feed. Feeds of a hundred articles with their full text have about 1 MB.
+/// Largest feed, in bytes. Feeds of a hundred articles with their full text have about 1 MB.
 pub(crate) const MAX_FEED: usize = 5 * 1024 * 1024;
-/// Feeds that are kept with their validators.
+/// Number of feeds that are cached with their validators.
 const KEPT: usize = 16;
 /// Longest summary of an entry, in characters.
 const MAX_SUMMARY: usize = 400;
-/// Bytes of a summary's HTML that are read.
+/// Maximum bytes of a summary's HTML that are read.
 const MAX_SUMMARY_HTML: usize = 16 * 1024;
 
-/// An article of a feed or a search of news.
+/// An article from a feed or a news search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Item {
     pub(crate) title: String,
@@ -31,19 +31,19 @@ pub(crate) struct Item {
     pub(crate) published: Option<String>,
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) summary: String,
-    /// Site and language, where several sites are mixed.
+    /// Site and language, for articles of several sites.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) source: Option<String>,
 }
 
-/// A feed that was read.
+/// A parsed feed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Channel {
     pub(crate) title: String,
     pub(crate) items: Vec<Item>,
 }
 
-/// A feed with what the server needs to say that it has not changed.
+/// A feed with the validators that let the server answer "not modified".
 struct CachedFeed {
     url: String,
     etag: Option<String>,
@@ -51,7 +51,7 @@ struct CachedFeed {
     channel: Arc<Channel>,
 }
 
-/// Fetches feeds and keeps the last ones.
+/// Fetches feeds and caches the last ones.
 pub(crate) struct FeedReader {
     pub(crate) client: HttpClient,
     kept: Mutex<Vec<CachedFeed>>,
@@ -62,10 +62,10 @@ impl FeedReader {
         Self { client, kept: Mutex::default() }
     }
 
-    /// Fetches and reads a feed, unless it has not changed.
+    /// Fetches and parses a feed, unless it has not changed.
     ///
     /// # Errors
-    /// The server cannot be reached or refuses, or what it sends is no feed or too large.
+    /// The server cannot be reached or refuses, or its response is too large or not a feed.
     pub(crate) async fn read(&self, url: &str, ctx: &CallCtx) -> Result<Arc<Channel>, ToolError> {
         let client = http_fetch::client_for(&self.client, url, ctx);
         let mut request = Request::get(url);
@@ -100,7 +100,7 @@ impl FeedReader {
         Ok(channel)
     }
 
-    /// Adds the validators of a kept feed to a request, and returns the feed.
+    /// Adds the validators of a cached feed to a request, and returns the feed.
     fn validators(&self, url: &str, request: &mut Request) -> Option<Arc<Channel>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let kept = kept.iter().find(|kept| kept.url == url)?;
@@ -130,10 +130,10 @@ pub(crate) fn too_large() -> ToolError {
         .with_instruction("Use another feed of the site.")
 }
 
-/// Reads a feed; links in it are relative to `base`.
+/// Parses a feed; links in it are relative to `base`.
 ///
 /// # Errors
-/// It is no feed.
+/// The data is not a feed.
 pub(crate) fn parse(bytes: &[u8], base: &str) -> Result<Channel, ToolError> {
     let feed = feed_rs::parser::Builder::new().base_uri(Some(base)).build().parse(bytes);
     let feed: Feed = feed.map_err(|error| {
@@ -175,7 +175,7 @@ fn plain_line(text: &str, chars: usize) -> String {
     }
 }
 
-/// A summary in HTML as one line of text.
+/// Converts an HTML summary to one line of text.
 fn plain(html: &str) -> String {
     let mut end = html.len().min(MAX_SUMMARY_HTML);
     while !html.is_char_boundary(end) {
@@ -226,7 +226,7 @@ mod tests {
         }
     }
 
-    /// Entities that expand each other (a "billion laughs") must not take memory.
+    /// Entities that expand each other (a "billion laughs") must not use memory.
     #[test]
     fn entities_are_not_expanded() {
         let bomb = "<?xml version=\"1.0\"?><!DOCTYPE rss [<!ENTITY a \"aaaaaaaaaa\"><!ENTITY b \"&a;&a;&a;&a;&a;&a;&a;&a;\"><!ENTITY c \"&b;&b;&b;&b;&b;&b;&b;&b;\">]><rss version=\"2.0\"><channel><title>&c;</title></channel></rss>";

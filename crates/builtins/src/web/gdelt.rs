@@ -1,6 +1,6 @@
-//! News of the world by words, with the DOC 2.0 API of GDELT
+//! World news by words, with the DOC 2.0 API of GDELT
 //! (<https://blog.gdeltproject.org/gdelt-doc-2-0-api-debuts/>): the last three months, one request
-//! in five seconds.
+//! every five seconds.
 #![deny(clippy::indexing_slicing)]
 
 use std::time::{Duration, Instant};
@@ -12,15 +12,15 @@ use toolcrib_net::{HttpClient, Request, Response};
 use super::feed::Item;
 use super::{Cache, Pace, Service, ServiceError, refusal_of};
 
-/// Time between two requests that the service asks for.
+/// Minimum time between two requests, as the service demands.
 const GAP: Duration = Duration::from_secs(5);
 /// How long a result is reused; the service renews its index every 15 minutes.
 const CACHE_TIME: Duration = Duration::from_secs(15 * 60);
-/// Number of searches that are kept.
+/// Number of cached searches.
 const ENTRIES: usize = 64;
-/// Reserved for the request itself when a call waits for its turn.
+/// Time reserved for the request itself when a call waits for its turn.
 const REQUEST_TIME: Duration = Duration::from_secs(5);
-/// Longest refusal in words.
+/// Longest text of a refusal, in characters.
 const MAX_REFUSAL: usize = 200;
 
 /// The service, with its pace.
@@ -56,12 +56,12 @@ impl Gdelt {
         Self { service, pace: Pace::new(GAP), cache: Cache::new(CACHE_TIME, ENTRIES) }
     }
 
-    /// Host of the service.
+    /// Returns the host of the service.
     pub(crate) fn host(&self) -> String {
         self.service.host()
     }
 
-    /// The newest articles with these words.
+    /// Searches the newest articles with these words.
     pub(crate) async fn search(
         &self,
         query: &str,
@@ -87,7 +87,7 @@ impl Gdelt {
         Ok(items)
     }
 
-    /// Waits for the turn of this request, if the call has the time.
+    /// Waits until this request may be sent, if the call has enough time.
     async fn wait(&self, ctx: &CallCtx) -> Result<(), ServiceError> {
         let left = ctx.deadline.saturating_duration_since(Instant::now());
         let turn = self.pace.reserve(left.saturating_sub(REQUEST_TIME)).map_err(|wait| {
@@ -104,7 +104,7 @@ impl Gdelt {
     }
 }
 
-/// The articles of an answer. A refusal is plain text with any status.
+/// Parses the articles of a response. A refusal is plain text with any status.
 fn items(response: &Response) -> Result<Vec<Item>, ServiceError> {
     let text = String::from_utf8_lossy(&response.body);
     let text = text.trim();
@@ -123,7 +123,7 @@ fn items(response: &Response) -> Result<Vec<Item>, ServiceError> {
     }
     let answer: Answer = super::request_error::json(response)?;
     let mut items: Vec<Item> = answer.articles.into_iter().map(item).collect();
-    // The same report is found at many addresses.
+    // The same report appears at many addresses.
     items.dedup_by(|one, other| one.title == other.title);
     Ok(items)
 }
@@ -141,7 +141,7 @@ fn item(article: Article) -> Item {
     }
 }
 
-/// `20261126T113000Z` as `2026-11-26T11:30:00Z`.
+/// Converts `20261126T113000Z` to `2026-11-26T11:30:00Z`.
 fn date(text: &str) -> Option<String> {
     let time = jiff::civil::DateTime::strptime("%Y%m%dT%H%M%SZ", text).ok()?;
     Some(format!("{time}Z"))

@@ -1,5 +1,5 @@
-//! The place of this machine's address, by services that answer with the place of the asking
-//! address, and of other addresses by a database of the owner.
+//! The place of this machine's address, from services that return the place of the requesting
+//! address, and of other addresses from a database of the owner.
 #![deny(clippy::indexing_slicing)]
 
 use std::net::IpAddr;
@@ -15,14 +15,15 @@ use toolcrib_net::HttpClient;
 use super::weather::Place;
 use super::{Cache, LocationSettings, Service, ServiceError};
 
-/// Services that need no key, in the order in which they are asked.
+/// Services that need no key, in the order of requests.
 const PUBLIC: [&str; 3] = ["https://ipinfo.io/json", "https://ipapi.co/json", "https://ipwho.is"];
-/// How long the place is reused: an address changes rarely, and the services allow few requests.
+/// How long the place is cached: an address changes rarely, and the services allow few requests.
 const CACHE_TIME: Duration = Duration::from_secs(24 * 3600);
-/// Largest database that is read into memory: three times that of all cities.
+/// Largest database that is read into memory, in bytes: three times the size of one with all
+/// cities.
 const MAX_DATABASE: u64 = 256 * 1024 * 1024;
 
-/// A place by an address.
+/// The place of an address.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub(crate) struct Location {
     pub(crate) ip: Option<String>,
@@ -32,12 +33,12 @@ pub(crate) struct Location {
     pub(crate) latitude: Option<f64>,
     pub(crate) longitude: Option<f64>,
     pub(crate) timezone: Option<String>,
-    /// The service or database that says so.
+    /// The service or database that supplied the place.
     pub(crate) source: String,
 }
 
 impl Location {
-    /// The place, if its position is known.
+    /// Returns the place, if its position is known.
     pub(crate) fn to_place(&self) -> Option<Place> {
         let name = self.city.clone().unwrap_or_else(|| "here".to_owned());
         let mut place = Place::new(name, self.latitude?, self.longitude?);
@@ -65,7 +66,7 @@ impl Locator {
         Self { services, database, cache: Cache::new(CACHE_TIME, 1) }
     }
 
-    /// The place of this machine.
+    /// Returns the place of this machine.
     ///
     /// # Errors
     /// No service answered.
@@ -93,10 +94,10 @@ impl Locator {
             .with_instruction("Ask the person for the place."))
     }
 
-    /// The place of an address, by the database.
+    /// Looks up the place of an address in the database.
     ///
     /// # Errors
-    /// There is no database, it cannot be read, or it does not know the address.
+    /// There is no database, it cannot be read, or it does not contain the address.
     pub(crate) fn of_address(&self, ip: IpAddr) -> Result<Location, ToolError> {
         let Some(path) = &self.database else {
             return Err(ToolError::new(
@@ -135,7 +136,7 @@ impl Locator {
     }
 }
 
-/// Reads the answer of a service; they name the same things differently.
+/// Parses the response of a service; the services use different names for the same values.
 fn location(answer: &Value, source: String) -> Result<Location, ServiceError> {
     let refuses = answer.get("error").is_some_and(|error| error != &Value::Bool(false))
         || answer.get("success") == Some(&Value::Bool(false))

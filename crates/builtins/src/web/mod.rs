@@ -1,5 +1,5 @@
-//! What the web tools share: settings, requests to services that the owner configures, caches, and
-//! the services themselves.
+//! Shared parts of the web tools: settings, requests to services that the owner configured, caches,
+//! and the services themselves.
 
 mod cache;
 pub(crate) mod docs;

@@ -1,9 +1,9 @@
-//! The pace of requests that a service asks for: a minimum time between two of them.
+//! Minimum time between two requests to a service.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Gives every request of this process its time.
+/// Assigns a time to every request of this process.
 pub(crate) struct Pace {
     gap: Duration,
     next: Mutex<Option<Instant>>,

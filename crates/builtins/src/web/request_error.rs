@@ -1,4 +1,4 @@
-//! What went wrong with a service, as a clause that people and models can read.
+//! Failures of a service, as a clause for people and models.
 #![deny(clippy::indexing_slicing)]
 
 use serde::de::DeserializeOwned;
@@ -8,10 +8,10 @@ use toolcrib_net::Response;
 
 /// Bytes of a page that are searched for signs of a bot check.
 const SIGN_BYTES: usize = 64 * 1024;
-/// Longest reason that is repeated from a service.
+/// Longest reason that is quoted from a service.
 const MAX_REASON: usize = 200;
 
-/// Why a service gave no result.
+/// Why a service returned no result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ServiceError {
     /// The kind of failure.
@@ -25,7 +25,7 @@ impl ServiceError {
         Self { kind: ErrorType::NetworkError, reason: reason.into() }
     }
 
-    /// The service has to be set up first.
+    /// Creates the error for a service that must be configured first.
     pub(crate) fn not_configured(reason: impl Into<String>) -> Self {
         Self { kind: ErrorType::NotConfigured, reason: reason.into() }
     }
@@ -35,12 +35,12 @@ impl ServiceError {
         Self { kind: error.error_type, reason }
     }
 
-    /// Whether asking another service makes no sense: the call was stopped.
+    /// Returns whether trying another service is pointless because the call was stopped.
     pub(crate) fn is_final(&self) -> bool {
         self.kind == ErrorType::Cancelled
     }
 
-    /// The error of a tool that asked this service only.
+    /// Creates the error of a tool that used only this service.
     pub(crate) fn into_tool_error(self, service: &str, instruction: &str) -> ToolError {
         let transient = !matches!(self.kind, ErrorType::NotConfigured | ErrorType::PolicyDenied);
         ToolError::new(self.kind, format!("{service} gave no result: {}.", self.reason))
@@ -49,7 +49,7 @@ impl ServiceError {
     }
 }
 
-/// Why a service refused, by its status and what it says; `None` if it answered.
+/// Returns why a service refused, from its status and body; `None` if it answered.
 pub(crate) fn refusal_of(response: &Response) -> Option<ServiceError> {
     let status = response.head.status;
     if is_bot_check(response) {
@@ -71,10 +71,10 @@ pub(crate) fn refusal_of(response: &Response) -> Option<ServiceError> {
     Some(ServiceError { kind, reason: format!("{what} (HTTP {status}{after}){said}") })
 }
 
-/// Reads the JSON of a response.
+/// Parses the JSON of a response.
 ///
 /// # Errors
-/// The service refused, or sent something else.
+/// The service refused, or its response has another format.
 pub(crate) fn json<T: DeserializeOwned>(response: &Response) -> Result<T, ServiceError> {
     if let Some(refusal) = refusal_of(response) {
         return Err(refusal);
@@ -88,9 +88,9 @@ pub(crate) fn json<T: DeserializeOwned>(response: &Response) -> Result<T, Servic
     })
 }
 
-/// Whether a page asks to prove that a person reads it.
+/// Returns whether a page asks the visitor to prove that they are human.
 fn is_bot_check(response: &Response) -> bool {
-    /// Lower case. Of DuckDuckGo, Google, Cloudflare, and two services that many sites use.
+    /// In lower case. From DuckDuckGo, Google, Cloudflare, and two services that many sites use.
     const SIGNS: [&str; 7] = [
         "anomaly-modal",
         "unusual traffic from your computer network",
@@ -109,7 +109,7 @@ fn is_bot_check(response: &Response) -> bool {
     }
 }
 
-/// The message of an error document, in the forms of the services that are asked.
+/// Extracts the message of an error document, in the forms of the supported services.
 fn said_by(response: &Response) -> Option<String> {
     const PLACES: [&str; 6] =
         ["/error/message", "/error/detail", "/detail/error", "/error", "/reason", "/message"];

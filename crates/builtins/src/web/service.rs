@@ -1,4 +1,4 @@
-//! Requests to a service whose address the owner configured, or the public one of a tool.
+//! Requests to a service whose address the owner configured, or to the public service of a tool.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use url::Url;
 use super::request_error::{self, ServiceError};
 use crate::http_fetch;
 
-/// Most time for one request, so that a silent service leaves time for the next one.
+/// Time limit of one request, so that an unresponsive service leaves time for the next one.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
-/// Maximum body bytes of a service, on the wire and decompressed: ten times the largest answer
-/// of the services that are asked.
+/// Maximum body bytes of a service, on the wire and decompressed: ten times the largest response of
+/// the supported services.
 const MAX_BODY: usize = 2 * 1024 * 1024;
 
 /// A service at one base address.
@@ -25,8 +25,9 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// The service at the configured address, otherwise at the public one. The owner's address is
-    /// open even if it is not public: a server of one's own is usually in the own network.
+    /// Creates a service at the configured address, otherwise at the public one. Requests to the
+    /// owner's address are allowed even if it is not public: an own server is usually in the local
+    /// network.
     pub(crate) fn new(client: &HttpClient, configured: Option<&str>, public: &str) -> Self {
         let base = configured.unwrap_or(public).trim_end_matches('/').to_owned();
         let entry = configured.and_then(target_of);
@@ -41,18 +42,18 @@ impl Service {
         self
     }
 
-    /// The base address without a slash at the end.
+    /// Returns the base address without a slash at the end.
     pub(crate) fn base(&self) -> &str {
         &self.base
     }
 
-    /// Host of the service, for people.
+    /// Returns the host of the service, for people.
     pub(crate) fn host(&self) -> String {
         let url = Url::parse(&self.base).ok();
         url.and_then(|url| Some(url.host_str()?.to_owned())).unwrap_or_else(|| self.base.clone())
     }
 
-    /// An address below the base with these query parameters.
+    /// Creates an address below the base with these query parameters.
     pub(crate) fn url(&self, path: &str, query: &[(&str, &str)]) -> String {
         let mut text = url::form_urlencoded::Serializer::new(String::new());
         text.extend_pairs(query);
@@ -61,10 +62,10 @@ impl Service {
         format!("{}{path}{mark}{query}", self.base)
     }
 
-    /// Sends a request within the time of the call. Every status is a response.
+    /// Sends a request within the time of the call. A response with any status is returned.
     ///
     /// # Errors
-    /// No response came.
+    /// No response was received.
     pub(crate) async fn send(
         &self,
         request: &Request,
@@ -81,10 +82,10 @@ impl Service {
         response.map_err(ServiceError::from_tool_error)
     }
 
-    /// Sends a request and reads a JSON document.
+    /// Sends a request and parses a JSON document.
     ///
     /// # Errors
-    /// No response came, the service refused, or its answer is not the JSON that it should be.
+    /// No response was received, the service refused, or its response is not the expected JSON.
     pub(crate) async fn json<T: DeserializeOwned>(
         &self,
         request: &Request,
@@ -94,7 +95,7 @@ impl Service {
         request_error::json(&response)
     }
 
-    /// `GET` of JSON.
+    /// Sends a `GET` request and parses JSON.
     ///
     /// # Errors
     /// As [`Self::json`].
@@ -110,7 +111,7 @@ impl Service {
     }
 }
 
-/// The allow-list entry of an address: its host and port.
+/// Returns the allow-list entry of an address: its host and port.
 fn target_of(url: &str) -> Option<AllowEntry> {
     let url = Url::parse(url).ok()?;
     format!("{}:{}", url.host_str()?, url.port_or_known_default()?).parse().ok()

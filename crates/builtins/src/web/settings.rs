@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 /// Settings of the web tools. The default uses public services that need no key, and no back end
-/// for searches, because each of them needs an address or a key.
+/// for searches, because each needs an address or a key.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct WebSettings {
-    /// Back ends of `web_search`, in the order in which they are asked.
+    /// Back ends of `web_search`, in the order of use.
     pub search: Vec<SearchBackendSettings>,
     /// Weather.
     pub weather: WeatherSettings,
@@ -29,7 +29,7 @@ pub struct WeatherSettings {
     pub forecast: Option<String>,
     /// Base address of the search for places; `None`: Open-Meteo.
     pub geocoding: Option<String>,
-    /// Base address of the service that is asked if the first gives no forecast; `None`: MET
+    /// Base address of the service that is used if the first one returns no forecast; `None`: MET
     /// Norway.
     pub fallback: Option<String>,
     /// Units; `None`: those of the locale.
@@ -46,8 +46,8 @@ pub enum Units {
 }
 
 impl Units {
-    /// The units that people of this locale use: imperial ones in the United States, Liberia and
-    /// Myanmar.
+    /// Returns the units that people of this locale use: imperial ones in the United States,
+    /// Liberia and Myanmar.
     #[must_use]
     pub fn of_locale(locale: Option<&str>) -> Self {
         let region = locale.and_then(|locale| locale.rsplit('-').next());
@@ -73,15 +73,14 @@ impl FromStr for Units {
 /// Services of `get_location_from_ip`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LocationSettings {
-    /// Addresses that answer with the place in JSON, in the order in which they are asked; `None`:
-    /// the public services.
+    /// Addresses that return the place in JSON, in the order of use; `None`: the public services.
     pub services: Option<Vec<String>>,
-    /// A database of places in the MaxMind format, used for addresses that the caller names.
+    /// A database of places in the MaxMind format, for addresses in a call.
     pub database: Option<PathBuf>,
 }
 
 impl WebSettings {
-    /// The keys, so that secrets of the vault can be put in place of their names.
+    /// Returns the keys, so that secrets of the vault can replace their names.
     pub fn keys_mut(&mut self) -> impl Iterator<Item = &mut ApiKey> {
         self.search.iter_mut().filter_map(|backend| backend.key.as_mut())
     }
@@ -92,7 +91,7 @@ impl WebSettings {
 pub struct SearchBackendSettings {
     /// The service.
     pub kind: SearchBackendKind,
-    /// Base address; `None`: that of the public service. SearXNG has none and needs it.
+    /// Base address; `None`: that of the public service. SearXNG has none, so it needs an address.
     pub url: Option<String>,
     /// The key of the service.
     pub key: Option<ApiKey>,
@@ -101,14 +100,14 @@ pub struct SearchBackendSettings {
 }
 
 impl SearchBackendSettings {
-    /// A back end with the address of its public service and without a key.
+    /// Creates a back end with the address of its public service and without a key.
     #[must_use]
     pub fn new(kind: SearchBackendKind) -> Self {
         Self { kind, url: None, key: None, engine: None }
     }
 }
 
-/// The services that `web_search` can ask.
+/// The services that `web_search` supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SearchBackendKind {
     /// A SearXNG instance.
@@ -126,12 +125,12 @@ pub enum SearchBackendKind {
 }
 
 impl SearchBackendKind {
-    /// All back ends, in the order in which configured ones are asked if the configuration gives
-    /// no order. DuckDuckGo is only asked when it is named.
+    /// All back ends, in the order in which configured ones are used if the configuration sets no
+    /// order. DuckDuckGo is used only if the configuration names it.
     pub const ALL: [Self; 6] =
         [Self::Searxng, Self::Brave, Self::Tavily, Self::Exa, Self::Google, Self::DuckDuckGo];
 
-    /// Name in the configuration and in results.
+    /// Returns the name in the configuration and in results.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -161,7 +160,7 @@ impl FromStr for SearchBackendKind {
 pub enum ApiKey {
     /// The key itself.
     Value(String),
-    /// Name of a secret of the vault, until the secret is put in its place.
+    /// Name of a secret of the vault, until the secret replaces it.
     Secret(String),
 }
 

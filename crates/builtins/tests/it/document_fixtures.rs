@@ -1,10 +1,10 @@
-//! Documents built byte by byte, so that tests know their content.
+//! Documents built byte by byte, so that tests know their exact content.
 
 use std::io::{Cursor, Write as _};
 
 use zip::write::SimpleFileOptions;
 
-/// A PDF of these objects, numbered from 1; the first is the catalog.
+/// Builds a PDF of these objects, numbered from 1; the first is the catalog.
 pub(crate) fn pdf_of(objects: &[Vec<u8>]) -> Vec<u8> {
     let mut out = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n".to_vec();
     let mut places = Vec::new();
@@ -23,7 +23,7 @@ pub(crate) fn pdf_of(objects: &[Vec<u8>]) -> Vec<u8> {
     out
 }
 
-/// A stream with these entries in its dictionary.
+/// Builds a stream with these entries in its dictionary.
 pub(crate) fn stream(entries: &str, content: &[u8]) -> Vec<u8> {
     let mut object = format!("<< {entries} /Length {} >>\nstream\n", content.len()).into_bytes();
     object.extend_from_slice(content);
@@ -31,13 +31,13 @@ pub(crate) fn stream(entries: &str, content: &[u8]) -> Vec<u8> {
     object
 }
 
-/// A PDF with a page for each of these contents, which may use the font F1, the form X1 and the
-/// image I1.
+/// Builds a PDF with a page for each of these contents, which may use the font F1, the form X1 and
+/// the image I1.
 pub(crate) fn pdf(contents: &[&[u8]]) -> Vec<u8> {
     pdf_with(contents, b"BT /F1 12 Tf 72 500 Td (from a form) Tj ET")
 }
 
-/// The same with another content of the form.
+/// Builds the same with another content of the form.
 pub(crate) fn pdf_with(contents: &[&[u8]], form: &[u8]) -> Vec<u8> {
     let pages: Vec<String> = (0..contents.len()).map(|i| format!("{} 0 R", 6 + 2 * i)).collect();
     let resources = "/Resources << /Font << /F1 3 0 R >> /XObject << /X1 4 0 R /I1 5 0 R >> >>";
@@ -67,12 +67,12 @@ pub(crate) fn pdf_with(contents: &[&[u8]], form: &[u8]) -> Vec<u8> {
     pdf_of(&objects)
 }
 
-/// The content of a page with this line.
+/// Returns the content of a page with this line.
 pub(crate) fn line(text: &str) -> Vec<u8> {
     format!("BT /F1 12 Tf 72 700 Td ({text}) Tj ET").into_bytes()
 }
 
-/// An archive of these files.
+/// Builds an archive of these files.
 pub(crate) fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
     let mut archive = zip::ZipWriter::new(Cursor::new(Vec::new()));
     for (name, content) in files {
@@ -82,7 +82,7 @@ pub(crate) fn zipped(files: &[(&str, &[u8])]) -> Vec<u8> {
     archive.finish().unwrap().into_inner()
 }
 
-/// A Word document with this body.
+/// Builds a Word document with this body.
 pub(crate) fn docx(body: &str) -> Vec<u8> {
     let xml = format!(
         "<?xml version=\"1.0\"?><w:document xmlns:w=\"http://schemas.openxmlformats.org/wordprocessingml/2006/main\"><w:body>{body}</w:body></w:document>"
@@ -90,8 +90,8 @@ pub(crate) fn docx(body: &str) -> Vec<u8> {
     zipped(&[("[Content_Types].xml", b"<Types/>"), ("word/document.xml", xml.as_bytes())])
 }
 
-/// An Excel workbook with these sheets: names and the XML of their rows. The second number format
-/// is a date.
+/// Builds an Excel workbook with these sheets: names and the XML of their rows. The second number
+/// format is a date.
 pub(crate) fn xlsx(sheets: &[(&str, &str)]) -> Vec<u8> {
     const MAIN: &str = "http://schemas.openxmlformats.org/spreadsheetml/2006/main";
     const OFFICE: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";

@@ -36,7 +36,7 @@ impl Shop {
         fs::write(self.bench.path("ws").join(path), content).unwrap();
     }
 
-    /// The text of a call's parts.
+    /// Returns the text of a call's parts.
     async fn call(&self, ctx: &CallCtx, args: Value) -> Result<String, ToolError> {
         self.tool.assess(&args)?;
         let output = self.tool.call(ctx, &args).await?;
@@ -49,7 +49,7 @@ impl Shop {
     }
 }
 
-/// A call that has this much time.
+/// Creates a call with this time limit.
 fn context(time: Duration) -> CallCtx {
     CallCtx { deadline: Instant::now() + time, ..call_of("documents") }
 }
@@ -170,7 +170,7 @@ async fn a_document_that_unpacks_to_gigabytes_is_stopped() {
     let words = vec![b'a'; 40 << 20];
     let body = [b"<w:document><w:p><w:r><w:t>".as_slice(), &words, b"</w:t>"].concat();
     shop.put("bomb.docx", zipped(&[("word/document.xml", &body)]));
-    // Its one word is more than fits; what is given back is bounded.
+    // Its single word exceeds the limit; the returned text is bounded.
     let text = shop.call(&context(Duration::from_secs(60)), json!({"path": "bomb.docx"})).await;
     match text {
         Ok(text) => assert!(text.len() < 1_100_000, "{}", text.len()),

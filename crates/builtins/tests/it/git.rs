@@ -162,7 +162,7 @@ async fn what_cannot_be_done_is_said() {
         assert_eq!(error.error_type, kind, "{shown}: {}", error.message);
         assert!(error.message.contains(why), "{shown}: {}", error.message);
     }
-    // A pattern is a name here.
+    // `*` is part of a name here, not a pattern.
     shop.put("a.txt", "x");
     let error = shop.refused(json!({"action": "add", "paths": ["*.txt"]})).await;
     assert!(error.message.contains("did not match"), "{}", error.message);
@@ -208,7 +208,7 @@ async fn each_action_has_its_own_operation_and_risk() {
     }
 }
 
-/// A script in the repository that leaves a mark when it is run.
+/// Writes a script into the repository that creates a marker file when it runs.
 fn trap(repository: &Path, name: &str) -> String {
     let mark = repository.parent().unwrap().join("SPRUNG");
     let script = repository.join(name);
@@ -218,7 +218,7 @@ fn trap(repository: &Path, name: &str) -> String {
     script.display().to_string()
 }
 
-/// Plain git, as a person would call it, with the configuration of the repository in force.
+/// Runs plain git as a person would, with the configuration of the repository in force.
 fn plain(repository: &Path, args: &[&str]) {
     let mut git = Command::new("git");
     git.current_dir(repository).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null");
@@ -226,7 +226,7 @@ fn plain(repository: &Path, args: &[&str]) {
     git.stdin(std::process::Stdio::null()).output().unwrap();
 }
 
-/// A repository with two commits whose configuration runs a program wherever git lets it.
+/// Creates a repository with two commits whose configuration runs a program wherever git allows it.
 fn hostile(repository: &Path) {
     fs::create_dir_all(repository).unwrap();
     let identity = ["-c", "user.name=x", "-c", "user.email=x@x"];
@@ -238,7 +238,7 @@ fn hostile(repository: &Path) {
         "*.txt filter=evil diff=evil\n*.md filter=a.b=c\n",
     )
     .unwrap();
-    // A submodule has a configuration of its own.
+    // A submodule has a separate configuration.
     let sub = repository.join("sub");
     fs::create_dir(&sub).unwrap();
     plain(&sub, &["init", "-q"]);
@@ -323,7 +323,7 @@ async fn a_hostile_repository_runs_nothing() {
     hostile(&repository);
     let mark = shop.bench.path("ws/SPRUNG");
     let sprung = || fs::read_to_string(&mark).unwrap_or_default();
-    // The traps work: git by itself falls into them.
+    // The traps work: plain git runs the program.
     let _ = fs::remove_file(&mark);
     fs::write(repository.join("f.txt"), "3\n").unwrap();
     for args in [

@@ -1,4 +1,5 @@
-//! Language servers: real ones if installed, and scripted ones that die, hang, flood and lie.
+//! Language servers: real ones if installed, and scripted ones that die, hang, flood or send false
+//! data.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -76,7 +77,7 @@ fn python() -> PathBuf {
     PathBuf::from(String::from_utf8(program.stdout).unwrap().trim())
 }
 
-/// A workspace with `a.go` and a scripted server of this behaviour in the place of gopls.
+/// Creates a workspace with `a.go` and a scripted server with this behavior instead of gopls.
 fn scripted(behaviour: &str) -> (Shop, tempfile::TempDir) {
     let python = python();
     let folder = tempfile::tempdir().unwrap();
@@ -279,7 +280,7 @@ async fn a_server_that_hangs_costs_its_call_only() {
     assert!(message.contains("did not answer in time"), "{message}");
     let (shop, _folder) = scripted("time.sleep(1000)");
     shop.fails(3, definition(), ErrorType::Timeout).await;
-    // One that stops reading, while there is much to tell it.
+    // A server that stops reading while a large file is sent to it.
     let (shop, _folder) = scripted("answer(read(), {'capabilities': {}})\ntime.sleep(1000)");
     shop.put("a.go", &"// words\n".repeat(100_000));
     shop.fails(4, json!({"action": "hover", "file": ASK, "line": 0}), ErrorType::Timeout).await;

@@ -19,7 +19,7 @@ mod shell_hostile;
 mod support;
 mod test_runner;
 
-/// The text of a result.
+/// Returns the text of a result.
 fn text_of(output: &toolcrib_core::ToolOutput) -> String {
     let text = |block: &toolcrib_core::Block| match block {
         toolcrib_core::Block::Text { text, .. } => Some(text.clone()),

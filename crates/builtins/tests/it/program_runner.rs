@@ -152,7 +152,7 @@ async fn hosts_that_are_not_allowed_are_said() {
     let needs = Needs { network: true, ..Needs::default() };
     let done = bench.workbench.run(&call_of("a"), program.clone().needs(needs)).await.unwrap();
     assert!(done.blocked_hosts_note().unwrap().contains("other.example:443"), "{done:?}");
-    // Whoever does not need the network has none.
+    // A program that does not need the network gets none.
     let done = bench.workbench.run(&call_of("a"), program).await.unwrap();
     assert_eq!((done.blocked_hosts_note(), done.succeeded()), (None, false));
 }
@@ -168,7 +168,7 @@ async fn other_confines_hold_from_the_next_program_on() {
     assert_eq!(said(&bench, sh(&script)).await, "SECRET");
 }
 
-/// A userland that is ready: of busybox, where this host has one.
+/// Returns an installed userland, made from busybox if this host has it.
 fn userland(bench: &Bench) -> Option<Userland> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let busybox = std::env::split_paths(&path).map(|folder| folder.join("busybox"));

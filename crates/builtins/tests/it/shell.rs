@@ -22,7 +22,7 @@ async fn folder_variables_and_functions_carry_over() {
     assert_eq!(said.out(), format!("{folder}\n1 2\n1\nsaid it\n\n"));
     assert_eq!((said.str("cwd"), said.field("exit_code")), (folder, json!(0)));
     assert_eq!(said.field("shell_died"), json!(false));
-    // Another conversation knows nothing of it, and neither does a fresh shell.
+    // Neither another conversation nor a fresh shell sees the state of this shell.
     let workspace = shop.bench.path("ws").display().to_string();
     for (conversation, fresh) in [("b", false), ("a", true)] {
         let args = json!({"command": "pwd; echo [$SHOWN$hidden]; say x", "fresh": fresh});
@@ -138,7 +138,7 @@ async fn long_output_keeps_both_ends_and_the_whole() {
     let wider = shop.sh("a", &printf(40_000)).await;
     assert!(wider.out().contains("[… 30000 bytes left out …]"), "{}", wider.out().len());
     assert!(format!("{:?}", wider.0.content).contains("art_120000"));
-    // What is little needs no artifact.
+    // Short output needs no artifact.
     let little = shop.sh("a", "seq 1 5000").await;
     assert!(!format!("{:?}", little.0.content).contains("art_"));
 }
@@ -174,7 +174,7 @@ async fn futures(shop: &Shop, all: Vec<Value>) -> Vec<String> {
     for args in all {
         running.push(Box::pin(async move { shop.with("a", args).await.out() }));
     }
-    // One after another is polled, all are begun.
+    // Polls the futures in order, so that all calls start.
     let mut open: Vec<_> = running.into_iter().map(Some).collect();
     std::future::poll_fn(|cx| {
         for slot in &mut open {

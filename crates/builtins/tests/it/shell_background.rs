@@ -85,7 +85,7 @@ async fn programs_belong_to_their_conversation_and_end_with_it() {
     let other = start(&shop, "b", &sleep).await;
     let theirs = shop.fails("manage_process", "a", json!({"action": "kill", "session_id": other}));
     assert!(theirs.await.message.contains(&ids[0]));
-    // A command of the shell that runs out of time takes none of them along.
+    // A shell command that times out does not end background processes.
     shop.with("a", json!({"command": "sleep 60", "timeout": 1})).await;
     let list = shop.process("a", json!({"action": "list"})).await;
     assert_eq!(states(&list.field("processes")), ["running"; 8]);

@@ -26,7 +26,7 @@ mod system;
 
 use mirror::{Mirror, Way};
 
-/// A bench whose shell is in a userland at `state/userland`, and what installs that.
+/// A bench whose shell runs in a userland at `state/userland`, with the mirror that installs it.
 struct Scene {
     shop: Shop,
     userland: Userland,
@@ -34,7 +34,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Nothing where there is no busybox, or this host gives no namespaces.
+    /// Returns `None` without busybox, or if this host does not support namespaces.
     async fn new(target: Option<ShellTarget>) -> Option<Self> {
         let built = tempfile::tempdir().unwrap();
         if !is_here(Level::Namespace).await || !system::build(built.path()) {
@@ -72,7 +72,7 @@ impl Scene {
         self.userland.install(&client, false, &|_| ()).await.unwrap();
     }
 
-    /// The tool as a model reads it; made anew, as it is when Toolcrib starts.
+    /// Returns the tool's description for models; computed again, as when Toolcrib starts.
     fn description(&self) -> String {
         let shells = Arc::clone(&self.shop.shells);
         let tools = toolcrib_builtins::Builtins::new().with_shells(shells).handlers();
@@ -100,7 +100,7 @@ async fn once_it_is_installed_the_shell_is_in_the_userland() {
     let said = scene.description();
     assert!(said.contains("sh (busybox; no bash) on Alpine Linux 3.24.2"), "{said}");
     assert!(said.contains("60 s"), "{said}");
-    // The shell that is there stays what it is; another conversation's is in the userland.
+    // The running shell keeps its target; the shell of another conversation runs in the userland.
     let script = "cat /etc/alpine-release; id -u; pwd; echo from there > made; echo x > ~/own";
     let workspace = shop.bench.path("ws").display().to_string();
     assert_eq!(shop.sh("b", script).await.out(), format!("3.24.2\n0\n{workspace}\n"));
@@ -190,7 +190,7 @@ async fn a_userland_that_is_not_whole_is_said_with_what_mends_it() {
     };
     check("not installed").await;
 
-    // The mirror breaks off in the middle of the archive.
+    // The mirror closes the connection in the middle of the archive.
     scene.mirror.behave(Way::Cut(10_000));
     let client = HttpClient::new(AddressPolicy::with_allowed([scene.mirror.entry()]).unwrap());
     scene.userland.install(&client, false, &|_| ()).await.unwrap_err();
@@ -212,7 +212,7 @@ async fn natively_a_command_does_what_the_person_can() {
     let confines = ProgramPolicy::clone(&bench.workbench.program_policy());
     let outside = bench.path("out/secret").display().to_string();
     let shop = Shop::on(bench);
-    // Without anything that runs it so, it is refused.
+    // The call is refused, because no backend for native programs is set.
     let args = json!({"command": "true"});
     let error = shop.fails("execute_shell_command", "a", args).await;
     assert_eq!(error.error_type, ErrorType::SandboxError);
@@ -291,7 +291,7 @@ async fn a_host_that_is_not_allowed_is_asked_for_and_reached_by_that_call_alone(
         let error = shell.assess(&json!({"command": "ls", "hosts": [wrong]})).unwrap_err();
         assert_eq!(error.error_type, ErrorType::ValidationError, "{wrong}");
     }
-    // Nothing is asked that is allowed, or can never be.
+    // Hosts that are already allowed, or never can be, need no approval.
     let with =
         |network| ProgramPolicy { network, ..ProgramPolicy::clone(&workbench.program_policy()) };
     let of = |host: &str| json!({"command": "ls", "hosts": [host]});

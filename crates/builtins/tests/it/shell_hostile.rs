@@ -6,8 +6,8 @@ use toolcrib_sandbox::{Level, Resources};
 
 use crate::support::{Bench, Shop, call_of, is_here, processes_with, until};
 
-/// Runs a command in a conversation of its own, then one more: it must not feel anything of the
-/// first, and nothing may be left.
+/// Runs a command in a separate conversation, then another one: the first must not affect it and
+/// must leave no processes.
 async fn check(
     shop: &Shop,
     name: &str,
@@ -92,7 +92,7 @@ async fn whatever_ends_the_shell_is_said_and_a_new_one_comes() {
 async fn a_shell_that_dies_between_two_commands_says_so_once() {
     let shop = Shop::new();
     shop.sh("a", "x=1").await;
-    // What is left behind is ended after the answer; this one is quicker.
+    // Leftover processes are ended after the answer; this one kills the shell earlier.
     let said = shop.sh("a", "(sleep 0.05; kill -9 $$) & echo begun").await;
     assert_eq!(said.out(), "begun\n");
     let next = shop.sh("a", "echo [$x]").await;
@@ -117,7 +117,7 @@ async fn floods_are_read_and_bounded() {
         (json!(50_000_004), json!(0))
     );
     assert!(said.out().ends_with("xxend\n"));
-    // Nobody reads while nothing runs, and still it does not block.
+    // The shell does not block, although its output is not read between commands.
     let odd = "printf '\\036%.0s' {1..5000}; printf '\\037x\\036y'";
     assert_eq!(shop.sh("flood", odd).await.field("stdout_bytes"), json!(5004));
 }
@@ -147,7 +147,7 @@ async fn limits_end_the_shell_and_say_which() {
     assert_eq!(shop.sh("bomb", "echo next").await.out(), "next\n");
 }
 
-/// 200 calls in parallel from 20 conversations, 100 of them hostile.
+/// Runs 200 calls in parallel from 20 conversations, 100 of them hostile.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_hundred_calls_of_twenty_conversations() {
     let shop = std::sync::Arc::new(Shop::on(Bench::with(|confines| ProgramPolicy {
@@ -195,8 +195,8 @@ async fn two_hundred_calls_of_twenty_conversations() {
         let (is_hostile, word, said) = done.unwrap();
         let said = crate::support::Said(said.unwrap_or_else(|error| panic!("{word}: {error:?}")));
         if !is_hostile {
-            // What an earlier command of the same shell still wrote may stand before it; nothing of
-            // others ever does.
+            // Late output of an earlier command of the same shell may precede the word; output of
+            // other shells never does.
             assert!(said.out().ends_with(&format!("{word}\n")), "{word}: {said:?}");
             assert!(said.str("stderr").contains(&word), "{word}: {said:?}");
             let own = word.rsplit_once('-').unwrap().0;

@@ -16,11 +16,11 @@ use toolcrib_core::{
 };
 use toolcrib_sandbox::{Level, Local};
 
-/// The executable that makes sandboxes.
+/// The executable that creates sandboxes.
 pub(crate) const WORKER: &str = env!("CARGO_BIN_EXE_toolcrib-builtins-worker");
 
-/// A workspace `ws`, a home folder for programs, and things that no program may touch in `state`
-/// and `out`.
+/// A workspace `ws`, a home folder for programs, and files in `state` and `out` that no program may
+/// access.
 pub(crate) struct Bench {
     folder: tempfile::TempDir,
     pub(crate) workbench: Arc<ProgramRunner>,
@@ -68,7 +68,7 @@ impl Bench {
     }
 }
 
-/// A call of this conversation with half a minute to go.
+/// Creates a call of this conversation with a time limit of half a minute.
 pub(crate) fn call_of(conversation: &str) -> CallCtx {
     CallCtx {
         call: CallId::fresh(),
@@ -88,7 +88,7 @@ pub(crate) fn call_of(conversation: &str) -> CallCtx {
     }
 }
 
-/// Streams that are kept whole.
+/// Streams that are stored completely.
 struct Kept;
 
 struct Stream(Vec<u8>);
@@ -109,13 +109,13 @@ impl StreamSink for Stream {
             preview: String::new(),
             media_type: "text/plain".to_owned(),
             total_bytes: self.0.len() as u64,
-            // The name says how much was kept.
+            // The name contains the number of stored bytes.
             artifact: Some(ArtifactRef(format!("art_{}", self.0.len()))),
         }
     }
 }
 
-/// Whether the sandbox of this host has this level; says so where it has not.
+/// Returns whether this host supports this sandbox level; prints a note if not.
 pub(crate) async fn is_here(level: Level) -> bool {
     let best = Bench::new().workbench.level().await.unwrap();
     if best < level {
@@ -124,7 +124,7 @@ pub(crate) async fn is_here(level: Level) -> bool {
     best >= level
 }
 
-/// Command lines of running processes that hold this text.
+/// Returns command lines of running processes that contain this text.
 pub(crate) fn processes_with(text: &str) -> Vec<String> {
     let own = std::process::id().to_string();
     let all = fs::read_dir("/proc").unwrap().flatten();
@@ -136,7 +136,7 @@ pub(crate) fn processes_with(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The tools of a bench, called as the engine calls them.
+/// The tools of a bench, called the way the engine calls them.
 pub(crate) struct Shop {
     pub(crate) bench: Bench,
     pub(crate) shells: Arc<Shells>,
@@ -152,7 +152,7 @@ impl Shop {
         Self::with_idle(bench, BACKGROUND_IDLE)
     }
 
-    /// The same where programs in the background end after this time without use.
+    /// Creates the same, ending background programs after this idle time.
     pub(crate) fn with_idle(bench: Bench, idle: Duration) -> Self {
         let records = Some(bench.path("state/processes"));
         let shells = Shells::new(Arc::clone(&bench.workbench), records).background_idle(idle);
@@ -172,13 +172,13 @@ impl Shop {
         tool.call(ctx, &args).await
     }
 
-    /// The error of a call that must fail.
+    /// Returns the error of a call that must fail.
     pub(crate) async fn fails(&self, tool: &str, conversation: &str, args: Value) -> ToolError {
         let shown = args.to_string();
         self.call(tool, &call_of(conversation), args).await.map(Said).expect_err(&shown)
     }
 
-    /// A command in a conversation.
+    /// Runs a command in a conversation.
     pub(crate) async fn sh(&self, conversation: &str, command: &str) -> Said {
         self.with(conversation, json!({"command": command})).await
     }
@@ -213,7 +213,7 @@ impl Said {
         self.str("stdout")
     }
 
-    /// Everything that a model reads.
+    /// Returns everything that a model reads.
     pub(crate) fn text(&self) -> String {
         let text = |block: &Block| match block {
             Block::Text { text, .. } | Block::Spilled { preview: text, .. } => text.clone(),
@@ -223,7 +223,7 @@ impl Said {
     }
 }
 
-/// Waits until something is so; what never becomes so fails the test.
+/// Waits until the condition holds; fails the test after 10 seconds.
 pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..1000 {
         if is_so() {
@@ -234,12 +234,12 @@ pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
     panic!("never: {what}");
 }
 
-/// Where a program really is, and what of its surroundings it needs to run.
+/// Returns the folder of an installed program, and the other folders that it needs to run.
 pub(crate) fn installed(program: &str) -> Option<(PathBuf, Vec<PathBuf>)> {
     let beside = Path::new(WORKER).ancestors().nth(2).unwrap().join("python/bin");
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folder = std::env::split_paths(&path).chain([beside]).find(|folder| {
-        // One that a version manager stands in for need not be there at all.
+        // A shim of a version manager can exist although the program is not installed.
         let works = |word: &str| {
             let output = std::process::Command::new(folder.join(program)).arg(word).output();
             output.is_ok_and(|output| output.status.success())
@@ -250,13 +250,13 @@ pub(crate) fn installed(program: &str) -> Option<(PathBuf, Vec<PathBuf>)> {
         eprintln!("NOT TRIED: {program} is not on this machine");
         return None;
     };
-    // Under its real name: an environment of Python looks for itself beside its program.
+    // Use the real path: a Python environment locates itself relative to its program.
     let folder = folder.canonicalize().ok()?;
     let mut around = vec![folder.clone()];
     let real = folder.join(program).canonicalize().unwrap();
     around.extend(real.ancestors().nth(2).map(Path::to_owned));
     around.extend(folder.parent().map(Path::to_owned));
-    // An environment of Python stands on another one.
+    // A Python environment depends on another installation.
     if let Ok(python) = folder.join("python3").canonicalize() {
         around.extend(python.ancestors().nth(2).map(Path::to_owned));
     }

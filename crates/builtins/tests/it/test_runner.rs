@@ -42,7 +42,7 @@ impl Shop {
     }
 }
 
-/// The program, where this machine has it; says so where it has not.
+/// Returns the program if this machine has it; prints a note if not.
 fn found(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let found =
@@ -53,7 +53,7 @@ fn found(name: &str) -> Option<PathBuf> {
     found
 }
 
-/// A python3 that the sandbox sees, by a folder of programs of its own.
+/// Returns a policy with a python3 that the sandbox can see, through a separate folder of programs.
 fn python(confines: ProgramPolicy) -> Option<ProgramPolicy> {
     let out = std::process::Command::new(found("python3")?)
         .args(["-c", "import sys; print(sys.base_prefix)"])
@@ -152,7 +152,7 @@ async fn a_runner_that_is_not_there_says_what_to_do() {
     }
 }
 
-/// A project of this program whose tests are run: one passes, one called `wrong` fails, and then
+/// Runs the tests of a project of this program: one passes and one called `wrong` fails; then runs
 /// only the first.
 async fn one_of_two_passes(program: &str, runner: &str, files: &[(&str, &str)], right: &str) {
     let Some((path, around)) = installed(program) else { return };
@@ -199,7 +199,7 @@ async fn go_tests_are_counted() {
 
 #[tokio::test]
 async fn npm_tests_are_counted() {
-    // The test runner of node itself names tests by another option than most.
+    // Node's own test runner uses another option to select tests by name than most runners.
     let files = [
         (
             "package.json",

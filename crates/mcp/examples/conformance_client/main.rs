@@ -22,10 +22,10 @@ use toolcrib_sandbox::Process;
 
 type Failed = Box<dyn std::error::Error>;
 
-/// A person who answers every question with what it suggests.
+/// A person who answers every question with the suggested value.
 struct Suite {
     http: HttpClient,
-    /// What the suite gave as secrets, by the names that the configuration has for them.
+    /// The secrets from the suite, by their names in the configuration.
     secrets: BTreeMap<String, String>,
     authorization: Mutex<Option<String>>,
     reviewed: Mutex<Option<ReviewedTools>>,
@@ -95,7 +95,7 @@ impl ClientHost for Suite {
     }
 }
 
-/// What the scenario wants to have called: the calls that it names, else every tool once.
+/// Returns the calls that the scenario expects: the calls that it names, or else every tool once.
 fn calls(context: &Value, names: &[String]) -> Vec<(String, Value)> {
     if let Some(named) = context["toolCalls"].as_array() {
         let call =
@@ -116,7 +116,7 @@ async fn main() -> Result<(), Failed> {
     let variable = |name: &str| std::env::var(name).unwrap_or_default();
     let context: Value =
         serde_json::from_str(&variable("MCP_CONFORMANCE_CONTEXT")).unwrap_or_default();
-    // Its servers say of each other where they are, at ports that are not known in advance.
+    // The suite's servers refer to each other at ports that are not known in advance.
     let places = (1024..=u16::MAX).map(|port| format!("localhost:{port}"));
     let places = places.chain(["127.0.0.0/8".to_owned(), "::1/128".to_owned()]);
     let policy = AddressPolicy::with_allowed(places)?;
@@ -132,7 +132,7 @@ async fn main() -> Result<(), Failed> {
     let settings = EngineSettings { preset: Preset::Auto, ..EngineSettings::default() };
     let engine = Engine::builder().policy(Policy { settings, ..Policy::default() }).build();
     scripted_login::while_needed(&connection, &host.http).await?;
-    // What cannot be reached has no tools, and its state says why.
+    // A server that cannot be reached has no tools, and its state contains the reason.
     let _ = connection.accept_reviews().await;
     let source = McpSource::new(Arc::clone(&connection));
     engine.catalog().attach(&source).await.map_err(|error| error.message)?;
@@ -152,7 +152,7 @@ async fn main() -> Result<(), Failed> {
     };
     for (name, mut args) in calls(&context, &names) {
         if name == "json_schema_echo" {
-            // The suite wants to see what became of the schema of the other tool.
+            // The suite also checks how the schema of the other tool was converted.
             args = json!({"schema": schema("json_schema_2020_12_tool")});
         }
         loop {

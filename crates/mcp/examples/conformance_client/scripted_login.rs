@@ -1,4 +1,4 @@
-//! Scripted login: opens the authorization URL and follows the redirect at once, in place of a
+//! Scripted login: opens the authorization URL and follows the redirect immediately, in place of a
 //! person with a browser.
 
 use std::collections::BTreeMap;
@@ -10,13 +10,13 @@ use toolcrib_net::{Follow, HttpClient, Limits, Request};
 
 use super::Failed;
 
-/// Where the authorization server sends the person back to. The port has no listener: the
-/// address is read off the redirect.
+/// The redirect URI of the authorization server. The port has no listener: the code is taken from
+/// the redirect's URL.
 const REDIRECT: &str = "http://127.0.0.1:3000/callback";
-/// What the suite knows as the document of this client.
+/// URL of this client's metadata document in the suite.
 const DOCUMENT: &str = "https://conformance-test.local/client-metadata.json";
 
-/// The configuration that the suite wants, and its secrets.
+/// Returns the configuration for a scenario, and its secrets.
 pub(super) fn of_context(context: &Value) -> (Oauth, BTreeMap<String, String>) {
     let mut secrets = BTreeMap::new();
     let text = |key: &str| context[key].as_str().map(str::to_owned);
@@ -51,20 +51,20 @@ pub(super) fn of_context(context: &Value) -> (Oauth, BTreeMap<String, String>) {
     (oauth, secrets)
 }
 
-/// Agrees as long as the server wants that before anything else.
+/// Authorizes as long as the server requires it before anything else.
 pub(super) async fn while_needed(connection: &Connection, http: &HttpClient) -> Result<(), Failed> {
     loop {
         match connection.connect().await {
             Err(error) if error.error_type == ErrorType::NotConfigured => {
                 once(connection, http).await?;
             }
-            // What else is wrong is said by the state.
+            // The state contains any other error.
             _ => return Ok(()),
         }
     }
 }
 
-/// Agrees once. The connection says when that was in vain too often.
+/// Authorizes once. The connection reports repeated logins without effect.
 pub(super) async fn once(connection: &Connection, http: &HttpClient) -> Result<(), Failed> {
     let login = connection.login(REDIRECT).await?;
     eprintln!("agreeing at {} to {:?}", login.issuer(), login.scopes());

@@ -8,12 +8,12 @@ use toolcrib_mcp::client_channel::ClientChannel;
 
 use crate::tools::{ask, field, form};
 
-/// Calls that take longer are tasks here.
+/// Calls that take longer become tasks here.
 pub(crate) const SOON: Duration = Duration::from_millis(100);
-/// Surely longer.
+/// Duration of a call that certainly becomes a task.
 const LONG: Duration = Duration::from_millis(400);
 
-/// Names and schemas.
+/// Returns names and schemas.
 pub(crate) fn definitions() -> Vec<(&'static str, Value)> {
     let object = |properties: Value| json!({"type": "object", "properties": properties});
     let seconds = json!({"seconds": {"type": "number"}, "label": {"type": "string"}});
@@ -28,7 +28,7 @@ pub(crate) fn definitions() -> Vec<(&'static str, Value)> {
     ]
 }
 
-/// One of them; `None` = it is none.
+/// Runs one of these tools; `None` if the name is unknown.
 pub(crate) async fn run(
     name: &str,
     caller: &ClientChannel,

@@ -10,7 +10,7 @@ use toolcrib_mcp::server::{
     ClientIdentity, Contents, Message, Prompt, Refusal, Resource, ResourceBody, ResourcesAndPrompts,
 };
 
-/// A picture of one red point.
+/// Returns an image of one red pixel.
 pub(crate) fn pixel() -> Vec<u8> {
     use base64::Engine as _;
     let text = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";

@@ -15,13 +15,13 @@ use toolcrib_mcp::rmcp::model::InputRequest;
 use crate::long_running;
 use crate::resources_and_prompts::pixel;
 
-/// One tool, told from the others by its name.
+/// A tool whose name determines its behavior.
 struct Fixture {
     spec: Arc<ToolSpec>,
     desk: ClientChannels,
 }
 
-/// Name and schema of each.
+/// Returns name and schema of each tool.
 fn definitions() -> Vec<(&'static str, Value)> {
     let none = || json!({"type": "object", "properties": {}});
     let one = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
@@ -272,7 +272,7 @@ impl Fixture {
                     one["step1"]["content"]["name"], two["step2"]["content"]["color"]
                 )
             }
-            // Asks for what the client can answer, and for nothing else.
+            // Ask only the questions that the client can answer.
             _ => {
                 let mut said = Vec::new();
                 for (key, question) in

@@ -1,5 +1,5 @@
-//! Client-side handler of server requests: questions to a person. Sampling is refused with an
-//! explanation. Notifications are used before they get here (`inbound`).
+//! Client-side handler of server requests: asks a person the server's questions. Sampling is
+//! refused with an explanation. The `inbound` module handles notifications before they get here.
 
 use std::sync::Weak;
 

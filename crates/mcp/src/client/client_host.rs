@@ -1,4 +1,4 @@
-//! What MCP connections need from the host program.
+//! The interface between MCP connections and the host program.
 
 use toolcrib_core::{BoxFuture, CallCtx};
 use toolcrib_net::HttpClient;
@@ -8,12 +8,11 @@ use super::elicitation::{Elicitation, Elicited};
 use super::reviewed_tools::ReviewedTools;
 use super::server_config::Stdio;
 
-/// What connections need from the host program. The defaults stand for a feature that the host does
-/// not have.
+/// Services of the host program for connections. The defaults are for hosts that lack a feature.
 pub trait ClientHost: Send + Sync + 'static {
     /// Starts the program of a server with piped input, in the sandbox. References to secrets in
-    /// its variables are already replaced. At `first_sight`, before it was reviewed, it sees empty
-    /// folders in place of the workspace.
+    /// its variables are already replaced. At `first_sight`, before the server was reviewed, the
+    /// program sees empty folders in place of the workspace.
     ///
     /// # Errors
     /// Why it was not started, as a sentence.
@@ -24,8 +23,8 @@ pub trait ClientHost: Send + Sync + 'static {
         first_sight: bool,
     ) -> BoxFuture<'a, Result<Process, String>>;
 
-    /// Prepares the start of a program, such as fetching it; may take minutes. Done before the time
-    /// of a start begins.
+    /// Prepares the start of a program, for example fetches it; may take minutes. Runs before the
+    /// time limit of the start begins.
     ///
     /// # Errors
     /// Why it cannot be started, as a sentence.
@@ -38,20 +37,20 @@ pub trait ClientHost: Send + Sync + 'static {
         Box::pin(std::future::ready(Ok(())))
     }
 
-    /// What may explain a start that failed, from all that the program wrote: the setting that was
-    /// in the way, and the command that changes it.
+    /// Explains a failed start from the program's complete output: the setting that prevented it,
+    /// and the command that changes the setting.
     fn explain_failed_start(&self, server: &str, program: &Stdio, stderr: &str) -> Option<String> {
         let _ = (server, program, stderr);
         None
     }
 
-    /// SHA-256 of the files of a program.
+    /// Returns the SHA-256 of the files of a program.
     fn program_digest<'a>(&'a self, program: &'a Stdio) -> BoxFuture<'a, Option<String>> {
         let _ = program;
         Box::pin(std::future::ready(None))
     }
 
-    /// Watches what a call changes in the workspace, if the program may change it.
+    /// Watches a call's changes in the workspace, if the program has write access.
     fn watch_call<'a>(
         &'a self,
         program: &'a Stdio,
@@ -61,40 +60,40 @@ pub trait ClientHost: Send + Sync + 'static {
         Box::pin(std::future::ready(None))
     }
 
-    /// Whether the server is known to leave `server/discover` unanswered.
+    /// Returns whether the server is known not to answer `server/discover`.
     fn ignores_discover<'a>(&'a self, server: &'a str) -> BoxFuture<'a, bool> {
         let _ = server;
         Box::pin(std::future::ready(false))
     }
 
-    /// Remembers that it does.
+    /// Records that the server does not answer `server/discover`.
     fn remember_ignores_discover<'a>(&'a self, server: &'a str) -> BoxFuture<'a, ()> {
         let _ = server;
         Box::pin(std::future::ready(()))
     }
 
-    /// The HTTP client with the owner's address policy.
+    /// Returns the HTTP client with the owner's address policy.
     fn http(&self) -> HttpClient;
 
-    /// The HTTP client for a server at this address, which the owner has typed: it may be on this
+    /// Returns the HTTP client for a server at an address that the owner entered: it may be on this
     /// machine or in a private network.
     fn http_for(&self, url: &str) -> HttpClient {
         let _ = url;
         self.http()
     }
 
-    /// The secret of this name.
+    /// Returns the secret of this name.
     ///
     /// # Errors
     /// Why it is missing, as a sentence that contains the name but not the value.
     fn secret(&self, name: &str) -> Result<String, String>;
 
-    /// The stored authorization for a server: JSON of
+    /// Returns the stored authorization for a server: JSON of
     /// [`StoredCredentials`](super::StoredCredentials).
     fn authorization<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<String>>;
 
-    /// A number that changes when stored authorizations may have changed, such as by another
-    /// process. Called before each request, so it must be cheap.
+    /// Returns a number that changes when stored authorizations may have changed, such as by
+    /// another process. Called before each request, so it must be cheap.
     fn authorizations_changed(&self) -> u64 {
         0
     }
@@ -117,7 +116,7 @@ pub trait ClientHost: Send + Sync + 'static {
         Box::pin(std::future::ready(Box::new(()) as Box<dyn Send>))
     }
 
-    /// The reviewed definitions of a server; `None` if there are none yet.
+    /// Returns the reviewed definitions of a server; `None` if there are none yet.
     fn reviewed_tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<ReviewedTools>>;
 
     /// Stores the reviewed definitions of a server.
@@ -130,13 +129,13 @@ pub trait ClientHost: Send + Sync + 'static {
         pins: &'a ReviewedTools,
     ) -> BoxFuture<'a, Result<(), String>>;
 
-    /// The definitions that were seen last, if they differ from the reviewed ones.
+    /// Returns the definitions that were seen last, if they differ from the reviewed ones.
     fn seen_tools<'a>(&'a self, server: &'a str) -> BoxFuture<'a, Option<ReviewedTools>> {
         let _ = server;
         Box::pin(std::future::ready(None))
     }
 
-    /// Stores the definitions that were seen last; `None`: they are the reviewed ones.
+    /// Stores the definitions that were seen last; `None` if they are the reviewed ones.
     fn store_seen_tools<'a>(
         &'a self,
         server: &'a str,
@@ -146,32 +145,32 @@ pub trait ClientHost: Send + Sync + 'static {
         Box::pin(std::future::ready(()))
     }
 
-    /// Log file for a server's standard error; `None` keeps it in memory only.
+    /// Returns the log file for a server's standard error; `None` keeps the log in memory only.
     fn log_file(&self, server: &str) -> Option<std::path::PathBuf> {
         let _ = server;
         None
     }
 
-    /// The tools of a server have changed: its source must be attached again.
+    /// Reports that the tools of a server have changed: its source must be attached again.
     fn tools_changed(&self, server: &str) {
         let _ = server;
     }
 
-    /// A server asks a question in the middle of this call.
+    /// Asks the person a server's question during this call.
     fn ask<'a>(&'a self, call: &'a CallCtx, question: Elicitation) -> BoxFuture<'a, Elicited> {
         let _ = (call, question);
         Box::pin(std::future::ready(Elicited::Decline))
     }
 
-    /// A server reports the progress of a call.
+    /// Reports a server's progress on a call.
     fn progress(&self, call: &CallCtx, done: f64, total: Option<f64>, message: Option<String>) {
         let _ = (call, done, total, message);
     }
 }
 
-/// What a call changes in the workspace.
+/// The watch of a call's changes in the workspace.
 pub trait CallWatch: Send {
-    /// Records the changes under this call. Returns what the model has to know.
+    /// Records the changes of this call. Returns a note for the model.
     fn end<'a>(self: Box<Self>, call: &'a CallCtx) -> BoxFuture<'a, Option<String>>
     where
         Self: 'a;

@@ -23,9 +23,9 @@ use super::tool_list::{ToolList, list_definitions};
 use super::{start_output, visible_text};
 use crate::stdio::StdioTransport;
 
-/// How long to read the output of a program that has ended.
+/// Time for reading the output of a program that has ended.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-/// Characters that are kept of the name that a server reports.
+/// Maximum characters of the name that a server reports.
 const SERVER_CHARS: usize = 100;
 
 type Service = RunningService<RoleClient, McpClientHandler>;
@@ -38,7 +38,7 @@ pub(super) enum ConnectError {
 }
 
 impl ConnectError {
-    /// The server rejected our authorization.
+    /// Creates the error for a server that rejected our authorization.
     fn unauthorized(connection: &Connection) -> Self {
         connection.refusal().map_or(Self::NeedsAuthorization, Self::Failed)
     }
@@ -103,8 +103,8 @@ pub(super) async fn connect(connection: &Connection) -> Result<LiveConnection, C
     Ok(LiveConnection { service, now, server, protocol, since, used, is_first_sight, cut, process })
 }
 
-/// Compares what the server offers with what was reviewed. What differs is held; of a server that
-/// was never reviewed, that is everything.
+/// Compares the server's tools with the reviewed ones. Tools that differ are held; if the server
+/// was never reviewed, all are held.
 async fn compare(connection: &Connection, now: &ReviewedTools) {
     let name = connection.config().name.as_str();
     let reviewed = connection.host().reviewed_tools(name).await.unwrap_or_default();
@@ -137,7 +137,7 @@ async fn over_stdio(
     let lifecycle = lifecycle(connection).await;
     match start(connection, program, first_sight, lifecycle).await {
         Ok(started) => Ok(started),
-        // Some old servers exit when they get an unknown request.
+        // Some old servers exit when they receive an unknown request.
         Err(StartFailure::Handshake(_)) => {
             start(connection, program, first_sight, ClientLifecycleMode::Initialize)
                 .await
@@ -219,7 +219,7 @@ async fn over_http(connection: &Connection, http: &Http) -> Result<Service, Conn
         let name = http::HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
         config.custom_headers.insert(name, value);
     }
-    // A message that was sent is never sent again, whatever its fate: a call might run twice.
+    // A message is never sent twice: a call might run twice.
     config.reinit_on_expired_session = false;
     let reaching = HttpTransport {
         http: host.http_for(&http.url),
@@ -238,7 +238,7 @@ async fn over_http(connection: &Connection, http: &Http) -> Result<Service, Conn
     })
 }
 
-/// An error with its causes, unless its own text contains them.
+/// Renders an error with its causes, unless its own text contains them.
 fn with_causes(error: &dyn std::error::Error) -> String {
     let mut words = error.to_string();
     let mut cause = error.source();
@@ -252,8 +252,8 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     words
 }
 
-/// Why the connection failed, with the first error that the program wrote: what follows it are
-/// mostly its consequences.
+/// Explains why the connection failed, with the first error in the program's output; later errors
+/// are mostly consequences.
 fn words(error: &ClientInitializeError, wrote: &str, explained: Option<&str>) -> String {
     let error: String = with_causes(error).chars().take(500).collect();
     let first = start_output::first_error(wrote);
@@ -268,7 +268,7 @@ fn listen(connection: &Connection, peer: Peer<RoleClient>) {
     tokio::spawn(async move {
         let filter = SubscriptionFilter::builder().tools_list_changed().build();
         let Ok(mut news) = peer.listen(filter).await else { return };
-        // The reports themselves are used by the gate, before they get here.
+        // The gate has already processed the notifications.
         while let Ok(Some(_)) = news.next().await {
             if connection.strong_count() == 0 {
                 return;

@@ -1,6 +1,6 @@
-//! Judges a server's definition of a tool when it comes and when it changes: what in it reads like
-//! an attempt to steer the model. A person who reviews the tool is shown each place. Nothing is
-//! decided here, and a definition without findings is not safe for that reason.
+//! Judges a server's tool definition when it arrives or changes: finds texts that look like an
+//! attempt to steer the model. A person who reviews the tool sees each finding. Findings do not
+//! decide anything, and a definition without findings is not necessarily safe.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeSet;
@@ -11,43 +11,44 @@ use toolcrib_sanitizer::{ChangeKind, FlagKind, sanitize};
 
 use super::judgement_phrases::{self as phrases, Phrase};
 
-/// Blank characters in a row that push text out of sight: a screen line, or most of a window.
+/// Number of consecutive blank characters that push text out of sight: a screen line, or most of a
+/// window.
 const BLANK_RUN: usize = 60;
-/// The same for line breaks.
+/// The same number for line breaks.
 const BLANK_LINES: usize = 8;
-/// Letters and digits in a row that look like encoded data.
+/// Number of consecutive letters and digits that look like encoded data.
 const ENCODED_RUN: usize = 120;
 /// Characters shown before and after a finding.
 const AROUND: usize = 40;
-/// Most findings of one tool.
+/// Maximum findings of one tool.
 const MOST: usize = 20;
 
-/// Something in a definition that a reviewer should see.
+/// A part of a definition that a reviewer should see.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// Where in the definition, such as `inputSchema.properties.path.description`.
+    /// Position in the definition, such as `inputSchema.properties.path.description`.
     pub place: String,
-    /// What it is.
+    /// The kind of finding.
     pub kind: FindingKind,
-    /// The text around it, with the place between `»` and `«`.
+    /// The text around the finding, which is between `»` and `«`.
     pub excerpt: String,
 }
 
-/// What a finding is about.
+/// The kind of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingKind {
-    /// Orders to the model, as in injected text.
+    /// Instructions to the model, as in injected text.
     Orders,
-    /// It claims to speak for the system, the user or a policy.
+    /// A claim to speak for the system, the user or a policy.
     Authority,
-    /// It asks to keep something from the person.
+    /// A request to hide something from the person.
     Secrecy,
-    /// It says how tools of others are to be used.
+    /// Instructions on using tools of other servers.
     OtherTools,
-    /// It asks for private data: keys, the conversation, the prompt.
+    /// A request for private data: keys, the conversation, the prompt.
     PrivateData,
-    /// Characters that a reader does not see.
+    /// Characters that are invisible to a reader.
     InvisibleText,
     /// Control tokens or turn markers of a model's format.
     ControlTokens,
@@ -57,18 +58,18 @@ pub enum FindingKind {
     EncodedData,
     /// An address that can carry data away, or that runs a script.
     DataLink,
-    /// An address. Common, and worth a look.
+    /// An address. Common, but should be checked.
     Link,
 }
 
 impl FindingKind {
-    /// Whether honest servers hardly ever have it.
+    /// Returns whether honest servers almost never have such a finding.
     #[must_use]
     pub fn is_warning(self) -> bool {
         self != Self::Link
     }
 
-    /// What it is, for a person.
+    /// Describes the finding for a person.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -87,7 +88,7 @@ impl FindingKind {
     }
 }
 
-/// Judges a definition. `own` are the names of all tools of its server: it may speak of them.
+/// Judges a definition. `own` are the names of all tools of the server, which it may mention.
 #[must_use]
 pub fn judge(definition: &Value, own: &BTreeSet<&str>) -> Vec<Finding> {
     let mut judge = Judge { own, found: Vec::new() };
@@ -133,14 +134,14 @@ impl Judge<'_> {
         }
     }
 
-    /// A member's name. Those of parameters are read by the model too.
+    /// Judges a member's name. The model also reads the names of parameters.
     fn name(&mut self, place: &str, key: &str, is_parameter: bool) {
         let plain: String =
             key.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
         if is_parameter && phrases::PRIVATE_PARAMETERS.contains(&plain.as_str()) {
             self.add(place, FindingKind::PrivateData, format!("»{}«", shown(key)));
         }
-        // Longer names than that are sentences.
+        // Longer names are sentences.
         if key.chars().count() > 40 || !key.is_ascii() {
             self.text(place, &key.replace(['_', '-'], " "));
         }
@@ -154,7 +155,7 @@ impl Judge<'_> {
         self.phrases(place, text);
     }
 
-    /// What the sanitizer finds in results of tools.
+    /// Adds the sanitizer's findings, as in results of tools.
     fn sanitizer(&mut self, place: &str, text: &str) {
         let clean = sanitize(text, "text/plain");
         for change in &clean.changes {
@@ -211,7 +212,7 @@ impl Judge<'_> {
     }
 
     fn links(&mut self, place: &str, text: &str) {
-        // Members that are addresses by their meaning.
+        // Members that contain addresses by definition.
         let is_reference = [".$schema", ".$ref", ".$id", "$schema", "src", "resourceUri"]
             .iter()
             .any(|end| place.ends_with(end));
@@ -247,7 +248,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether words about tools are followed by the name of a tool of the same server.
+    /// Returns whether a phrase about tools is followed by the name of a tool of the same server.
     fn is_about_own(&self, kind: FindingKind, lower: &str, end: usize) -> bool {
         if kind != FindingKind::OtherTools {
             return false;
@@ -259,7 +260,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether the place is not inside of a longer word.
+/// Returns whether the match is not inside a longer word.
 fn is_word(text: &str, start: usize, end: usize) -> bool {
     let before = text.get(..start).and_then(|text| text.chars().next_back());
     let after = text.get(end..).and_then(|text| text.chars().next());
@@ -269,7 +270,7 @@ fn is_word(text: &str, start: usize, end: usize) -> bool {
     !(joins(before) && joins(first) || joins(after) && joins(last))
 }
 
-/// Whether the words that follow name a tool: an identifier, or something that is called one.
+/// Returns whether the following words name a tool: an identifier, or the word "tool" or "server".
 fn names_a_tool(text: &str, end: usize) -> bool {
     let rest = text.get(end..).unwrap_or_default();
     let near: String =
@@ -289,7 +290,7 @@ fn last_chars(text: &str) -> String {
     text.chars().skip(count.saturating_sub(AROUND)).collect()
 }
 
-/// The place in a text with what is around it.
+/// Returns the match with the text around it.
 fn around(text: &str, at: usize, length: usize) -> String {
     let end = text.ceil_char_boundary(at + length);
     let before = last_chars(text.get(..at).unwrap_or_default());
@@ -298,7 +299,7 @@ fn around(text: &str, at: usize, length: usize) -> String {
     format!("{}»{}«{}", shown(&before), shown(found), shown(&after))
 }
 
-/// Text of a server in one line, with what is invisible written out.
+/// Renders text of a server in one line, with invisible characters escaped.
 fn shown(text: &str) -> String {
     toolcrib_core::display_text::escape_to_line(text)
 }
@@ -318,7 +319,7 @@ mod tests {
         json!({"name": "t", "description": text, "inputSchema": {"type": "object"}})
     }
 
-    /// Attacks that were published, or used by our own reviewers.
+    /// Attacks that were published, or that our own reviewers used.
     #[test]
     fn poisoned_definitions_are_marked() {
         let blank = "\n".repeat(40);

@@ -6,28 +6,27 @@ use url::Url;
 
 use super::visible_text;
 
-/// Characters of a question that a person is shown.
+/// Maximum characters of a question that a person sees.
 const MESSAGE_CHARS: usize = 2_000;
 
 /// A question of a server to a person in the middle of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Elicitation {
-    /// The server that asks.
+    /// The server that asks the question.
     pub server: String,
-    /// The server's own words, without invisible characters.
+    /// The server's own text, without invisible characters.
     pub message: String,
-    /// The web page that the person is asked to open, if the question is about one. Its scheme is
-    /// http or https.
+    /// The web page that the question asks the person to open, if any. Its scheme is http or https.
     pub url: Option<String>,
     /// The raw parameters, for forwarding the question to an MCP client.
     pub params: Value,
 }
 
 impl Elicitation {
-    /// The question of this server.
+    /// Creates the question of this server.
     ///
     /// # Errors
-    /// Why no person is asked it, as a sentence fragment.
+    /// Why the question is not shown to a person, as a sentence fragment.
     pub(crate) fn new(server: &str, params: &ElicitRequestParams) -> Result<Self, String> {
         let (message, url) = match params {
             ElicitRequestParams::FormElicitationParams { message, .. } => (message, None),
@@ -41,8 +40,8 @@ impl Elicitation {
         Ok(Self { server: server.to_owned(), message, url, params })
     }
 
-    /// The parameters with a message in which the server is named by us, so that its words cannot
-    /// pass for ours or for those of another server.
+    /// Returns the parameters with a message that names the server, so that its text cannot be
+    /// mistaken for ours or for that of another server.
     #[must_use]
     pub fn attributed_params(&self) -> Value {
         let mut params = self.params.clone();
@@ -56,7 +55,7 @@ impl Elicitation {
     }
 }
 
-/// A page of the web: anything else that a client would open may run a program.
+/// Accepts only a web page: a client could run a program for other addresses.
 fn checked_url(text: &str) -> Result<String, String> {
     match Url::parse(text) {
         Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url.into()),

@@ -21,11 +21,11 @@ use toolcrib_net::{
     Follow, Head, HttpClient, HttpError, Limits, Method, Request, StreamingResponse,
 };
 
-/// Most bytes of a response that is not a stream.
+/// Maximum bytes of a response that is not a stream.
 const JSON_BYTES: usize = 16 << 20;
-/// Most bytes of a stream; after that it must be reopened.
+/// Maximum bytes of a stream; it must then be reopened.
 const STREAM_BYTES: usize = 1 << 30;
-/// Most bytes of an error response.
+/// Maximum bytes of an error response.
 const ERROR_BYTES: usize = 64 * 1024;
 /// Retries with another token: one for an expired token, one for insufficient scope.
 const RETRIES: usize = 2;
@@ -85,12 +85,12 @@ fn is(head: &Head, media_type: &str) -> bool {
     own.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(media_type)
 }
 
-/// The `WWW-Authenticate` header of a response; empty if there is none.
+/// Returns the `WWW-Authenticate` header of a response; empty if there is none.
 fn challenge(head: &Head) -> &str {
     header(head, "www-authenticate").unwrap_or_default()
 }
 
-/// The error for a response that requires another authorization.
+/// Creates the error for a response that requires another authorization.
 fn login(head: &Head) -> Failed {
     let challenge = challenge(head).to_owned();
     match head.status {
@@ -99,13 +99,12 @@ fn login(head: &Head) -> Failed {
     }
 }
 
-/// The error for a missing token. The request was not sent.
+/// Creates the error for a missing token. The request was not sent.
 fn unauthorized(error: AuthError) -> Failed {
     StreamableHttpError::Io(std::io::Error::other(error))
 }
 
-/// Runs work that must not stop half-way when a call is cancelled: a rotated refresh token may be
-/// in transit.
+/// Runs work to its end, even if the call is cancelled: a rotated refresh token may be in transit.
 async fn to_its_end<T: Send + 'static>(
     work: impl Future<Output = Result<T, AuthError>> + Send + 'static,
 ) -> Result<T, Failed> {
@@ -128,12 +127,12 @@ async fn body(streaming: &mut StreamingResponse, most: usize) -> Result<Vec<u8>,
 #[derive(Default)]
 struct EventSizeLimit {
     bytes: usize,
-    /// Whether the present line is still empty.
+    /// Whether the current line is still empty.
     blank: bool,
 }
 
 impl EventSizeLimit {
-    /// Whether an event is longer than `most`.
+    /// Returns whether an event is longer than `most`.
     fn is_beyond(&mut self, piece: &[u8], most: usize) -> bool {
         for &byte in piece {
             self.bytes += 1;
@@ -173,8 +172,8 @@ fn protocol_error(words: impl Into<String>) -> Failed {
 }
 
 impl HttpTransport {
-    /// Sends a request with the present token. If it is rejected because of its token, the server
-    /// did not process it, and it is sent once more with a new token, if there is one.
+    /// Sends a request with the current token. If the server rejects it because of the token, it
+    /// did not process the request, which is then sent once more with a new token, if there is one.
     async fn send(&self, request: Request, limits: &Limits) -> Result<StreamingResponse, Failed> {
         let Some(keeper) = &self.keeper else {
             let sent = self.http.send(&request, limits).await;

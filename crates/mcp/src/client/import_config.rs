@@ -23,7 +23,7 @@ pub struct ImportedServer {
 /// `context_servers` (Zed), `mcp_servers` (Codex), `extensions` (goose).
 const KEYS: [&str; 5] = ["mcpServers", "servers", "context_servers", "mcp_servers", "extensions"];
 
-/// Shortest value that is kept in the vault, in bytes.
+/// Minimum length of a value that is stored in the vault, in bytes.
 const SHORTEST_SECRET: usize = 8;
 
 /// Parses the servers of a file of any of these programs: JSON (with comments), TOML or YAML.
@@ -36,7 +36,7 @@ pub fn parse(text: &str) -> Result<Vec<ImportedServer>, String> {
     // In VS Code's settings they are one level deeper.
     let deeper =
         || document.get("mcp").and_then(|mcp| mcp.get("servers")).and_then(Value::as_object);
-    // Claude Code stores servers of a project with the project.
+    // Claude Code stores the servers of a project with the project.
     let folders = document.get("projects").and_then(Value::as_object).into_iter().flatten();
     let of_folders = folders.filter_map(|(folder, own)| Some((folder, own.get(KEYS.first()?)?)));
     let of_folders: Vec<_> =
@@ -125,7 +125,7 @@ fn pairs(server: &Value, keys: &[&str]) -> Vec<(String, String)> {
     map.map(Map::iter).into_iter().flatten().map(pair).collect()
 }
 
-/// Names of variables whose values the other program stores.
+/// Returns the names of variables whose values the other program stores.
 fn named<'a>(server: &'a Value, key: &str) -> impl Iterator<Item = &'a str> {
     let names = server.get(key).and_then(Value::as_array).into_iter().flatten();
     // Codex uses a string, or an object with a name.
@@ -197,7 +197,7 @@ fn parse_server(own_name: &str, server: &Value) -> Option<ImportedServer> {
                 ..Http::default()
             })
         }
-        // Built into the other program.
+        // The server is built into the other program.
         (None, None) => return None,
     };
     if matches!(&remote, Remote::Stdio(_)) {
@@ -210,13 +210,13 @@ fn parse_server(own_name: &str, server: &Value) -> Option<ImportedServer> {
     Some(ImportedServer { config, secrets, notes, skip: false })
 }
 
-/// Moves values that look like secrets out of variables or headers of a server and puts references
-/// in their place. Returns the secrets by the names that the references use.
+/// Moves values that look like secrets out of variables or headers of a server and replaces them by
+/// references. Returns the secrets by the names that the references use.
 #[must_use]
 pub fn take_secrets(server: &ServerName, pairs: &mut [(String, String)]) -> Vec<(String, String)> {
     let (mut secrets, mut notes) = (Vec::new(), Vec::new());
     for (name, value) in pairs {
-        // The vault refuses what cannot be masked without damage to other text.
+        // The vault refuses secrets that cannot be masked without damage to other text.
         let schemes = ["Bearer ", "Basic ", "Token "];
         let bare = schemes.iter().find_map(|scheme| value.strip_prefix(scheme));
         let bare = bare.unwrap_or(value);
@@ -224,13 +224,13 @@ pub fn take_secrets(server: &ServerName, pairs: &mut [(String, String)]) -> Vec<
             continue;
         }
         let given = std::mem::take(value);
-        // What a shell has not filled in is no secret.
+        // A placeholder that a shell has not replaced is not a secret.
         *value = extract_secrets(server, name, given, &mut secrets, &mut notes);
     }
     secrets
 }
 
-/// Whether a secret of this name was taken from the configuration of this server.
+/// Returns whether a secret of this name was extracted from the configuration of this server.
 #[must_use]
 pub fn is_secret_of(server: &ServerName, secret: &str) -> bool {
     secret.starts_with(&secret_prefix(server))
@@ -240,7 +240,7 @@ fn secret_prefix(server: &ServerName) -> String {
     format!("mcp_{}_", server.as_str().replace('-', "_"))
 }
 
-/// Keeps a plain value, or moves a secret out and returns its reference.
+/// Returns a plain value unchanged; extracts a secret and returns its reference.
 fn extract_secrets(
     server: &ServerName,
     name: &str,
@@ -314,7 +314,7 @@ mod tests {
         }
     }
 
-    /// Complete files as these programs write them at present.
+    /// Complete files in the current formats of these programs.
     #[test]
     fn whole_files_of_all_eight_programs_are_read() {
         let check = |program: &str, text: &str, expected: &[&str]| {

@@ -1,10 +1,10 @@
-//! The words that the judgement of a definition looks for, beside those of the sanitizer. They are
-//! few on purpose: each is one that published attacks use and descriptions of well-known servers do
-//! not.
+//! Phrases that the judgement of a definition searches, in addition to those of the sanitizer. The
+//! list is short on purpose: it contains only phrases that published attacks use and descriptions
+//! of well-known servers do not.
 
 use super::definition_judgement::FindingKind;
 
-/// Words that raise a finding, in lower case.
+/// Phrases that raise a finding, in lower case.
 pub(super) struct Phrase {
     pub(super) kind: FindingKind,
     pub(super) text: &'static str,
@@ -20,7 +20,7 @@ const OTHER: FindingKind = FindingKind::OtherTools;
 const PRIVATE: FindingKind = FindingKind::PrivateData;
 const ORDERS: FindingKind = FindingKind::Orders;
 
-/// Names of parameters, letters and digits alone, that a tool has no use for but to learn what the
+/// Names of parameters, reduced to letters and digits, that serve a tool only to learn what the
 /// model knows.
 pub(super) const PRIVATE_PARAMETERS: [&str; 22] = [
     "systemprompt",
@@ -47,7 +47,7 @@ pub(super) const PRIVATE_PARAMETERS: [&str; 22] = [
     "usercredentials",
 ];
 
-/// Words that are about tools only where a name of one follows.
+/// Phrases that raise a finding only if the name of a tool follows.
 pub(super) const NAMING_A_TOOL: [&str; 5] =
     ["instead of", "in place of", "replaces all", "supersedes", "takes precedence over"];
 

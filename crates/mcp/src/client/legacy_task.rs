@@ -1,6 +1,6 @@
-//! Tools that can be called as a task alone, in the form that tasks had in revision 2025-11-25:
-//! `tools/call` with `task`, then `tasks/get` until it has ended, then `tasks/result`. The library
-//! does not have this form, so its messages are sent as custom requests.
+//! Tools that can only be called as a task, in the form of revision 2025-11-25: `tools/call` with
+//! `task`, then `tasks/get` until the task has ended, then `tasks/result`. rmcp does not support
+//! this form, so its messages are sent as custom requests.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,13 +13,14 @@ use super::connection::LiveConnection;
 use super::remote_tool::RemoteTool;
 use super::running_calls::AskingCall;
 
-/// Shortest and longest pause between two looks, whatever the server suggests.
+/// Minimum and maximum pause between two polls; suggestions of the server are limited to this
+/// range.
 const POLL_BOUNDS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
-/// Pause if the server suggests none.
+/// Pause if the server does not suggest one.
 const DEFAULT_POLL: Duration = Duration::from_secs(1);
 
 impl RemoteTool {
-    /// Calls the tool as a task and waits for its result. A call that is given up cancels its task.
+    /// Calls the tool as a task and waits for its result. Abandoning the call cancels the task.
     pub(super) async fn call_as_legacy_task(
         &self,
         live: &Arc<LiveConnection>,
@@ -31,7 +32,7 @@ impl RemoteTool {
         let created = self.custom(live, call, "tools/call", params).await?;
         let task = created.get("task").unwrap_or(&created).clone();
         let Some(id) = task.get("taskId").and_then(Value::as_str).map(str::to_owned) else {
-            // A server may answer at once.
+            // A server may answer immediately.
             return self.tool_result(created);
         };
         let mut open = CancelOnDrop { live: Arc::clone(live), id: Some(id.clone()) };
@@ -83,7 +84,7 @@ fn pause(task: &Value) -> Duration {
     own.map_or(DEFAULT_POLL, Duration::from_millis).clamp(least, most)
 }
 
-/// A task that has not ended.
+/// Cancels a task that has not ended.
 struct CancelOnDrop {
     live: Arc<LiveConnection>,
     id: Option<String>,

@@ -9,7 +9,7 @@ use toolcrib_core::{ErrorType, ToolError, ToolMeta};
 use super::connection::{Connection, LiveConnection};
 use crate::resource_contents::{Contents, ResourceBody};
 
-/// Most bytes of one resource.
+/// Maximum bytes of one resource.
 const BYTES: usize = 4 << 20;
 /// Characters of an error that are passed on.
 const WORDS: usize = 500;
@@ -30,7 +30,7 @@ impl Connection {
         }
     }
 
-    /// The live connection, if the server is still the one that was reviewed.
+    /// Returns the live connection, if the server is still the one that was reviewed.
     pub(super) async fn reviewed_connection(
         &self,
     ) -> Result<std::sync::Arc<LiveConnection>, ToolError> {
@@ -72,7 +72,7 @@ impl Connection {
         self.odd(&error.to_string().chars().take(WORDS).collect::<String>())
     }
 
-    /// The single content of a result.
+    /// Returns the single content of a result.
     fn only(&self, result: ReadResourceResult, uri: &str) -> Result<Option<Contents>, ToolError> {
         let found = result.contents.into_iter().find_map(|contents| match contents {
             ResourceContents::TextResourceContents { uri: own, mime_type, text, meta }
@@ -99,8 +99,8 @@ impl Connection {
     }
 }
 
-/// Whether the code means "not found": in the present revision, in older ones, and in servers
-/// without resources.
+/// Returns whether the code means "not found": in the current revision, in older ones, and in
+/// servers without resources.
 fn is_nothing(code: ErrorCode) -> bool {
     [ErrorCode::INVALID_PARAMS, ErrorCode::RESOURCE_NOT_FOUND, ErrorCode::METHOD_NOT_FOUND]
         .contains(&code)

@@ -1,6 +1,6 @@
 //! Skills of a server (`io.modelcontextprotocol/skills`, SEP-2640): their descriptions, and their
-//! files when the owner imports one. They are untrusted text; nothing of a skill is used before it
-//! is imported.
+//! files when the owner imports one. Skills are untrusted text; no part of a skill is used before
+//! it is imported.
 
 use rmcp::model::{Skill, SkillResource, SkillResources};
 use serde_json::{Map, Value};
@@ -11,11 +11,11 @@ use crate::resource_contents::ResourceBody;
 
 /// The main file of a skill.
 const FILE: &str = "SKILL.md";
-/// Most files of a skill (SEP-2640).
+/// Maximum number of files of a skill (SEP-2640).
 const FILES: usize = 512;
-/// Most bytes of all files of a skill (SEP-2640: 16 MiB).
+/// Maximum bytes of all files of a skill (SEP-2640: 16 MiB).
 const BYTES: u64 = 16 << 20;
-/// Most skills of one server.
+/// Maximum number of skills of one server.
 const SKILLS: usize = 1000;
 
 /// A skill as its server describes it.
@@ -40,13 +40,13 @@ pub struct OfferedFile {
 }
 
 impl OfferedFile {
-    /// Whether the bytes have the published digest.
+    /// Returns whether the bytes have the published digest.
     #[must_use]
     pub fn matches_digest(&self, bytes: &[u8]) -> bool {
         self.of_server.verify(bytes).is_ok()
     }
 
-    /// Its size in bytes.
+    /// Returns its size in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.of_server.size
@@ -66,7 +66,7 @@ impl OfferedSkill {
     }
 }
 
-/// The files of a skill, checked against the rules of the extension and ours.
+/// Checks the files of a skill against the rules of the extension and ours, and returns them.
 fn files(skill: &Skill) -> Result<Vec<OfferedFile>, String> {
     skill.validate().map_err(|error| format!("is described wrongly: {error}"))?;
     let SkillResources::Files(files) = &skill.resources else {
@@ -85,7 +85,7 @@ fn files(skill: &Skill) -> Result<Vec<OfferedFile>, String> {
     files.iter().map(file).collect()
 }
 
-/// Whether a path stays inside its folder on every platform.
+/// Returns whether a path stays inside its folder on every platform.
 fn is_plain(path: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     path.split('/').all(|part| {
@@ -94,8 +94,8 @@ fn is_plain(path: &str) -> bool {
 }
 
 impl Connection {
-    /// The skills that the server lists, connecting first; empty if it has none. Does not read
-    /// their files.
+    /// Returns the skills that the server lists, connecting first; empty if it has none. Does not
+    /// read their files.
     ///
     /// # Errors
     /// Why they cannot be listed.

@@ -18,11 +18,11 @@ use super::connection::LiveConnection;
 use super::remote_tool::RemoteTool;
 use super::running_calls::AskingCall;
 
-/// Shortest and longest poll interval, whatever the server suggests.
+/// Minimum and maximum poll interval; suggestions of the server are limited to this range.
 const POLL_BOUNDS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(10));
-/// Poll interval if the server suggests none.
+/// Poll interval if the server does not suggest one.
 const DEFAULT_POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Connections in a row that may break before a response.
+/// Maximum connections in a row that may break before a response.
 const TRIES: usize = 3;
 /// Characters of an error that are passed on.
 const WORDS: usize = 2000;
@@ -138,7 +138,7 @@ impl RemoteTool {
         Ok(self.output(result))
     }
 
-    /// The task failed at the server, which is not a result of the tool.
+    /// Creates the error for a task that failed at the server, which is not a result of the tool.
     fn broke(&self, error: &Value) -> ToolError {
         let words = error.get("message").and_then(Value::as_str).unwrap_or("it does not say why");
         let words: String = words.chars().take(WORDS).collect();

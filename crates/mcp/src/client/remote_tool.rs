@@ -22,7 +22,7 @@ use super::running_calls::{AskingCall, QuestionBudget};
 use super::server_config::Remote;
 use super::{tool_result, visible_text};
 
-/// Rounds of a call that asks in its results, as in other implementations.
+/// Maximum rounds of a call whose results contain questions, as in other implementations.
 const ROUNDS: usize = 10;
 
 /// One tool of one server.
@@ -33,7 +33,7 @@ pub(crate) struct RemoteTool {
     pub(crate) own_name: String,
     /// Digest of the reviewed definition.
     pub(crate) pinned: String,
-    /// It can be called as a task alone, in the form of revision 2025-11-25.
+    /// Whether it can only be called as a task, in the form of revision 2025-11-25.
     pub(crate) requires_task: bool,
 }
 
@@ -42,7 +42,7 @@ impl Handler for RemoteTool {
         &self.spec
     }
 
-    /// What a person is asked about is told in our words; the title is the server's.
+    /// Describes the call to a person in our words; the title is the server's text.
     fn assess(&self, _: &Value) -> Result<Assessment, ToolError> {
         let (tool, server) = (visible_text(&self.own_name), self.name());
         let summary = format!("call the tool \"{tool}\" of the MCP server {server}");
@@ -66,7 +66,7 @@ impl Handler for RemoteTool {
                 Remote::Http(_) => None,
             };
             let output = self.call_with_questions(&live, ctx, args).await;
-            // Also of a call that failed: what it changed is recorded for undo.
+            // Also for a failed call: its changes are recorded for undo.
             let note = match watch {
                 Some(watch) => watch.end(ctx).await,
                 None => None,
@@ -117,12 +117,12 @@ impl RemoteTool {
         Err(self.asked_too_often())
     }
 
-    /// The server's result, whose text is from outside unless the owner says otherwise.
+    /// Converts the server's result. Its text is untrusted unless the owner configured otherwise.
     pub(super) fn output(&self, answer: CallToolResult) -> ToolOutput {
         let mut output = tool_result::output(self.name(), answer);
         output.trust = Some(self.spec.trust);
         if self.spec.trust < Trust::External {
-            // Shown by `explain`, which says where a text comes from.
+            // The origin of the text, which `explain` shows.
             let name = self.name();
             output.source = Some(format!(
                 "MCP server {name}, whose results the owner counts as text of the workspace"
@@ -165,8 +165,8 @@ impl RemoteTool {
         answer.map_err(|error| self.failed(&error))
     }
 
-    /// Forwards the server's questions to the person behind this call; questions that are not
-    /// allowed are left out.
+    /// Forwards the server's questions to the person of this call; questions that are not allowed
+    /// are omitted.
     pub(super) async fn answer(
         &self,
         live: &LiveConnection,
@@ -195,7 +195,7 @@ impl RemoteTool {
         self.connection.config().name.as_str()
     }
 
-    /// The error of a cancelled or timed-out call.
+    /// Creates the error of a cancelled or timed-out call.
     pub(super) fn cancelled(&self, sent: bool) -> ToolError {
         let doubt = if sent && !self.spec.effect.is_repeatable() {
             " The server was told, but whether it took effect is unknown: check before you call it again."
@@ -205,7 +205,8 @@ impl RemoteTool {
         ToolError::new(ErrorType::Cancelled, format!("The call was stopped.{doubt}"))
     }
 
-    /// The call ends because the server does not stop asking. What it did until then is unknown.
+    /// Creates the error for a server that asks too many questions. The effect of the call is
+    /// unknown.
     fn asked_too_often(&self) -> ToolError {
         let name = self.name();
         self.connection.log().push_line("it asked too many questions in one call, which was ended");
@@ -240,7 +241,7 @@ impl RemoteTool {
         }
     }
 
-    /// The error for a missing token.
+    /// Creates the error for a missing token.
     fn unauthorized(&self, error: &AuthError) -> ToolError {
         let server = self.name();
         let text = format!(
@@ -249,7 +250,7 @@ impl RemoteTool {
         ToolError::new(ErrorType::NotConfigured, text).with_detail(error.to_string())
     }
 
-    /// The error for a JSON-RPC error response.
+    /// Creates the error for a JSON-RPC error response.
     fn refused(&self, code: ErrorCode, message: &str) -> ToolError {
         let message: String = message.chars().take(2000).collect();
         let text = format!("The MCP server {} refused the call: {message}", self.name());
@@ -259,7 +260,7 @@ impl RemoteTool {
         }
     }
 
-    /// The error for a response that cannot be read. The call itself may have taken effect.
+    /// Creates the error for a response that cannot be read. The call itself may have taken effect.
     fn unreadable(&self, why: &str) -> ToolError {
         let server = self.name();
         if self.spec.effect <= Effect::Read {
@@ -273,7 +274,8 @@ impl RemoteTool {
         ToolError::new(ErrorType::UnknownOutcome, text)
     }
 
-    /// The error for a lost response. A call that may have changed something is never sent again.
+    /// Creates the error for a lost response. A call that may have changed something is never sent
+    /// again.
     pub(super) fn connection_lost(&self, error: &ServiceError) -> ToolError {
         self.connection
             .log()
@@ -292,7 +294,7 @@ impl RemoteTool {
     }
 }
 
-/// The authorization error that prevented a request from being sent.
+/// Returns the authorization error that prevented a request from being sent.
 fn auth_error(error: &ServiceError) -> Option<&AuthError> {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(error) = cause {
@@ -305,8 +307,8 @@ fn auth_error(error: &ServiceError) -> Option<&AuthError> {
     None
 }
 
-/// A request in flight. If it is dropped before the response, also by a timeout, the server is told
-/// that it is cancelled.
+/// A request in flight. Dropping it before the response, also after a timeout, notifies the server
+/// that the request is cancelled.
 struct CancelOnDrop<'a> {
     connection: &'a Connection,
     peer: Peer<RoleClient>,

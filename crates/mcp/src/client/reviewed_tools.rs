@@ -15,9 +15,9 @@ use super::tool_definition;
 /// The reviewed state of a server.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ReviewedTools {
-    /// How it is reached and the name that it reports.
+    /// The server's address or command, and the name that it reports.
     pub identity: String,
-    /// Complete definitions as they are on the wire, by the server's own tool names.
+    /// Complete definitions in their wire form, by the server's own tool names.
     pub tools: BTreeMap<String, Value>,
     /// The version that the server reports.
     #[serde(default)]
@@ -48,13 +48,13 @@ pub struct PendingReview {
     pub change: ToolChange,
     /// The difference as a line diff.
     pub diff: String,
-    /// What in the present definition a reviewer should see.
+    /// Parts of the current definition that a reviewer should see.
     #[serde(default)]
     pub findings: Vec<Finding>,
 }
 
 impl ReviewedTools {
-    /// The present state of a server.
+    /// Creates the current state of a server.
     #[must_use]
     pub fn from_definitions(identity: String, definitions: &[Value]) -> Self {
         let named = |definition: &Value| {
@@ -62,19 +62,20 @@ impl ReviewedTools {
         };
         let mut tools = BTreeMap::new();
         for (name, definition) in definitions.iter().filter_map(named) {
-            // Of two tools with one name the first stays; the second may be an impostor.
+            // If two tools have the same name, the first one is used; the second may be an
+            // impostor.
             tools.entry(name).or_insert(definition);
         }
         Self { identity, tools, ..Self::default() }
     }
 
-    /// The same with another list of definitions.
+    /// Returns the same state with another list of definitions.
     pub(crate) fn with_definitions(&self, definitions: &[Value]) -> Self {
         let Self { identity, version, program, .. } = self.clone();
         Self { version, program, ..Self::from_definitions(identity, definitions) }
     }
 
-    /// The digest of one tool's definition, with all that is pinned.
+    /// Returns the digest of one tool's definition and everything else that is pinned.
     pub(crate) fn hash(&self, tool: &str, pin: Pin) -> Option<String> {
         let definition = self.tools.get(tool)?;
         let own = tool_definition::hash(&self.identity, definition);
@@ -87,14 +88,14 @@ impl ReviewedTools {
         })
     }
 
-    /// How the version or the program differs from this state, for the owner.
+    /// Describes how the version or the program differs from this state, for the owner.
     #[must_use]
     pub fn program_change(&self, now: &Self) -> Option<String> {
         if self.tools.is_empty() {
             return None;
         }
         let mut changes = Vec::new();
-        // States that were stored before versions were.
+        // States of earlier versions have no server version.
         if self.version != now.version && !self.version.is_empty() {
             let shown = |text: &str| toolcrib_core::display_text::escape_to_line(text);
             changes.push(format!(
@@ -109,7 +110,7 @@ impl ReviewedTools {
         (!changes.is_empty()).then(|| changes.join("; "))
     }
 
-    /// What a reviewer should see of each tool, by its own name; of most there is nothing.
+    /// Returns the findings for each tool, by its own name; most tools have none.
     #[must_use]
     pub fn findings(&self) -> BTreeMap<&str, Vec<Finding>> {
         let own = self.names();
@@ -121,7 +122,7 @@ impl ReviewedTools {
         self.tools.keys().map(String::as_str).collect()
     }
 
-    /// How a tool of `now` differs from this state.
+    /// Returns how a tool of `now` differs from this state.
     fn change(&self, now: &Self, tool: &str, definition: &Value, pin: Pin) -> Option<ToolChange> {
         match self.tools.get(tool) {
             None => Some(ToolChange::New),
@@ -140,7 +141,7 @@ impl ReviewedTools {
         self.identity != now.identity || pin == Pin::Program && self.program_change(now).is_some()
     }
 
-    /// Whether anything of `now` differs from this state.
+    /// Returns whether anything of `now` differs from this state.
     #[must_use]
     pub fn differs(&self, now: &Self, pin: Pin) -> bool {
         let mut all = now.tools.iter();
@@ -148,10 +149,10 @@ impl ReviewedTools {
             || self.tools.keys().any(|tool| !now.tools.contains_key(tool))
     }
 
-    /// The differences of `now` from this state, including removed tools.
+    /// Returns the differences of `now` from this state, including removed tools.
     #[must_use]
     pub fn pending_reviews(&self, now: &Self, pin: Pin) -> Vec<PendingReview> {
-        // Once for all: a server may have thousands of tools.
+        // Computed once for all tools: a server may have thousands.
         let own = now.names();
         let mut held = Vec::new();
         for (tool, definition) in &now.tools {
@@ -172,8 +173,8 @@ impl ReviewedTools {
     }
 }
 
-/// The identity of a server as text for diffs: how it is reached, and the name it reports. The
-/// version is left out, so that an update that changes no tool needs no review.
+/// Returns the identity of a server as text for diffs: its address or command, and the name that it
+/// reports. The version is omitted, so that an update that changes no tool needs no review.
 pub(crate) fn identity(config: &ServerConfig, own_name: &str) -> String {
     let (kind, place) = match &config.remote {
         Remote::Stdio(program) => {

@@ -1,9 +1,9 @@
-//! The calls that run on a connection, to assign what the server says in the middle of one.
+//! The running calls of a connection, for assigning the server's messages to a call.
 //!
-//! Over HTTP, a question comes in the stream of the request that it belongs to. Over standard
-//! output a server of an older revision does not say which call it asks for. Such a question is
-//! answered only if one call alone can have caused it: with several, the answer of one client would
-//! end up in the result of another.
+//! Over HTTP, a question arrives in the stream of the request that it belongs to. Over standard
+//! output, a server of an older revision does not state the call of a question. Such a question is
+//! answered only if a single call can have caused it: with several calls, the answer of one client
+//! could end up in the result of another.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,19 +14,19 @@ use rmcp::service::InboundStreamOrigin;
 use tokio_util::sync::CancellationToken;
 use toolcrib_core::CallCtx;
 
-/// Most questions of a server in one call, as in other implementations.
+/// Maximum questions of a server in one call, as in other implementations.
 const QUESTIONS: u32 = 10;
-/// How long a call that was given up may still be the one that a server asks for.
+/// How long an abandoned call may still be the cause of a question.
 const ABANDONED: Duration = Duration::from_secs(300);
-/// How long to wait for the call of a question: it can arrive before we know the id of our own
-/// request.
+/// How long to wait for the call of a question: the question can arrive before we know the id of
+/// our own request.
 const REGISTRATION: Duration = Duration::from_secs(1);
 
 /// The questions that a server may still ask in one call.
 #[derive(Debug, Clone)]
 pub(crate) struct QuestionBudget {
     asked: Arc<AtomicU32>,
-    /// Cancelled when the server has asked too often, which ends the call.
+    /// Cancelled when the server has asked too many questions, which ends the call.
     pub(crate) exceeded: CancellationToken,
 }
 
@@ -37,7 +37,7 @@ impl Default for QuestionBudget {
 }
 
 impl QuestionBudget {
-    /// Counts a question; `false` if it is one too many.
+    /// Counts a question; `false` if it exceeds the limit.
     pub(crate) fn take(&self) -> bool {
         let within = self.asked.fetch_add(1, Ordering::Relaxed) < QUESTIONS;
         if !within {
@@ -54,7 +54,7 @@ pub(crate) struct AskingCall {
     pub(crate) questions: QuestionBudget,
 }
 
-/// Why a question belongs to no call.
+/// Why no call was found for a question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoCall {
     #[error("no call of ours is running")]
@@ -67,7 +67,7 @@ struct RunningCall {
     request: RequestId,
     token: ProgressToken,
     call: AskingCall,
-    /// When we stopped waiting for it.
+    /// When we stopped waiting for the call.
     abandoned: Option<Instant>,
 }
 
@@ -84,7 +84,7 @@ impl RunningCalls {
         self.lock().push(RunningCall { request, token, call, abandoned: None });
     }
 
-    /// We do not wait for this call any more; the server may still work on it.
+    /// Marks a call as abandoned: we no longer wait for it, but the server may still work on it.
     pub(super) fn abandon(&self, request: &RequestId) {
         let now = Instant::now();
         let mut calls = self.lock();
@@ -94,12 +94,12 @@ impl RunningCalls {
         }
     }
 
-    /// The server has answered this request.
+    /// Records that the server has answered this request.
     pub(crate) fn answered(&self, request: &RequestId) {
         self.lock().retain(|one| one.request != *request);
     }
 
-    /// The connection is another: nothing of the old one is answered any more.
+    /// Removes abandoned calls of an earlier connection, which will not be answered any more.
     pub(super) fn forget_abandoned(&self) {
         self.lock().retain(|one| one.abandoned.is_none());
     }
@@ -108,7 +108,7 @@ impl RunningCalls {
         self.lock().iter().all(|one| one.abandoned.is_some())
     }
 
-    /// The running call with this progress token.
+    /// Returns the running call with this progress token.
     pub(crate) fn with_token(&self, token: &ProgressToken) -> Option<CallCtx> {
         let calls = self.lock();
         let own = calls.iter().find(|one| one.token == *token && one.abandoned.is_none())?;
@@ -121,10 +121,11 @@ impl RunningCalls {
         Some(own.call.clone())
     }
 
-    /// The one call that can have caused a question.
+    /// Returns the only call that can have caused a question.
     fn only(&self) -> Result<AskingCall, NoCall> {
         let now = Instant::now();
         let calls = self.lock();
+        // Abandoned calls count too: the server may still work on them and ask questions.
         let mut open = calls
             .iter()
             .filter(|one| one.abandoned.is_none_or(|at| now.duration_since(at) < ABANDONED));
@@ -135,10 +136,10 @@ impl RunningCalls {
         }
     }
 
-    /// The call that a question of the server belongs to.
+    /// Finds the call that a question of the server belongs to.
     ///
     /// # Errors
-    /// [`NoCall`]: it is declined then.
+    /// [`NoCall`]; the question is then declined.
     pub(crate) async fn asking(
         &self,
         origin: Option<&InboundStreamOrigin>,

@@ -24,7 +24,7 @@ const NAME_CHARS: usize = 30;
 #[serde(try_from = "String", into = "String")]
 pub struct ServerName(String);
 
-/// No name of a server.
+/// A reserved name; see [`ServerName::new`].
 const RESERVED: &str = "mcp";
 
 /// Why a text is not a server name.
@@ -44,7 +44,7 @@ impl ServerName {
             |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-';
         let first = text.bytes().next().is_some_and(|b| b.is_ascii_lowercase());
         // Two underscores in a row separate server and tool. `mcp__SERVER__TOOL` is an alias of
-        // each tool, which a tool of a server called mcp would have as its name.
+        // each tool, and a tool of a server named mcp would have such a name.
         if first
             && text != RESERVED
             && text.len() <= NAME_CHARS
@@ -56,7 +56,7 @@ impl ServerName {
         Err(ServerNameError(text.chars().take(2 * NAME_CHARS).collect()))
     }
 
-    /// The valid name that is closest to a foreign one.
+    /// Returns the valid name that is closest to a foreign one.
     #[must_use]
     pub fn from_lossy(text: &str) -> Self {
         let lower = text.to_lowercase();
@@ -78,7 +78,7 @@ impl ServerName {
         Self::new(&name).unwrap_or_else(|_| Self("server".to_owned()))
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -110,55 +110,56 @@ impl From<ServerName> for String {
 pub struct ServerConfig {
     /// Its name, the prefix of its tools' names.
     pub name: ServerName,
-    /// How it is reached.
+    /// The program or address of the server.
     pub remote: Remote,
-    /// Whether its tools are offered. A server that was never tested is off.
+    /// Whether its tools are offered. An untested server is disabled.
     pub enabled: bool,
     /// Time limit of a call.
     pub timeout: Duration,
     /// Idle time after which it is disconnected; the next call connects again.
     pub idle: Duration,
-    /// Whether to use only revisions before 2026-07-28 and not to try the present one first, for
-    /// old servers that fail on the attempt.
+    /// Whether to use only revisions before 2026-07-28, for old servers that fail when a client
+    /// tries the current revision first.
     pub legacy: bool,
     /// Whether the server's claims that a tool is read-only or idempotent are trusted.
     pub trusted: bool,
-    /// What must stay as it was when the server was reviewed.
+    /// The properties that must not change after the review.
     pub pin: Pin,
-    /// Counted up to start the server anew without another change.
+    /// A counter; increasing it restarts the server without another change.
     pub generation: u64,
-    /// Whether results of all its tools count as text of the workspace, not as text from outside.
+    /// Whether results of all its tools have the trust of the workspace instead of external trust.
     pub workspace_results: bool,
-    /// The server's own names of tools whose results count as text of the workspace.
+    /// The server's own names of tools whose results have the trust of the workspace.
     pub workspace_tools: Vec<String>,
 }
 
-/// What must stay as it was when a server was reviewed; otherwise its tools are held.
+/// The properties of a server that must not change after its review; if they do, its tools are
+/// held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Pin {
     /// The definitions of its tools, and the name that it reports.
     #[default]
     Definition,
-    /// Its reported version and the file of its program too.
+    /// Also its reported version and the files of its program.
     Program,
 }
 
-/// How the program of a server sees the workspace.
+/// Access of a server's program to the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceAccess {
-    /// Not at all.
+    /// No access.
     None,
     /// Read-only.
     #[default]
     Read,
-    /// It may change it; its changes are recorded for undo.
+    /// Write access; changes are recorded for undo.
     Write,
 }
 
 impl ServerConfig {
-    /// An enabled, untrusted server with default time limits.
+    /// Creates an enabled, untrusted server with default time limits.
     #[must_use]
     pub fn new(name: ServerName, remote: Remote) -> Self {
         Self {
@@ -177,7 +178,7 @@ impl ServerConfig {
     }
 }
 
-/// How a server is reached.
+/// The program or address of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Remote {
     /// A local program with stdio transport.
@@ -194,24 +195,25 @@ pub struct Stdio {
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Environment variables beside those of the sandbox; a value may refer to a secret (see
-    /// [`SECRET_PREFIX`]).
+    /// Environment variables in addition to those of the sandbox; a value may refer to a secret
+    /// (see [`SECRET_PREFIX`]).
     pub env: Vec<(String, String)>,
     /// Its working folder; `None` is the workspace.
     pub folder: Option<PathBuf>,
     /// Whether it gets the network that the owner allows for programs.
     pub network: bool,
-    /// How it sees the workspace. Before its first review it sees empty folders there.
+    /// Access to the workspace. Before its first review, the program sees empty folders there.
     pub workspace: WorkspaceAccess,
-    /// More files and folders that it may read.
+    /// Additional files and folders that it may read.
     pub read: Vec<PathBuf>,
-    /// More folders that it may change.
+    /// Additional folders that it may change.
     pub write: Vec<PathBuf>,
-    /// Hosts that it may reach: `NAME` or `NAME:PORT`.
+    /// Hosts that it may connect to: `NAME` or `NAME:PORT`.
     pub allow_hosts: Vec<String>,
-    /// Most memory in MB; `None`: as much as other programs.
+    /// Maximum memory in MB; `None` for the limit of other programs.
     pub memory_mb: Option<u64>,
-    /// The program that fetches it from a package registry and runs it; `None`: it is there.
+    /// The program that fetches it from a package registry and runs it; `None` if the program is
+    /// installed.
     pub launcher: Option<Launcher>,
 }
 
@@ -219,15 +221,15 @@ pub struct Stdio {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Launcher {
-    /// Which one.
+    /// The kind of launcher.
     pub kind: LauncherKind,
-    /// The package, as the launcher takes it.
+    /// The package, in the launcher's notation.
     pub package: String,
     /// The address of the registry, from the person's own configuration of the launcher.
     pub registry: String,
 }
 
-/// The launchers that are known.
+/// The supported launchers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LauncherKind {
@@ -272,7 +274,7 @@ pub struct Http {
 }
 
 impl Http {
-    /// Whether a header carries credentials, so that no token is sent.
+    /// Returns whether a header carries credentials, so that no token is sent.
     #[must_use]
     pub fn has_own_credentials(&self) -> bool {
         self.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
@@ -312,7 +314,7 @@ pub(crate) fn with_secrets(
 }
 
 impl Remote {
-    /// Whether it gets secrets.
+    /// Returns whether the server gets secrets.
     #[must_use]
     pub fn has_secrets(&self) -> bool {
         let is_one = |value: &String| value.contains(SECRET_PREFIX);

@@ -1,4 +1,4 @@
-//! The server list `mcp.toml`: parsed as a whole or not at all, and written as a whole.
+//! The server list `mcp.toml`: parsed completely or not at all, and written completely.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -74,7 +74,7 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Whose text the results of a server are.
+/// The trust of a server's results.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum ResultTrust {
@@ -83,7 +83,7 @@ enum ResultTrust {
 }
 
 impl Row {
-    /// Whether it has settings that only a program has.
+    /// Returns whether it has settings that only apply to programs.
     fn is_confined(&self) -> bool {
         self.workspace.is_some()
             || self.memory_mb.is_some()

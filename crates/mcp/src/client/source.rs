@@ -1,5 +1,5 @@
-//! A server as a registry source: its reviewed tools, without starting it. The first call starts
-//! it.
+//! A server as a registry source: offers its reviewed tools without starting the server. The first
+//! call starts it.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub struct McpSource {
 }
 
 impl McpSource {
-    /// The tools behind this connection.
+    /// Creates a source of the tools behind this connection.
     #[must_use]
     pub fn new(connection: Arc<Connection>) -> Self {
         Self { connection }

@@ -1,9 +1,9 @@
-//! What a program wrote before it failed to start.
+//! The output of a program that failed to start.
 
-/// Characters of a line that are passed on.
+/// Maximum characters of a line that are shown.
 const LINE_CHARS: usize = 300;
 
-/// Words of lines that say what went wrong, in lower case.
+/// Words of lines that state an error, in lower case.
 const ERROR_WORDS: [&str; 16] = [
     "error",
     "exception",
@@ -23,7 +23,7 @@ const ERROR_WORDS: [&str; 16] = [
     "usage:",
 ];
 
-/// The first line that says what went wrong; otherwise the first line with text.
+/// Returns the first line that states an error; otherwise the first line with text.
 #[must_use]
 pub fn first_error(wrote: &str) -> Option<String> {
     let lines = || wrote.lines().map(str::trim).filter(|line| is_told(line));
@@ -39,7 +39,7 @@ fn is_told(line: &str) -> bool {
     !line.is_empty() && !line.starts_with("[toolcrib]")
 }
 
-/// A line of a stack trace: a place in code, not what went wrong.
+/// Returns whether the line belongs to a stack trace: it names a position in code, not the error.
 fn is_frame(line: &str) -> bool {
     line.starts_with("at ")
         || line.starts_with("File \"")

@@ -17,7 +17,7 @@ const FILE: u64 = 1 << 20;
 /// The log of one server.
 pub(crate) struct StderrLog {
     tail: Mutex<VecDeque<u8>>,
-    /// All bytes that were ever written.
+    /// Total bytes written.
     written: AtomicU64,
     file: Option<PathBuf>,
 }
@@ -27,18 +27,18 @@ impl StderrLog {
         Self { tail: Mutex::default(), written: AtomicU64::new(0), file }
     }
 
-    /// The end of the log.
+    /// Returns the end of the log.
     pub(crate) fn tail(&self) -> String {
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&tail.iter().copied().collect::<Vec<u8>>()).into_owned()
     }
 
-    /// A position in the log, for [`Self::since`].
+    /// Returns a position in the log, for [`Self::since`].
     pub(crate) fn length(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// What was written since a position, as far as it is kept.
+    /// Returns the text since a position, as far as it is stored.
     pub(crate) fn since(&self, position: u64) -> String {
         let new = usize::try_from(self.length().saturating_sub(position)).unwrap_or(usize::MAX);
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);

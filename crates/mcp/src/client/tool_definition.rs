@@ -18,22 +18,22 @@ const DESCRIPTION_CHARS: usize = 4096;
 /// Why a definition is unusable, as a sentence fragment.
 type DefinitionError = String;
 
-/// SHA-256 of a complete definition together with the server's identity.
+/// Returns the SHA-256 of a complete definition together with the server's identity.
 pub(crate) fn hash(identity: &str, definition: &Value) -> String {
     canonical_json::sha256_parts(&[identity, &canonical_json::to_string(definition)])
 }
 
-/// The server's name of the tool.
+/// Returns the server's name of the tool.
 pub(crate) fn own_name(definition: &Value) -> Option<&str> {
     definition.get("name").and_then(Value::as_str).filter(|name| !name.is_empty())
 }
 
-/// Whether the tool can be called as a task alone (revision 2025-11-25).
+/// Returns whether the tool can only be called as a task (revision 2025-11-25).
 pub(crate) fn requires_task(definition: &Value) -> bool {
     definition.pointer("/execution/taskSupport").and_then(Value::as_str) == Some("required")
 }
 
-/// Our name of the tool.
+/// Returns our name of the tool.
 pub(crate) fn canonical_name(config: &ServerConfig, definition: &Value) -> ToolName {
     remote_name(config.name.as_str(), own_name(definition).unwrap_or_default())
 }
@@ -87,7 +87,7 @@ pub(crate) fn spec(
     Ok(spec)
 }
 
-/// The reach of a call, from the owner's configuration alone.
+/// Returns the reach of a call, from the owner's configuration only.
 fn reach(config: &ServerConfig) -> Reach {
     match &config.remote {
         Remote::Http(_) => {
@@ -101,8 +101,8 @@ fn reach(config: &ServerConfig) -> Reach {
     }
 }
 
-/// Effect and risk. A server's annotations count if they make a tool worse; that a tool only reads
-/// is believed of trusted servers only.
+/// Returns effect and risk. Annotations of any server apply if they make a tool riskier; the
+/// annotation that a tool only reads applies only for trusted servers.
 fn effect_and_risk(trusted: bool, annotations: Option<&Value>) -> (Effect, Risk) {
     let hint = |key: &str| annotations.and_then(|own| own.get(key)).and_then(Value::as_bool);
     let reads = hint("readOnlyHint") == Some(true);
@@ -145,7 +145,7 @@ fn sanitize_description(text: &str) -> String {
     format!("{cut} [cut]")
 }
 
-/// A text of a server without the characters that a person does not see.
+/// Removes characters that a person cannot see from a text of a server.
 pub(crate) fn visible_text(text: &str) -> String {
     let seen = |c: &char| {
         !c.is_control()

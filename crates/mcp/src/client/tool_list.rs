@@ -6,21 +6,21 @@ use serde_json::Value;
 
 use super::inbound::raw_lists;
 
-/// Most pages of a tool list.
+/// Maximum number of pages of a tool list.
 const PAGES: usize = 200;
-/// Most tools of one server.
+/// Maximum number of tools of one server.
 const TOOLS: usize = 10_000;
-/// Most bytes of their definitions; in memory they take up to four times as much.
+/// Maximum bytes of the definitions; in memory they use up to four times as much.
 const LIST_BYTES: usize = 16 << 20;
 
-/// The definitions of all tools, as they are on the wire.
+/// The definitions of all tools, in their wire form.
 pub(super) struct ToolList {
     pub(super) definitions: Vec<Value>,
-    /// Why it is not complete.
+    /// Why the list is incomplete.
     pub(super) cut: Option<String>,
 }
 
-/// Lists all tools. An unreadable one does not hide the others.
+/// Lists all tools. An unreadable definition does not hide the others.
 pub(super) async fn list_definitions(peer: &Peer<RoleClient>) -> Result<ToolList, ServiceError> {
     let (mut all, mut bytes) = (Vec::new(), 0);
     let mut cursor: Option<String> = None;

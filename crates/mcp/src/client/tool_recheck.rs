@@ -1,6 +1,6 @@
-//! Lists the tools of a server again after it has reported a change. A report costs nothing by
-//! itself: one look runs at a time, at most one more waits, and the pause before it grows while
-//! the reports go on.
+//! Lists the tools of a server again after it has reported a change. Frequent reports cost little:
+//! one check runs at a time, at most one more waits, and the pause before it grows while the
+//! reports continue.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -8,24 +8,24 @@ use std::time::{Duration, Instant};
 use super::connection::Connection;
 use super::tool_list;
 
-/// The first pause between two looks; it doubles up to [`LONGEST_PAUSE`].
+/// The first pause between two checks; it doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
-/// See [`FIRST_PAUSE`]. After this long without a report, the pause starts over.
+/// See [`FIRST_PAUSE`]. After this long without a report, the pause is reset.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// Time limit of one look.
+/// Time limit of one check.
 const LOOK_TIME: Duration = Duration::from_secs(15);
 
-/// What is known of the looks at one server.
+/// The state of the checks of one server.
 #[derive(Default)]
 pub(crate) struct ToolRecheck(Mutex<RecheckState>);
 
 #[derive(Default)]
 struct RecheckState {
     runs: bool,
-    /// There was a report since the present look began.
+    /// Whether a report arrived since the current check began.
     queued: bool,
     pause: Duration,
-    /// End of the last look.
+    /// End of the last check.
     last: Option<Instant>,
 }
 
@@ -34,14 +34,14 @@ impl ToolRecheck {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of a report; `true` if a look has to be started.
+    /// Records a report; returns `true` if a check must be started.
     fn report(&self) -> bool {
         let mut state = self.lock();
         state.queued = true;
         !std::mem::replace(&mut state.runs, true)
     }
 
-    /// How long to wait before the next look; `None` if there is none.
+    /// Returns how long to wait before the next check; `None` if there is none.
     fn next(&self) -> Option<Duration> {
         let mut state = self.lock();
         if !std::mem::take(&mut state.queued) {
@@ -73,7 +73,7 @@ impl Connection {
         tokio::spawn(async move {
             while let Some(pause) = me.recheck().next() {
                 tokio::time::sleep(pause).await;
-                // Reports during the pause are about what this look sees.
+                // This check covers the reports that arrived during the pause.
                 me.recheck().lock().queued = false;
                 me.look_at_tools().await;
                 me.recheck().ended();

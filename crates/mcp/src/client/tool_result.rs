@@ -5,11 +5,11 @@ use base64::engine::general_purpose::STANDARD;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use toolcrib_core::{Blob, Block, ToolOutput, Trust};
 
-/// The result of a tool of this server.
+/// Converts the result of a tool of this server.
 pub(crate) fn output(server: &str, result: CallToolResult) -> ToolOutput {
     let mut content: Vec<Block> = result.content.into_iter().map(block).collect();
     let structured = result.structured_content;
-    // Servers repeat structured data as text for old clients; the model gets it once.
+    // Servers repeat structured data as text for old clients; the model gets the data once.
     if let (Some(data), [Block::Text { text, .. }]) = (&structured, content.as_slice())
         && serde_json::from_str::<serde_json::Value>(text).is_ok_and(|told| told == *data)
     {

@@ -13,13 +13,13 @@ use crate::client_channel::{AskError, ClientChannel};
 
 /// Key of the single question.
 const KEY: &str = "approval";
-/// What a client is told whose person is not asked.
+/// Text for a client whose person is not asked.
 pub(super) const MAY_NOT_DECIDE: &str = "this client was not asked, because its token may not decide: that takes the role `approver`, and another person where four eyes are wanted";
 /// Characters of arguments that are shown.
 const SHOWN: usize = 2000;
 
 /// Asks the person at the client, if they may decide, and continues the call with their decision.
-/// Without an answer the call stays in the inbox, or is denied if there is none.
+/// Without an answer the call stays in the inbox, or is denied if there is no inbox.
 pub(super) async fn settle(
     backend: &dyn McpBackend,
     who: &ClientIdentity,
@@ -75,7 +75,7 @@ fn question(request: &ApprovalRequest) -> Option<ElicitRequestParams> {
     serde_json::from_value(params).ok()
 }
 
-/// The text of the question. Each line of ours holds one text of a tool or a model, escaped.
+/// Renders the question. Each line of ours contains one text of a tool or a model, escaped.
 fn message(request: &ApprovalRequest) -> String {
     let why: Vec<&str> = request.reasons.iter().map(|reason| reason.text.as_str()).collect();
     format!(
@@ -87,8 +87,8 @@ fn message(request: &ApprovalRequest) -> String {
     )
 }
 
-/// The arguments as JSON, whose strings have no line breaks of their own. Arguments that are too
-/// long say so, because a person must not approve what is not shown.
+/// Renders the arguments as JSON, whose strings contain no line breaks. A note marks arguments that
+/// are too long, because a person must not approve hidden arguments.
 fn shown_args(args: &Value) -> String {
     let whole = format!("{args:#}");
     let whole = escape_controls(&whole);
@@ -100,7 +100,7 @@ fn shown_args(args: &Value) -> String {
     )
 }
 
-/// Only an explicit yes approves a call.
+/// Parses the decision. Only an explicit yes approves a call.
 fn decision(answer: &Value) -> Option<Decision> {
     let note = || answer["content"]["note"].as_str().map(str::to_owned);
     match answer["action"].as_str()? {

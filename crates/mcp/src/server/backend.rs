@@ -1,4 +1,5 @@
-//! What the server needs from the host program: the pipeline, and who its clients are.
+//! The interface between the server and the host program: the pipeline, and the identity of
+//! clients.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::resources_and_prompts::ResourcesAndPrompts;
 pub struct ClientIdentity {
     /// Its name in records.
     pub name: String,
-    /// Unique id of the client; only the same client may continue what it has begun.
+    /// Unique id of the client; only the same client may continue its requests.
     pub client: String,
     /// The owner whose data it sees; empty is the default owner.
     pub owner: String,
@@ -23,31 +24,31 @@ pub struct ClientIdentity {
     pub extensions: Arc<dyn Any + Send + Sync>,
 }
 
-/// Which tools are listed.
+/// The tools that are listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ToolListMode {
     /// All tools of the view.
     #[default]
     Direct,
-    /// Only [`LEAN_TOOLS`]: other tools are found by search, and called by name.
+    /// Only [`LEAN_TOOLS`]: clients find other tools by search, and call them by name.
     Lean,
 }
 
-/// The tools in [`ToolListMode::Lean`], as far as they exist.
+/// The listed tools of [`ToolListMode::Lean`], as far as they exist.
 pub const LEAN_TOOLS: [&str; 4] = ["find_tools", "call_tool", "tool_chain", "run_chain"];
 
-/// What the server needs from the host program: the pipeline, and the resources beside it.
+/// Services of the host program for the server: the pipeline, and the resources and prompts.
 pub trait McpBackend: Send + Sync + 'static {
-    /// Identifies the client; over HTTP from what the daemon's middleware found out.
+    /// Identifies the client; over HTTP from the data of the daemon's middleware.
     ///
     /// # Errors
     /// Why such clients are not accepted.
     fn identify(&self, request: Option<&::http::Extensions>) -> Result<ClientIdentity, String>;
 
-    /// The tools that this client sees.
+    /// Returns the tools that this client sees.
     fn view(&self, who: &ClientIdentity) -> Arc<View>;
 
-    /// The tool of this name, for its argument schema.
+    /// Returns the tool of this name, for its argument schema.
     fn tool(&self, name: &str) -> Option<Entry>;
 
     /// Runs one call through the pipeline.
@@ -61,7 +62,8 @@ pub trait McpBackend: Send + Sync + 'static {
         watch: Option<Arc<dyn BatchSubscriber>>,
     ) -> BoxFuture<'a, Result<Answer, ToolError>>;
 
-    /// Whether the person at this client may decide about its calls. If not, they are not asked.
+    /// Returns whether the person at this client may decide about its calls. If not, they are not
+    /// asked.
     fn may_decide(&self, who: &ClientIdentity) -> bool;
 
     /// Decides about a waiting call, and continues it.
@@ -74,12 +76,12 @@ pub trait McpBackend: Send + Sync + 'static {
         decision: DecisionRecord,
     ) -> BoxFuture<'_, Result<Option<Answer>, DecideError>>;
 
-    /// Whether undecided calls may wait in an inbox.
+    /// Returns whether undecided calls may wait in an inbox.
     fn has_inbox(&self) -> bool;
 
-    /// A number that changes with the tools.
+    /// Returns a number that changes with the tools.
     fn generation(&self) -> u64;
 
-    /// Resources and prompts.
+    /// Returns the resources and prompts.
     fn resources_and_prompts(&self) -> &dyn ResourcesAndPrompts;
 }

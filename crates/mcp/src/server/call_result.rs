@@ -11,8 +11,8 @@ use toolcrib_core::{Answer, ApprovalRequest, Blob, Block, ErrorType, ModelResult
 /// Key of our metadata in `_meta`.
 const OURS: &str = "dev.toolcrib/call";
 
-/// The result of a call. An unknown tool is a JSON-RPC error; every other failure is a result for
-/// the model.
+/// Converts the result of a call. An unknown tool is a JSON-RPC error; every other failure is a
+/// result for the model.
 pub(super) fn call_tool_result(answer: &Answer) -> Result<CallToolResult, ErrorData> {
     match answer {
         Answer::Done(outcome) => outcome_result(outcome),
@@ -56,7 +56,7 @@ fn meta(about: Value) -> MetaObject {
     serde_json::from_value(all).unwrap_or_default()
 }
 
-/// Adds metadata outside of the text, where tool output cannot forge it.
+/// Adds metadata next to the text, where tool output cannot forge it.
 fn envelope(about: &mut Value, result: &ModelResult) {
     set_meta(about, "trust", json!(result.trust));
     if let Some(source) = result.source.as_ref().filter(|_| result.trust != Trust::Tool) {
@@ -74,7 +74,7 @@ fn envelope(about: &mut Value, result: &ModelResult) {
     };
     let cards: Vec<String> = result.for_people.iter().filter_map(html).collect();
     if !cards.is_empty() {
-        // For people: clients give the content of a result to their model, and not this.
+        // For people: clients pass the content of a result to their model, but not its metadata.
         set_meta(about, "html", json!(cards));
     }
 }
@@ -97,7 +97,7 @@ fn content_result(result: &ModelResult) -> CallToolResult {
     said
 }
 
-/// The text without parts that are sent as resources; `None` if nothing remains.
+/// Returns the text without parts that are sent as resources; `None` if no text remains.
 fn text_beside(text: &str, result: &ModelResult) -> Option<ContentBlock> {
     let mut text = text.to_owned();
     for resource in &result.resources {

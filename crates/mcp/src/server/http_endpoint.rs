@@ -55,7 +55,7 @@ pub fn service(serve: McpServer, settings: HttpSettings) -> Service {
 }
 
 impl Service {
-    /// Whether the `Host` header is certainly accepted. In doubt, rmcp checks it.
+    /// Returns whether the `Host` header is certainly accepted. If not, rmcp checks it.
     fn is_meant(&self, headers: &HeaderMap) -> bool {
         let host = headers.get(header::HOST).and_then(|host| host.to_str().ok());
         let name = host.map(|host| host.rsplit_once(':').map_or(host, |(name, _)| name));
@@ -105,7 +105,7 @@ impl Service {
             let mut response = self.library.handle(request).await;
             if ends && response.status().is_success() {
                 self.sessions.remove(&id);
-                // Nothing continues after it, as the library's 202 would say.
+                // Replace rmcp's 202, because nothing continues after this response.
                 *response.status_mut() = StatusCode::NO_CONTENT;
             }
             return response;

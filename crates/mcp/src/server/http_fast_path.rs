@@ -1,6 +1,6 @@
 //! HTTP fast path: handles the most frequent requests without rmcp. These are tool lists, which are
-//! cached as JSON, and calls of clients of the present revision that need nothing but the response.
-//! Every other request goes to rmcp.
+//! cached as JSON, and calls of clients of the current revision that need only a response. Every
+//! other request goes to rmcp.
 //!
 //! rmcp identifies a message by trying all its forms, and runs a service for each HTTP request
 //! (docs/adr/0066); `cargo xtask bench` compares a call with the same call of a bare rmcp server.
@@ -56,13 +56,14 @@ impl<'a> ListRequest<'a> {
         (list.method == "tools/list").then_some(list)
     }
 
-    /// Its metadata, if there is any.
+    /// Returns its metadata, if there is any.
     pub(super) fn meta(&self) -> Option<&RequestMetaObject> {
         self.params.as_ref()?.meta.as_ref()
     }
 }
 
-/// Whether the metadata is complete for the present revision and asks for nothing but a response.
+/// Returns whether the metadata is complete for the current revision and requests nothing but a
+/// response.
 pub(super) fn is_fast_meta(meta: &RequestMetaObject) -> bool {
     meta.protocol_version() == Some(ProtocolVersion::V_2026_07_28)
         && meta.missing_required_keys(&ProtocolVersion::V_2026_07_28).is_empty()
@@ -80,14 +81,14 @@ pub(super) fn write_answer(id: &RequestId, result: &[u8]) -> Option<Vec<u8>> {
     Some(text)
 }
 
-/// The value of a header that occurs exactly once.
+/// Returns the value of a header that occurs exactly once.
 fn single_header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;
     values.next().is_none().then_some(value)
 }
 
-/// Whether the request's headers qualify for the fast path.
+/// Returns whether the request's headers qualify for the fast path.
 pub(super) fn is_candidate<B>(request: &Request<B>) -> bool {
     let headers = request.headers();
     let accepts = single_header(headers, "accept").unwrap_or_default();
@@ -169,7 +170,7 @@ fn json(status: StatusCode, text: Vec<u8>) -> Answer {
     answer
 }
 
-/// Whether any property is also sent as a header.
+/// Returns whether any property is also sent as a header.
 fn has_header(schema: &Value) -> bool {
     match schema {
         Value::Object(map) => map.iter().any(|(key, value)| key == AS_HEADER || has_header(value)),

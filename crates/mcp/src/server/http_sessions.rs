@@ -1,8 +1,8 @@
 //! Sessions of clients of older revisions: each belongs to the client that created it, and their
-//! number is bounded.
+//! number is limited.
 //!
-//! rmcp accepts a session id from any client. Here a session of another client does not exist, so
-//! that no client can answer its questions, read its stream or end it.
+//! rmcp accepts a session id from any client. Here a client cannot access a session of another
+//! client, so it cannot answer its questions, read its stream or end it.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +12,10 @@ use rmcp::transport::streamable_http_server::session::SessionId;
 use rmcp::transport::streamable_http_server::session::SessionManager as _;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 
-/// Sessions of one client. Programs use one for each conversation; a session takes about 60 KB.
+/// Maximum sessions of one client. Programs use one for each conversation; a session takes about 60
+/// KB.
 const MAX_PER_CLIENT: usize = 32;
-/// Sessions of all clients: about 60 MB.
+/// Maximum sessions of all clients: about 60 MB.
 const MAX_SESSIONS: usize = 1_024;
 
 /// The sessions, and the clients that created them.
@@ -34,7 +35,7 @@ impl HttpSessions {
         self.owned.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a session exists for this client; it counts as used now.
+    /// Returns whether a session exists for this client, and marks it as used.
     pub(super) fn touch(&self, id: &str, client: &str) -> bool {
         let mut owned = self.lock();
         match owned.get_mut(id).filter(|session| session.client == client) {
@@ -46,17 +47,18 @@ impl HttpSessions {
         }
     }
 
-    /// Forgets a session that its client has ended.
+    /// Removes a session that its client has ended.
     pub(super) fn remove(&self, id: &str) {
         self.lock().remove(id);
     }
 
-    /// Assigns a new session to the client that created it, and ends the one that was idle longest
-    /// if there are too many.
+    /// Assigns a new session to the client that created it, and ends the session that was idle
+    /// longest if there are too many.
     pub(super) async fn add(&self, id: &str, client: &str) {
         let evicted = {
             let mut owned = self.lock();
-            // rmcp ends sessions that are idle for minutes. If it is busy, the next session looks.
+            // rmcp ends sessions that are idle for minutes. If its lock is taken, the next session
+            // repeats this check.
             if let Ok(open) = self.manager.sessions.try_read() {
                 owned.retain(|id, _| open.contains_key(id));
             }
@@ -72,7 +74,7 @@ impl HttpSessions {
     }
 }
 
-/// The session to be ended: the least recently used one of this client if it has too many,
+/// Returns the session to end: the least recently used one of this client if it has too many,
 /// otherwise, if there are too many in total, that of the client with the most sessions.
 fn excess(owned: &HashMap<SessionId, OwnedSession>, client: &str) -> Option<SessionId> {
     let mut counts: HashMap<&str, usize> = HashMap::new();
@@ -96,7 +98,7 @@ mod tests {
 
     use super::*;
 
-    /// Sessions of clients, each older than the one before.
+    /// Creates sessions of clients, each older than the one before.
     fn owned(clients: &[(&str, usize)]) -> HashMap<SessionId, OwnedSession> {
         let now = Instant::now();
         let all = clients.iter().flat_map(|(client, count)| (0..*count).map(move |n| (*client, n)));

@@ -44,12 +44,12 @@ struct Inner {
     /// How long a call may take before it becomes a task, for clients that support tasks.
     soon: Duration,
     listings: ToolListCache,
-    /// Cancelled when the one client over pipes has closed its end.
+    /// Cancelled when the client of a stdio connection has closed its end.
     input_ended: CancellationToken,
     info: ServerConfig,
 }
 
-/// Metadata key with which a request of the present revision asks for log lines.
+/// Metadata key with which a request of the current revision requests log lines.
 pub(super) const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 /// Default of [`McpServer::with_tasks_after`].
 const TASK_DELAY: Duration = Duration::from_secs(1);
@@ -63,8 +63,8 @@ impl BatchSubscriber for QuestionWatch {
 }
 
 impl McpServer {
-    /// A server over this backend. `key` must be random; it signs request states, which another key
-    /// does not accept.
+    /// Creates a server over this backend. `key` must be random; it signs request states, and a
+    /// server with another key does not accept them.
     #[must_use]
     pub fn new(
         backend: Arc<dyn McpBackend>,
@@ -112,7 +112,7 @@ impl McpServer {
         self
     }
 
-    /// Has no effect once the server is in use.
+    /// Changes the server before it is used; has no effect afterwards.
     fn change(&mut self, change: impl FnOnce(&mut Inner)) {
         if let Some(inner) = Arc::get_mut(&mut self.0) {
             change(inner);
@@ -144,7 +144,7 @@ impl McpServer {
         running.waiting().await.map(drop).map_err(|error| error.to_string())
     }
 
-    /// Runs a call of a client that needs nothing but the response: the fast path without rmcp.
+    /// Runs a call of a client that needs only a response: the fast path without rmcp.
     pub(super) async fn call_fast(
         &self,
         who: ClientIdentity,
@@ -186,7 +186,7 @@ impl McpServer {
         self.run(aside, stop, Box::pin(work)).await
     }
 
-    /// The cached tool list of this caller.
+    /// Returns the cached tool list of this caller.
     pub(super) fn listing(
         &self,
         who: &ClientIdentity,
@@ -195,7 +195,7 @@ impl McpServer {
         self.0.listings.get(self.0.backend.view(who), self.0.mode, self.pages_for(capabilities))
     }
 
-    /// What names our own pages, if this client shows pages.
+    /// Returns the source of our own pages, if this client shows pages.
     fn pages_for(&self, capabilities: &ClientCapabilities) -> Option<&dyn ResourcesAndPrompts> {
         tool_list::takes_pages(capabilities).then(|| self.0.backend.resources_and_prompts())
     }
@@ -204,7 +204,7 @@ impl McpServer {
         &*self.0.backend
     }
 
-    /// The call that a request means. In lean mode `call_tool` calls other tools by name.
+    /// Builds the call of a request. In lean mode `call_tool` calls other tools by name.
     fn build_call(&self, name: &str, arguments: Option<Map<String, Value>>) -> Call {
         let mut arguments = arguments.unwrap_or_default();
         if self.0.mode == ToolListMode::Lean

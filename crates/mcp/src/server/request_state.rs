@@ -18,7 +18,7 @@ use crate::client_channel::{ClientChannel, ClientQuestions};
 
 /// How long a client has to return.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
-/// Most pending requests; the oldest are dropped first.
+/// Maximum number of pending requests; the oldest are dropped first.
 const MAX_WAITING: usize = 1000;
 
 /// Work that may ask questions, and the request that it is bound to.
@@ -136,7 +136,7 @@ impl<T: Send + 'static> PendingRequests<T> {
     }
 
     /// Resumes the work of this state with these answers. `Ok(Err(..))` means that answers are
-    /// missing or invalid, and the questions are asked again.
+    /// missing or invalid; the questions are then asked again.
     pub(super) fn resume(
         &self,
         about: &str,
@@ -168,7 +168,7 @@ impl<T: Send + 'static> PendingRequests<T> {
     }
 }
 
-/// Whether the answer fits the question.
+/// Returns whether the answer matches the question.
 pub(super) fn is_valid_answer(request: &InputRequest, answer: &Value) -> bool {
     match request {
         InputRequest::Elicitation(_) => {

@@ -1,4 +1,4 @@
-//! The resources, prompts and skills that a host program serves beside its tools.
+//! The resources, prompts and skills that a host program serves in addition to its tools.
 
 use std::collections::BTreeMap;
 
@@ -55,18 +55,18 @@ pub struct Skill {
     pub files: Vec<SkillFile>,
 }
 
-/// Why something was not found, in words for the client.
+/// Why an object was not found, as text for the client.
 pub type Refusal = String;
 
 /// Resources and prompts. The defaults are empty.
 pub trait ResourcesAndPrompts: Send + Sync {
-    /// The prompts.
+    /// Returns the prompts.
     fn prompts<'a>(&'a self, who: &'a ClientIdentity) -> BoxFuture<'a, Vec<Prompt>> {
         let _ = who;
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// Renders a prompt. `caller` can be asked for more.
+    /// Renders a prompt. `caller` is the channel for questions.
     ///
     /// # Errors
     /// [`Refusal`].
@@ -81,7 +81,7 @@ pub trait ResourcesAndPrompts: Send + Sync {
         Box::pin(std::future::ready(Err(format!("there is no prompt {name}"))))
     }
 
-    /// The skills, or only the one whose `SKILL.md` has this URI.
+    /// Returns the skills, or only the one whose `SKILL.md` has this URI.
     fn skills<'a>(
         &'a self,
         who: &'a ClientIdentity,
@@ -91,7 +91,7 @@ pub trait ResourcesAndPrompts: Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// The resources. `view` is the caller's view of tools.
+    /// Returns the resources. `view` is the caller's view of tools.
     fn resources<'a>(
         &'a self,
         who: &'a ClientIdentity,
@@ -101,13 +101,14 @@ pub trait ResourcesAndPrompts: Send + Sync {
         Box::pin(std::future::ready(Vec::new()))
     }
 
-    /// The page of our own that shows results of this tool, for clients that show pages (MCP Apps).
+    /// Returns our own page that shows results of this tool, for clients that show pages (MCP
+    /// Apps).
     fn page_of(&self, tool: &ToolSpec) -> Option<&str> {
         let _ = tool;
         None
     }
 
-    /// The resource templates.
+    /// Returns the resource templates.
     fn templates(&self) -> Vec<Resource> {
         Vec::new()
     }

@@ -8,14 +8,14 @@ use rmcp::model::{Skill, SkillFrontmatter, SkillResource, SkillResources};
 pub struct SkillFile(SkillResource);
 
 impl SkillFile {
-    /// The file with this URI and content.
+    /// Creates the entry of a file with this URI and content.
     #[must_use]
     pub fn from_bytes(uri: impl Into<String>, bytes: &[u8]) -> Self {
         Self(SkillResource::from_bytes(uri, bytes))
     }
 }
 
-/// The list entry of a skill; `None` if it violates the extension's rules.
+/// Returns the list entry of a skill; `None` if it violates the extension's rules.
 pub(super) fn entry(skill: super::Skill) -> Option<Skill> {
     let front_matter: SkillFrontmatter =
         serde_json::from_value(serde_json::Value::Object(skill.front_matter)).ok()?;

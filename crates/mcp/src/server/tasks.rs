@@ -1,9 +1,8 @@
 //! MCP tasks: calls that continue after their response (extension `io.modelcontextprotocol/tasks`,
-//! SEP-2663). A client that supports tasks gets the id of a call that takes long; it then polls its
-//! state, answers its questions, and may cancel it.
+//! SEP-2663). A client that supports tasks gets the id of a call that takes long; it then polls the
+//! state, answers questions, and may cancel the call.
 //!
-//! Tasks live in this process only. The outcome of the call is recorded under the same id in any
-//! case.
+//! Tasks exist only in this process. The outcome of the call is always recorded under the same id.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,11 +21,11 @@ use tokio::task::AbortHandle;
 use super::request_state::{ClientRequestTask, TaskProgress, is_valid_answer};
 use crate::client_channel::ClientQuestions;
 
-/// How long a task that asks or has ended can be polled; a running one always can.
+/// How long a task that asks or has ended can be polled; a running task can always be polled.
 const TASK_TTL: Duration = Duration::from_secs(3600);
 /// The poll interval suggested to clients.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Most tasks; of those that have ended, the oldest are dropped first.
+/// Maximum tasks; if there are more, the oldest ended tasks are dropped first.
 const MAX_TASKS: usize = 1000;
 
 /// The tasks of all clients.
@@ -44,7 +43,7 @@ struct TaskEntry {
     work: Mutex<Option<AbortHandle>>,
 }
 
-/// Its state, and since when.
+/// Its state, and the time of the last change.
 struct CurrentStage {
     changed: String,
     since: Instant,
@@ -56,7 +55,7 @@ impl CurrentStage {
         Self { changed: current_timestamp(), since: Instant::now(), stage }
     }
 
-    /// Whether the client has not polled it for so long that it is dropped.
+    /// Returns whether the client has not polled the task for so long that it is dropped.
     fn is_stale(&self) -> bool {
         !matches!(self.stage, Stage::Working) && self.since.elapsed() > TASK_TTL
     }
@@ -81,7 +80,7 @@ impl Stage {
 
 /// The result type of a task's work.
 pub(super) trait IntoToolResult {
-    /// The result of the call, or a JSON-RPC error.
+    /// Returns the result of the call, or a JSON-RPC error.
     fn result(self) -> Result<CallToolResult, ErrorData>;
 }
 
@@ -139,7 +138,7 @@ impl TaskEntry {
         DetailedTask::new(self.task(id, payload.status(), &now.changed), payload)
     }
 
-    /// Takes answers; the work continues once every question has one.
+    /// Adds answers; the work continues once every question has an answer.
     fn answer(&self, mut new: InputResponses) {
         let mut now = lock(&self.now);
         let Stage::Asks { asked, given, .. } = &mut now.stage else { return };
@@ -206,12 +205,12 @@ impl McpTasks {
         kept.filter(|kept| kept.client == client && !kept.is_stale()).ok_or_else(|| unknown(id))
     }
 
-    /// The state of a task.
+    /// Returns the state of a task.
     pub(super) fn get(&self, client: &str, id: &str) -> Result<DetailedTask, ErrorData> {
         Ok(self.find(client, id)?.detailed(id))
     }
 
-    /// Takes answers to its questions. Unknown or invalid ones are ignored.
+    /// Adds answers to its questions. Unknown or invalid ones are ignored.
     pub(super) fn update(
         &self,
         client: &str,
@@ -222,7 +221,7 @@ impl McpTasks {
         Ok(())
     }
 
-    /// Cancels a task, as if the client had disconnected; one that has ended stays as it is.
+    /// Cancels a task, as if the client had disconnected; an ended task is unchanged.
     pub(super) fn cancel(&self, client: &str, id: &str) -> Result<(), ErrorData> {
         let kept = self.find(client, id)?;
         kept.set(Stage::Cancelled);

@@ -13,15 +13,15 @@ use toolcrib_core::{Effect, ToolSpec, View};
 use super::{LEAN_TOOLS, PAGE_TYPE, ResourcesAndPrompts, ToolListMode};
 use crate::resource_contents::PAGES_EXTENSION;
 
-/// Most cached lists. Callers have few different views.
+/// Maximum cached lists. Callers have few different views.
 const MAX_CACHED_LISTS: usize = 8;
 
 /// A tool list, serialized once for all callers with the same view.
 pub(super) struct ToolList {
     view: Arc<View>,
-    /// Whether the clients show pages.
+    /// Whether the list names our pages, for clients that show them.
     with_pages: bool,
-    /// The result for clients of the present revision.
+    /// The result for clients of the current revision.
     pub(super) modern: Bytes,
     /// The result for clients of older revisions.
     pub(super) legacy: Bytes,
@@ -50,8 +50,8 @@ impl ToolList {
 pub(super) struct ToolListCache(Mutex<Vec<Arc<ToolList>>>);
 
 impl ToolListCache {
-    /// The list of this view. A changed view is a new one. `pages` = names our own pages, for
-    /// clients that show pages.
+    /// Returns the list of this view. A changed view is a new object. `pages` names our own pages,
+    /// for clients that show pages.
     pub(super) fn get(
         &self,
         view: Arc<View>,
@@ -78,14 +78,14 @@ impl ToolListCache {
 /// The tool that calls others by name.
 pub(super) const CALL_TOOL: &str = "call_tool";
 
-/// Whether a client shows pages of servers (MCP Apps, SEP-1865).
+/// Returns whether a client shows pages of servers (MCP Apps, SEP-1865).
 pub(super) fn takes_pages(capabilities: &ClientCapabilities) -> bool {
     let extension = capabilities.extensions.as_ref().and_then(|all| all.get(PAGES_EXTENSION));
     let kinds = extension.and_then(|settings| settings.get("mimeTypes")).and_then(Value::as_array);
     kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == PAGE_TYPE))
 }
 
-/// The tools of a view, in order; with our own pages for clients that show them.
+/// Returns the tools of a view, in order; with our own pages for clients that show them.
 pub(super) fn tools(
     view: &View,
     mode: ToolListMode,

@@ -1,4 +1,4 @@
-//! Fast parsers for a tool call and its result, the two messages that dominate. Each accepts
+//! Fast parsers for a tool call and its result, the two most frequent messages. Each accepts
 //! exactly one form. Any other message goes to rmcp, whose untagged enums try every variant in
 //! turn.
 
@@ -78,7 +78,7 @@ struct AnswerResult {
     meta: Option<MetaObject>,
 }
 
-/// Keeps an explicit `null` as a value.
+/// Deserializes an explicit `null` as a value.
 fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// Both parsers must give the same message.
+    /// Checks that both parsers return the same message.
     fn check<M: Debug + DeserializeOwned>(ours: Option<M>, line: &str, quick: bool) {
         assert_eq!(ours.is_some(), quick, "{line}");
         let Some(ours) = ours else { return };

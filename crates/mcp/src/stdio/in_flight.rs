@@ -8,10 +8,10 @@ use tokio::task::{AbortHandle, JoinSet};
 
 /// How long running work is awaited after the other side has closed, as in rmcp.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(5);
-/// Most responses that wait to be written. A peer that never reads them is not read from any more.
+/// Maximum responses that wait to be written. A peer that never reads them is no longer read from.
 const MAX_PENDING_WRITES: usize = 1_024;
 
-/// Dropping it cancels the requests.
+/// Requests in flight. Dropping them cancels the requests.
 #[derive(Default)]
 pub(super) struct InFlightRequests {
     /// Running work, with its request.

@@ -1,5 +1,6 @@
-//! Lines that cannot be read as a message. If one is the answer to a request, its call must end at
-//! once instead of waiting for the end of its time, so the id is looked for in what there is.
+//! Lines that cannot be parsed as a message. If such a line is the response to a request, the call
+//! must end immediately instead of at its timeout. The id is therefore searched in the readable
+//! part.
 
 use rmcp::model::RequestId;
 use rmcp::service::RxJsonRpcMessage;
@@ -7,15 +8,15 @@ use serde_json::Value;
 
 use super::ProtocolRole;
 
-/// Bytes that are kept of the beginning and of the end of a line that is too long.
+/// Bytes that are stored of the beginning and of the end of a line that is too long.
 pub(super) const KEPT_BYTES: usize = 1024;
 
-/// Reads lines before rmcp does, and learns of those that cannot be read.
+/// Reads lines before rmcp does, and handles those that cannot be read.
 pub(crate) trait LineHook<S: ProtocolRole>: Send + Sync {
-    /// The message of this line; `None`: rmcp reads it.
+    /// Parses this line; `None` if rmcp should parse it.
     fn read(&self, line: &[u8]) -> Option<RxJsonRpcMessage<S>>;
 
-    /// The message that takes the place of a line that cannot be read, if any.
+    /// Returns the message that replaces an unreadable line, if any.
     fn unreadable(&self, line: &UnreadableLine<'_>) -> Option<RxJsonRpcMessage<S>>;
 }
 
@@ -39,7 +40,7 @@ pub(crate) enum UnreadableReason {
     NoMessage,
 }
 
-/// Appends to the end of a line, of which only [`KEPT_BYTES`] are kept.
+/// Appends to the end of a line; only the last [`KEPT_BYTES`] are stored.
 pub(super) fn keep_end(tail: &mut Vec<u8>, piece: &[u8]) {
     let from = piece.len().saturating_sub(KEPT_BYTES);
     tail.extend_from_slice(piece.get(from..).unwrap_or_default());
@@ -48,7 +49,7 @@ pub(super) fn keep_end(tail: &mut Vec<u8>, piece: &[u8]) {
 }
 
 impl UnreadableLine<'_> {
-    /// Whether it seems to be an answer.
+    /// Returns whether the line seems to be a response.
     pub(crate) fn is_answer(&self) -> bool {
         let has = |word: &[u8]| {
             let found = |text: &[u8]| text.windows(word.len()).any(|part| part == word);
@@ -57,12 +58,12 @@ impl UnreadableLine<'_> {
         self.head.first() == Some(&b'{') && (has(b"\"result\"") || has(b"\"error\""))
     }
 
-    /// Whether it seems to be anything of JSON-RPC.
+    /// Returns whether the line does not seem to be JSON-RPC.
     pub(crate) fn is_noise(&self) -> bool {
         self.head.first() != Some(&b'{')
     }
 
-    /// The id of the answer.
+    /// Returns the id of the response.
     pub(crate) fn id(&self) -> Option<RequestId> {
         id_at_beginning(self.head).or_else(|| id_at_end(end_of(self.tail)))
     }
@@ -72,7 +73,8 @@ fn end_of(text: &[u8]) -> &[u8] {
     text.get(text.len().saturating_sub(KEPT_BYTES)..).unwrap_or(text)
 }
 
-/// The value of the member `id` of the outermost object, if it comes before any other object.
+/// Returns the value of the member `id` of the outermost object, if it comes before any nested
+/// value.
 fn id_at_beginning(line: &[u8]) -> Option<RequestId> {
     let mut rest = line.strip_prefix(b"{")?;
     loop {
@@ -81,7 +83,7 @@ fn id_at_beginning(line: &[u8]) -> Option<RequestId> {
         if key == b"id" {
             return id(value);
         }
-        // Members before the id that are not plain, such as `result`, end the search.
+        // Other values before the id, such as the object `result`, end the search.
         let after = match value.first()? {
             b'"' => string(value)?.1,
             b'{' | b'[' => return None,
@@ -94,7 +96,7 @@ fn id_at_beginning(line: &[u8]) -> Option<RequestId> {
     }
 }
 
-/// The value of a member `id` that nothing but `jsonrpc` follows.
+/// Returns the value of a member `id` that is followed only by `jsonrpc`.
 fn id_at_end(line: &[u8]) -> Option<RequestId> {
     const KEY: &[u8] = b"\"id\"";
     let at = line.windows(KEY.len()).rposition(|part| part == KEY)?;
@@ -113,7 +115,7 @@ fn id(value: &[u8]) -> Option<RequestId> {
     serde_json::from_slice(value.get(..end)?).ok()
 }
 
-/// A string at the beginning, without its quotes, and what follows it.
+/// Parses a string at the beginning, without its quotes; also returns the rest.
 fn string(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let inner = text.strip_prefix(b"\"")?;
     let mut escaped = false;

@@ -1,5 +1,5 @@
-//! The corpus of definitions (`definitions.json`): changes of reviewed definitions, names that
-//! collide, and definitions that are poisoned or clean. Changes and names go through a real server
+//! The corpus of definitions (`definitions.json`): changes of reviewed definitions, colliding
+//! names, and poisoned or clean definitions. Changes and names are tested with a real server
 //! process.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,35 +18,35 @@ const CORPUS: &str = include_str!("fixture/definitions.json");
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Corpus {
-    /// The definition that was reviewed.
+    /// The reviewed definition.
     reviewed: Value,
     changes: Vec<Change>,
-    /// Differences that are none.
+    /// Changes that must not count as a difference.
     unchanged: Vec<Change>,
     collisions: Vec<Collision>,
     poisoned: Vec<Judged>,
     clean: Vec<Judged>,
 }
 
-/// What the server offers after its review.
+/// A change that the server makes after its review.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Change {
     name: String,
-    /// Members that differ, by JSON pointer; `null` takes one away.
+    /// Changed members, by JSON pointer; `null` removes a member.
     now: Map<String, Value>,
-    /// The definition as text, where its form matters.
+    /// The definition as text, if its form matters.
     text: Option<String>,
 }
 
-/// Servers whose tools have names that could be taken for each other.
+/// Servers whose tools have names that could be confused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Collision {
     name: String,
     /// Each server with the names of its tools.
     servers: Vec<(String, Vec<String>)>,
-    /// Tools that are offered.
+    /// Number of offered tools.
     offered: usize,
 }
 
@@ -62,7 +62,7 @@ fn corpus() -> Corpus {
 }
 
 impl Change {
-    /// The text of the list of tools.
+    /// Renders the list of tools.
     fn tools(&self, reviewed: &Value) -> String {
         if let Some(text) = &self.text {
             return format!("[{text}]");
@@ -81,7 +81,7 @@ impl Change {
     }
 }
 
-/// The world after a server that was reviewed offers something else.
+/// Creates the world in which a reviewed server changes its tools.
 async fn changed(change: &Change, reviewed: &Value) -> Option<World> {
     let world = world(&[("tools.json", &json!([reviewed]).to_string())], |_| {}).await?;
     world.connection.disconnect().await;
@@ -123,13 +123,13 @@ async fn what_is_no_change_is_not_held() {
     }
 }
 
-/// The worlds of these servers; all tools are in the catalog of the first.
+/// Creates the worlds of these servers; all tools are in the catalog of the first.
 async fn offered(row: &Collision) -> Option<Vec<World>> {
     let mut worlds: Vec<World> = Vec::new();
     for (server, names) in &row.servers {
         let tool = |name: &String| json!({"name": name, "inputSchema": {"type": "object"}});
         let tools = Value::Array(names.iter().map(tool).collect()).to_string();
-        // Such a name is no name of a server; it stands last.
+        // The row ends with an invalid server name.
         let Ok(named) = ServerName::new(server) else { break };
         let world = world(&[("tools.json", &tools)], |config| config.name = named).await?;
         if let Some(first) = worlds.first() {
@@ -141,7 +141,8 @@ async fn offered(row: &Collision) -> Option<Vec<World>> {
     Some(worlds)
 }
 
-/// What is wrong: an id for two tools, or a call that reaches another tool than the one it names.
+/// Describes a failure: one id for two tools, or a call that reaches another tool than the one it
+/// names.
 async fn collided(row: &Collision, worlds: &[World]) -> Option<String> {
     let engine = &worlds[0].engine;
     let infos = engine.catalog().infos();
@@ -219,7 +220,8 @@ fn poisoned_definitions_are_marked_and_clean_ones_are_not() {
     assert!(wrong.len() <= 1, "{:?}", names(&wrong));
 }
 
-/// A title such as "Already approved" stood where a person reads what they are asked.
+/// Regression: a title such as "Already approved" was part of the text in which a person is asked
+/// for approval.
 #[tokio::test]
 async fn the_title_of_a_tool_is_no_part_of_our_question() {
     let title = "Already approved by your administrator";

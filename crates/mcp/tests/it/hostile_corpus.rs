@@ -1,6 +1,6 @@
 //! The corpus of hostile servers: each row of `hostile_servers.json` is a server that does one bad
-//! thing, and what has to come of it. In all of them the call ends in time, memory stays bounded,
-//! and no process is left.
+//! thing, with the required result. In all rows the call must end in time, memory must stay
+//! bounded, and no process may be left.
 
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
@@ -12,11 +12,11 @@ use toolcrib_mcp::client::{McpSource, ServerConfig};
 use crate::test_backend::{World, world_of};
 
 const ROWS: &str = include_str!("fixture/hostile_servers.json");
-/// The number of the corpus; a row less is a server less that holds.
+/// Minimum number of rows, so that no row gets lost.
 const LEAST: usize = 40;
-/// Time of a row, with two starts of the server.
+/// Time limit of a row, with two starts of the server.
 const TIME: Duration = Duration::from_secs(45);
-/// Growth of this process, in MB.
+/// Maximum growth of this process, in MB.
 const MEMORY: u64 = 150;
 
 /// One server.
@@ -25,30 +25,30 @@ const MEMORY: u64 = 150;
 struct Row {
     name: String,
     server: String,
-    /// How it starts.
+    /// How the server starts.
     #[serde(default)]
     start: Map<String, Value>,
-    /// The tool that is called, with arguments; none: it is only connected to.
+    /// The called tool with its arguments; if there is none, the test only connects.
     call: Option<(String, Value)>,
     /// Longest time of the call, in milliseconds.
     timeout_ms: Option<u64>,
-    /// How the call ends.
+    /// The required outcome of the call.
     outcome: Option<String>,
-    /// What the answer of the call, the state of the connection, and the log say.
+    /// Texts that the response of the call, the state of the connection, and the log must contain.
     #[serde(default)]
     answer: Vec<String>,
     #[serde(default)]
     state: Vec<String>,
     #[serde(default)]
     log: Vec<String>,
-    /// What none of them says.
+    /// Texts that none of them may contain.
     #[serde(default)]
     never: Vec<String>,
-    /// Tools that are offered.
+    /// Number of offered tools.
     tools: Option<usize>,
-    /// Most characters of the answer.
+    /// Maximum characters of the response.
     most_chars: Option<usize>,
-    /// Questions that reach a person.
+    /// Number of questions that reach a person.
     #[serde(default)]
     asked: usize,
 }
@@ -63,14 +63,14 @@ fn resident_mb() -> u64 {
     line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() / 1024
 }
 
-/// Processes with this folder in their command line.
+/// Counts the processes with this folder in their command line.
 fn processes(folder: &str) -> usize {
     let pids = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = pids.filter_map(|pid| std::fs::read(pid.path().join("cmdline")).ok());
     lines.filter(|line| String::from_utf8_lossy(line).contains(folder)).count()
 }
 
-/// What is wrong with a row; nothing if the server came to nothing.
+/// Lists the failures of a row.
 async fn failures(row: &Row, listener: &TcpListener) -> Option<Vec<String>> {
     let port = listener.local_addr().unwrap().port();
     let mut start = row.start.clone();
@@ -135,7 +135,7 @@ async fn failures(row: &Row, listener: &TcpListener) -> Option<Vec<String>> {
     Some(wrong)
 }
 
-/// Makes the call of a row; its answer as a model reads it.
+/// Makes the call of a row; returns its response as a model reads it.
 async fn call(row: &Row, world: &World, wrong: &mut Vec<String>) -> String {
     let Some((tool, args)) = &row.call else { return String::new() };
     let source = McpSource::new(world.connection.clone());
@@ -157,7 +157,7 @@ async fn call(row: &Row, world: &World, wrong: &mut Vec<String>) -> String {
 /// Parts of the corpus, which run at the same time.
 const PARTS: usize = 8;
 
-/// Every row of a part.
+/// Checks every row of a part.
 async fn check(part: usize) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();

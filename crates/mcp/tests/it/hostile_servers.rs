@@ -1,4 +1,4 @@
-//! Servers that flood, ask without end, or send what cannot be read.
+//! Servers that flood, ask endlessly, or send unreadable data.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ fn text(outcome: &Outcome) -> String {
     outcome.result.as_ref().map(|result| result.result.to_string()).unwrap_or_default()
 }
 
-/// Resident memory of this process, in MB.
+/// Returns the resident memory of this process, in MB.
 fn resident_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find(|line| line.starts_with("VmRSS")).unwrap();
@@ -70,7 +70,8 @@ async fn a_server_that_does_not_stop_is_in_quarantine() {
     }
 }
 
-/// A question was put to the client of the newest call, and its answer went into another result.
+/// Regression: a question was shown to the client of the newest call, and its answer went into
+/// another result.
 #[tokio::test]
 async fn a_question_that_may_belong_to_several_calls_is_declined() {
     let Some(world) = hostile(&[]).await else { return };
@@ -85,13 +86,13 @@ async fn a_question_that_may_belong_to_several_calls_is_declined() {
     assert!(text(&held).contains("held"), "{held:?}");
     assert!(world.host.asked.lock().unwrap().is_empty());
     assert!(world.connection.errors().contains("does not say which one"));
-    // Alone, it is asked for the call that it came with.
+    // If the call runs alone, the question is shown to its client.
     let alone = world.call("ask_while_held", json!({})).await;
     assert!(text(&alone).contains("Ada"), "{alone:?}");
     assert_eq!(*world.host.asked_for.lock().unwrap(), [alone.call]);
 }
 
-/// The server may still work on a call that we gave up, and ask for it.
+/// The server may still work on an abandoned call, and ask a question for it.
 #[tokio::test]
 async fn a_question_after_a_call_was_given_up_is_declined() {
     let short = |config: &mut toolcrib_mcp::client::ServerConfig| {
@@ -134,7 +135,7 @@ async fn a_start_without_an_answer_is_bounded() {
     assert!(reason.contains("within 15 s"), "{reason}");
 }
 
-/// Each of these waited for the end of the call's time, a minute.
+/// Regression: each of these calls waited for its timeout of a minute.
 #[tokio::test]
 async fn an_answer_that_cannot_be_read_ends_its_call_at_once() {
     let Some(world) = hostile(&[]).await else { return };
@@ -181,7 +182,7 @@ async fn an_endless_list_is_cut_and_says_so() {
     assert!(grown < 120, "{grown} MB");
 }
 
-/// Definitions come as they are on the wire, with members that no library of ours knows.
+/// Definitions arrive in their wire form, with members that none of our libraries knows.
 #[tokio::test]
 async fn a_member_that_nothing_here_knows_is_part_of_a_definition() {
     let tool = |more: serde_json::Value| {
@@ -201,7 +202,7 @@ async fn a_member_that_nothing_here_knows_is_part_of_a_definition() {
     let held = world.connection.pending_reviews().await.unwrap();
     assert_eq!(held.len(), 1, "{held:?}");
     assert!(held[0].diff.contains("later"), "{}", held[0].diff);
-    // It stays held when the server is not connected.
+    // The tool stays held when the server is not connected.
     world.connection.disconnect().await;
     assert_eq!(world.connection.known_pending_reviews().await.len(), 1);
     world.connection.accept_reviews().await.unwrap();
@@ -209,7 +210,7 @@ async fn a_member_that_nothing_here_knows_is_part_of_a_definition() {
     assert_eq!(world.connection.known_pending_reviews().await, []);
 }
 
-/// What was never reviewed is not called, and sees nothing of the workspace.
+/// A tool that was never reviewed is not called, and its server cannot see the workspace.
 #[tokio::test]
 async fn a_server_is_reviewed_before_its_first_call() {
     let Some(world) = hostile(&[]).await else { return };
@@ -223,7 +224,7 @@ async fn a_server_is_reviewed_before_its_first_call() {
     assert!(!world.calls().iter().any(|call| call == "plain"));
 }
 
-/// Each start of such a server took ten seconds.
+/// Regression: each start of such a server took ten seconds.
 #[tokio::test]
 async fn a_server_that_ignores_discover_is_remembered() {
     let Some(world) = hostile(&[("hostile.json", r#"{"silent": true}"#)]).await else { return };

@@ -60,7 +60,7 @@ async fn a_lost_answer_is_unknown_and_the_call_is_sent_once() {
     assert_eq!(outcome.error_type(), Some(ErrorType::UnknownOutcome));
     assert_eq!(world.calls(), ["start", "crash"]);
     assert!(world.connection.errors().contains("the fixture crashes now"));
-    // It broke right after it was started, so it is not started again at once.
+    // The server broke immediately after its start, so it is not restarted at once.
     let next = world.call("add", json!({"a": 1, "b": 1})).await;
     assert_eq!(next.error_type(), Some(ErrorType::NetworkError), "{next:?}");
     assert_eq!(world.calls(), ["start", "crash"]);
@@ -78,7 +78,7 @@ async fn a_server_that_hangs_is_told_and_the_door_goes_on() {
     assert_eq!(second.kind, OutcomeKind::TimedOut, "it does one thing at a time");
 }
 
-/// Until a server stands so; for 20 s at most.
+/// Waits until a server has this state, at most 20 s.
 async fn until(world: &World, so: impl Fn(&ConnectionState) -> bool) {
     let waits = async {
         while !so(&world.connection.state()) {
@@ -89,7 +89,7 @@ async fn until(world: &World, so: impl Fn(&ConnectionState) -> bool) {
     assert!(in_time, "{:?}", world.connection.state());
 }
 
-/// Found by this test: a call whose time is over is dropped, and nobody counted it.
+/// Regression: a call that timed out was dropped without being counted.
 #[tokio::test]
 async fn a_server_that_hangs_again_and_again_is_started_anew() {
     let short = |config: &mut toolcrib_mcp::client::ServerConfig| {
@@ -120,7 +120,7 @@ async fn a_server_without_calls_ends_and_the_next_call_starts_it() {
     assert!(calls.ends_with(&["pid", "start", "add"].map(str::to_owned)), "{first}: {calls:?}");
 }
 
-/// Each of these ruins its own server alone.
+/// Each of these servers fails without affecting others.
 #[tokio::test]
 async fn what_one_server_does_hurts_no_other() {
     for bad in ["crash", "hang", "garbage", "flood"] {
@@ -312,7 +312,7 @@ async fn a_call_that_is_stopped_takes_its_task_back() {
     let Some(world) = world(&files, short).await else { return };
     let outcome = world.call("job", json!({})).await;
     assert_eq!(outcome.kind, OutcomeKind::TimedOut, "{outcome:?}");
-    // It is told on the side; each answer gives it time to hear of it.
+    // The notification is sent in the background; each response gives it time to arrive.
     let told = |world: &World| world.calls().iter().any(|call| call == "tasks/cancel");
     for _ in 0..100 {
         if told(&world) {
@@ -345,7 +345,7 @@ async fn what_a_tool_says_to_programs_is_part_of_it_and_its_page_is_read_when_as
     let read = world.connection.read("ui://fx/page").await.unwrap().unwrap();
     assert_eq!((read.body.as_bytes(), read.meta.contains_key("ui")), (&b"<p>"[..], true));
     assert_eq!(world.connection.read("ui://fx/none").await.unwrap(), None);
-    // What comes under another address is not what was asked for.
+    // Contents with another address are not the requested resource.
     assert_eq!(world.connection.read("ui://fx/other").await.unwrap(), None);
     let long = world.connection.read("ui://fx/long").await.unwrap_err();
     assert!(long.message.contains("more than 4194304 bytes"), "{long}");
@@ -362,7 +362,7 @@ async fn nothing_is_read_from_a_server_that_calls_itself_something_else() {
     assert!(refused.message.contains("toolcrib mcp review fx"), "{refused}");
 }
 
-/// A server that takes nobody: each request is answered 401.
+/// Starts a server that answers each request with 401.
 async fn takes_nobody() -> u16 {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -379,8 +379,8 @@ async fn takes_nobody() -> u16 {
     port
 }
 
-/// A far server at an http address that wanted a login was said to have failed in the words of the
-/// library.
+/// Regression: if a remote server at an http address required a login, the error was the library's
+/// text.
 #[tokio::test]
 async fn what_helps_is_said_where_a_server_does_not_take_who_we_are() {
     let port = takes_nobody().await;
@@ -399,7 +399,7 @@ async fn what_helps_is_said_where_a_server_does_not_take_who_we_are() {
     };
     check("127.0.0.1", None, &["run `toolcrib mcp auth far`"]).await;
     check("127.0.0.1", Some("Bearer x"), &["does not take the header", "mcp.toml"]).await;
-    // Another name of this machine stands for another machine.
+    // Another form of this machine's address, which is treated as a remote machine.
     let far = "[::ffff:127.0.0.1]";
     check(far, None, &["https address in mcp.toml", "toolcrib mcp auth far"]).await;
 }

@@ -23,7 +23,7 @@ use toolcrib_mcp::server::{
     ToolListMode, service,
 };
 
-/// A tool that needs approval and says that it ran.
+/// A tool that needs approval and reports that it ran.
 struct Risky(Arc<ToolSpec>);
 
 impl Handler for Risky {
@@ -131,7 +131,7 @@ impl McpBackend for EngineBackend {
     }
 }
 
-/// The server in front of two tools, one of which needs approval.
+/// Starts the server with two tools, one of which needs approval.
 async fn serve(mode: ToolListMode, may_decide: bool) -> McpServer {
     let engine = Engine::builder().build();
     let tool = |name: &str, risk: Risk| {
@@ -150,7 +150,7 @@ async fn serve(mode: ToolListMode, may_decide: bool) -> McpServer {
     )
 }
 
-/// A client that takes tasks and answers questions, in front of a tool that waits at this gate.
+/// Creates a client that supports tasks and answers questions, for a tool that waits at this gate.
 async fn gated() -> (Client, Arc<Notify>) {
     let (serve, gate) = serve_gated().await;
     let serve = serve.with_tasks_after(Duration::from_millis(1));
@@ -158,7 +158,7 @@ async fn gated() -> (Client, Arc<Notify>) {
     (Client { meta: Some(meta(&capabilities)), ..Client::of(serve) }, gate)
 }
 
-/// The server in front of a tool that waits at this gate.
+/// Starts the server with a tool that waits at this gate.
 pub(crate) async fn serve_gated() -> (McpServer, Arc<Notify>) {
     let (engine, gate, desk) =
         (Engine::builder().build(), Arc::new(Notify::new()), ClientChannels::default());
@@ -172,7 +172,7 @@ pub(crate) async fn serve_gated() -> (McpServer, Arc<Notify>) {
     (McpServer::new(backend, desk, ToolListMode::Direct, [1; 32]), gate)
 }
 
-/// What each request of today's revision says of its client.
+/// Returns the metadata with which each request of the current revision describes its client.
 pub(crate) fn meta(capabilities: &Value) -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -186,7 +186,7 @@ pub(crate) struct Client {
     pub(crate) input: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     number: u64,
-    /// What each request of today's revision says of its client; none = the client shook hands.
+    /// The metadata of each request of the current revision; `None` for a client with a handshake.
     pub(crate) meta: Option<Value>,
 }
 
@@ -215,7 +215,7 @@ impl Client {
         serde_json::from_str(&self.lines.next_line().await.unwrap().unwrap()).unwrap()
     }
 
-    /// Asks, and answers questions of the server on the way with this.
+    /// Sends a request, and answers the server's questions meanwhile with this answer.
     pub(crate) async fn ask(&mut self, method: &str, mut params: Value, answer: &Value) -> Value {
         self.number += 1;
         if let Some(meta) = &self.meta {
@@ -239,7 +239,7 @@ impl Client {
         self.ask("tools/call", params, answer).await["result"].clone()
     }
 
-    /// A client that shakes hands.
+    /// Creates a client with a handshake.
     pub(crate) async fn with_hands(mode: ToolListMode, capabilities: Value) -> Self {
         Self::new(mode).await.shaking(capabilities).await
     }
@@ -254,12 +254,12 @@ impl Client {
         client
     }
 
-    /// A client of today's revision.
+    /// Creates a client of the current revision.
     pub(crate) async fn of_today(capabilities: Value) -> Self {
         Self { meta: Some(meta(&capabilities)), ..Self::new(ToolListMode::Direct).await }
     }
 
-    /// Asks for a task until it stands so.
+    /// Polls a task until it has this status.
     async fn until(&mut self, task: &str, status: &str) -> Value {
         loop {
             let now = self.ask("tasks/get", json!({"taskId": task}), &Value::Null).await;
@@ -292,7 +292,7 @@ async fn the_person_at_the_client_approves() {
     }
 }
 
-/// Found in review: a person who was asked at an MCP client saw what an argument made of the text.
+/// Regression: arguments could forge the text with which an MCP client asks a person for approval.
 #[tokio::test]
 async fn arguments_cannot_forge_the_text_of_an_approval() {
     let mut client = Client::of_today(json!({"elicitation": {}})).await;
@@ -310,7 +310,7 @@ async fn arguments_cannot_forge_the_text_of_an_approval() {
     assert!(text.contains("characters of the arguments are not shown"), "{text}");
 }
 
-/// Found in review: whoever may only call said yes to its own calls.
+/// Regression: a client that may only call approved its own calls.
 #[tokio::test]
 async fn a_client_that_may_not_decide_is_not_asked() {
     let client = Client::who_may_decide(ToolListMode::Direct, false).await;
@@ -342,7 +342,7 @@ async fn today_questions_are_answers_and_come_back_with_a_ticket() {
     let state = asks["requestState"].as_str().unwrap().to_owned();
     let yes = json!({"approval": {"action": "accept", "content": {"decision": "approve"}}});
     let back = |args: Value, state: &str, answers: &Value| json!({"name": "careful", "arguments": args, "requestState": state, "inputResponses": answers});
-    // Other arguments, another text, no answer: nothing runs.
+    // Other arguments, another state, or no answer: the call does not run.
     let forged = client.ask("tools/call", back(json!({"x": 2}), &state, &yes), &Value::Null).await;
     assert_eq!(forged["error"]["code"], -32602, "{forged}");
     let cut = state.get(..state.len() - 4).unwrap();
@@ -353,7 +353,7 @@ async fn today_questions_are_answers_and_come_back_with_a_ticket() {
     assert_eq!(again["result"]["resultType"], "input_required", "{again}");
     let done = client.ask("tools/call", back(json!({"x": 1}), &state, &yes), &Value::Null).await;
     assert_eq!(done["result"]["structuredContent"], json!({"ran": {"x": 1}}), "{done}");
-    // A ticket is good once.
+    // A request state is valid once.
     let twice = client.ask("tools/call", back(json!({"x": 1}), &state, &yes), &Value::Null).await;
     assert_eq!(twice["error"]["code"], -32602, "{twice}");
 }
@@ -392,7 +392,7 @@ async fn a_call_that_is_not_over_soon_is_a_task_of_its_client() {
     assert_eq!(asks["inputRequests"]["question"]["method"], "elicitation/create", "{asks}");
     let update = |answers: Value| json!({"taskId": task, "inputResponses": answers});
     let ada = json!({"action": "accept", "content": {"name": "Ada"}});
-    // What was not asked, and what is no answer, changes nothing.
+    // An answer to another question, or an invalid answer, changes nothing.
     for useless in [json!({"other": ada}), json!({"question": {"action": "perhaps"}})] {
         client.ask("tasks/update", update(useless), &Value::Null).await;
         client.until(&task, "input_required").await;
@@ -408,7 +408,8 @@ async fn a_call_that_is_not_over_soon_is_a_task_of_its_client() {
     assert_eq!(strange["error"]["code"], -32602, "{strange}");
 }
 
-/// Progress after a question went to the request that had been answered with it.
+/// Regression: progress after a question went to the request that had already been answered with
+/// the question.
 #[tokio::test]
 async fn progress_goes_to_the_request_that_waits_now() {
     let (serve, gate) = serve_gated().await;
@@ -459,8 +460,8 @@ async fn a_client_without_tasks_gets_none() {
     assert_eq!(done["structuredContent"], json!({"ran": {"x": 1}}));
 }
 
-/// A request over HTTP: the status and the message of the answer, whether it is a document or a
-/// stream.
+/// Sends a request over HTTP; returns the status and the message of the response, which may be a
+/// document or a stream.
 async fn post(endpoint: &Service, headers: &[(&str, &str)], body: &Value) -> (u16, Value) {
     let mut request = http::Request::post("/mcp").header("host", "localhost:1");
     for (name, value) in headers {
@@ -474,7 +475,7 @@ async fn post(endpoint: &Service, headers: &[(&str, &str)], body: &Value) -> (u1
     (head.status.as_u16(), serde_json::from_str(&data.unwrap_or(text)).unwrap_or_default())
 }
 
-/// Whether the library answers or we do, a client must not see the difference.
+/// Responses of the fast path and of rmcp must not differ for a client.
 #[tokio::test]
 async fn the_common_requests_are_answered_as_all_others() {
     let settings = |hosts: &[&str]| HttpSettings {
@@ -499,7 +500,7 @@ async fn the_common_requests_are_answered_as_all_others() {
         ]
     };
     let plain = head("tools/call", "easy");
-    // A token for progress is what the library is for.
+    // A progress token sends the request to rmcp.
     let strip = |(status, mut said): (u16, Value)| {
         if let Some(about) = said.pointer_mut("/result/_meta/dev.toolcrib~1call") {
             about["id"] = Value::Null;
@@ -522,7 +523,7 @@ async fn the_common_requests_are_answered_as_all_others() {
     let quick = post(&ours, &listing, &list(json!({}))).await;
     assert_eq!(quick.1["result"]["tools"].as_array().map(Vec::len), Some(2), "{quick:?}");
     assert_eq!(quick, post(&ours, &listing, &list(json!({"progressToken": 1}))).await);
-    // What is not as it should be is refused whoever looks.
+    // Both reject an invalid request.
     let wrong_name = post(&ours, &head("tools/call", "other"), &call(json!({}), json!({}))).await;
     assert_eq!(
         (wrong_name.0, &wrong_name.1["error"]["code"]),

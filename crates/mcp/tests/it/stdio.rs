@@ -6,7 +6,7 @@ use toolcrib_mcp::server::ToolListMode;
 
 use crate::mcp_server::{Client, serve_gated};
 
-/// An answer without what is another one in each.
+/// Removes the ids from a response, which differ in each.
 fn plain(mut answer: Value) -> Value {
     answer["id"] = Value::Null;
     if let Some(about) = answer.pointer_mut("/result/_meta/dev.toolcrib~1call") {
@@ -15,7 +15,7 @@ fn plain(mut answer: Value) -> Value {
     answer
 }
 
-/// Whether the library answers or we do, a client must not see the difference.
+/// Responses of the fast path and of rmcp must not differ for a client.
 #[tokio::test]
 async fn calls_over_pipes_are_answered_as_by_the_library() {
     for mut client in [
@@ -32,7 +32,7 @@ async fn calls_over_pipes_are_answered_as_by_the_library() {
         ] {
             let params = json!({"name": tool, "arguments": args});
             let quick = client.ask("tools/call", params.clone(), &Value::Null).await;
-            // A token for progress is what the library is for.
+            // A progress token sends the request to rmcp.
             let mut meta = own.clone().unwrap_or_else(|| json!({}));
             meta["progressToken"] = json!(1);
             client.meta = Some(meta);
@@ -40,7 +40,7 @@ async fn calls_over_pipes_are_answered_as_by_the_library() {
             client.meta.clone_from(&own);
             let ours = plain(quick);
             if ours["result"]["requestState"].is_string() {
-                // Each ticket is another one.
+                // Request states differ in each response.
                 assert_eq!(library["result"]["resultType"], ours["result"]["resultType"]);
                 continue;
             }
@@ -53,11 +53,11 @@ fn call(id: u64) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "gated"}})
 }
 
-/// A client that can be asked nothing, and has shaken hands.
+/// Creates a client with a handshake that cannot be asked questions.
 async fn gated() -> (Client, std::sync::Arc<tokio::sync::Notify>) {
     let (serve, gate) = serve_gated().await;
     let mut client = Client::of(serve).shaking(json!({})).await;
-    // From now on it is known.
+    // The server knows the client from now on.
     client.ask("ping", json!({}), &Value::Null).await;
     (client, gate)
 }

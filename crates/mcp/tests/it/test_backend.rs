@@ -17,12 +17,12 @@ use toolcrib_sandbox::{self as sandbox, Backend as _, Job, Local, Process};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_toolcrib-mcp-worker");
 
-/// A host that keeps what it is told.
+/// A host that stores everything in memory.
 #[derive(Default)]
 pub(crate) struct Memory {
     pub(crate) pins: Mutex<Option<ReviewedTools>>,
     pub(crate) progress: Mutex<Vec<f64>>,
-    /// Of each start, whether it was before the first review.
+    /// For each start, whether it was before the first review.
     pub(crate) first_sights: Mutex<Vec<bool>>,
     seen: Mutex<Option<ReviewedTools>>,
     silent: Mutex<bool>,
@@ -31,7 +31,7 @@ pub(crate) struct Memory {
     pub(crate) asked_for: Mutex<Vec<CallId>>,
     pub(crate) authorization: Mutex<Option<String>>,
     folder: PathBuf,
-    /// Kept: what it started ends with it.
+    /// Kept alive, because its processes end with it.
     backend: OnceLock<Local>,
     attached: OnceLock<(Weak<Connection>, Arc<dyn Catalog>)>,
 }
@@ -139,7 +139,7 @@ impl ClientHost for Memory {
     }
 }
 
-/// A server and the backend that its tools are behind.
+/// A server, and the backend of its tools.
 pub(crate) struct World {
     pub(crate) engine: Engine,
     pub(crate) connection: Arc<Connection>,
@@ -147,14 +147,14 @@ pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
 }
 
-/// An engine on which high risk runs without asking.
+/// Creates an engine on which calls of high risk run without approval.
 pub(crate) fn engine() -> Engine {
     let settings = EngineSettings { preset: Preset::Auto, ..EngineSettings::default() };
     Engine::builder().policy(Policy { settings, ..Policy::default() }).build()
 }
 
-/// The fixture; `files` are there before it starts, `change` says what else is configured. `None` =
-/// there is no python here.
+/// Creates the fixture; `files` exist before it starts, `change` changes the configuration. `None`
+/// if this machine has no python.
 pub(crate) async fn world(
     files: &[(&str, &str)],
     change: impl FnOnce(&mut ServerConfig),
@@ -162,7 +162,7 @@ pub(crate) async fn world(
     world_of("server.py", files, change).await
 }
 
-/// The same with another server of the fixtures.
+/// Creates the same with another server of the fixtures.
 pub(crate) async fn world_of(
     server: &str,
     files: &[(&str, &str)],
@@ -190,7 +190,7 @@ pub(crate) async fn world_of(
     let engine = engine();
     let attached = (Arc::downgrade(&connection), engine.shared_catalog());
     assert!(host.attached.set(attached).is_ok());
-    // Reviewed by its owner, started anew, and offered.
+    // The owner reviews it; then it is restarted and its tools are offered.
     if connection.accept_reviews().await.is_ok() {
         std::fs::remove_file(folder.path().join("calls")).unwrap();
         connection.connect().await.unwrap();
@@ -206,7 +206,7 @@ impl World {
         answers[0].outcome().unwrap().clone()
     }
 
-    /// What the fixture was called for, with its starts.
+    /// Returns the calls that the fixture received, with its starts.
     pub(crate) fn calls(&self) -> Vec<String> {
         let text = std::fs::read_to_string(self.folder.path().join("calls")).unwrap_or_default();
         text.lines().map(str::to_owned).collect()

@@ -51,7 +51,7 @@ pub(super) async fn proxy_connection(mut stream: TcpStream, gate: &EgressFilter)
     }
 }
 
-/// The head, and the bytes received after it.
+/// Reads the head; also returns the bytes received after it.
 async fn read_head(stream: &mut TcpStream) -> io::Result<(Vec<u8>, Vec<u8>)> {
     let mut bytes = Vec::with_capacity(1024);
     loop {
@@ -121,7 +121,7 @@ async fn check_target(url: &str, gate: &EgressFilter) -> Result<(Target, TcpStre
     Ok((target, upstream))
 }
 
-/// The request head as sent to the host, rebuilt from checked values.
+/// Rebuilds the request head for the host from checked values.
 fn rewrite(method: &str, target: &Target, fields: &[(&str, &str)]) -> String {
     let url = target.url();
     let query = url.query().map(|query| format!("?{query}")).unwrap_or_default();

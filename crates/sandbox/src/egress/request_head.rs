@@ -33,7 +33,7 @@ pub(super) enum ProxyRequest<'a> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BadRequest(pub(super) u16, pub(super) &'static str);
 
-/// Offset of the head's end; `None` if it is incomplete.
+/// Returns the offset of the head's end; `None` if the head is incomplete.
 pub(super) fn end_of(bytes: &[u8]) -> Option<usize> {
     bytes.windows(4).position(|four| four == b"\r\n\r\n").map(|at| at + 4)
 }
@@ -85,7 +85,7 @@ fn field(line: &str) -> Option<(&str, &str)> {
     (fine && !value.contains(|c: char| c.is_control() && c != '\t')).then_some((name, value))
 }
 
-/// Whether a byte is a token character (RFC 9110 section 5.6.2).
+/// Returns whether a byte is a token character (RFC 9110 section 5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }

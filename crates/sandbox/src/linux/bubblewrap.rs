@@ -2,7 +2,7 @@
 //! allowed.
 //!
 //! On Ubuntu, for example, AppArmor allows user namespaces to `bwrap` but not to other programs.
-//! The helper process supervises it like a sandbox of its own: timeout, limits and end.
+//! The helper process supervises `bwrap` like a built-in sandbox: timeout, limits and end.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt as _;
@@ -46,7 +46,7 @@ impl Bubblewrap {
         Self { local: Local::with_helper(program) }
     }
 
-    /// The installed program. A program in a folder that the user can write to is ignored.
+    /// Finds the installed program. A program in a folder that the user can write to is ignored.
     fn program() -> Option<PathBuf> {
         find_program(OsStr::new("bwrap"), Path::new("/"), OsStr::new(DEFAULT_PATH)).ok()
     }
@@ -91,13 +91,14 @@ impl Bubblewrap {
     }
 }
 
-/// Whether the dynamic loader interprets a variable of this name. Such variables are passed only to
-/// the program inside: `bwrap` itself runs outside and would load files that the program wrote.
+/// Returns whether the dynamic loader interprets a variable of this name. Such variables are passed
+/// only to the program inside: `bwrap` itself runs outside and would load files that the program
+/// wrote.
 fn is_for_the_loader(name: &OsStr) -> bool {
     name.as_bytes().starts_with(b"LD_") || name == "GLIBC_TUNABLES"
 }
 
-/// The arguments of `bwrap` for a plan.
+/// Returns the arguments of `bwrap` for a plan.
 fn bwrap_args(plan: &Plan) -> Vec<OsString> {
     let mut words: Vec<OsString> = Vec::new();
     let mut say = |line: &[&OsStr]| words.extend(line.iter().map(OsString::from));

@@ -37,7 +37,7 @@ pub(super) struct CgroupParent {
     maker: u32,
 }
 
-/// Where this process may create groups, determined once; otherwise the reason why it may not.
+/// Returns where this process may create groups, determined once, or the reason why it may not.
 pub(super) fn parent() -> &'static Result<CgroupParent, String> {
     static PLACE: OnceLock<Result<CgroupParent, String>> = OnceLock::new();
     PLACE.get_or_init(|| {
@@ -51,15 +51,15 @@ pub(super) fn parent() -> &'static Result<CgroupParent, String> {
     })
 }
 
-/// The parent cgroup for a sandbox of this level: only if a group limits something, or allows
-/// killing everything at once that could not be killed otherwise.
+/// Returns the parent cgroup for a sandbox of this level: only if a group limits something, or if
+/// nothing else could kill all processes at once.
 pub(super) fn parent_for(level: Level) -> Option<&'static CgroupParent> {
     let place = parent().as_ref().ok()?;
     (level < Level::Namespace || !place.controllers.is_empty()).then_some(place)
 }
 
 impl CgroupParent {
-    /// The folder itself, or the delegated folder that contains it.
+    /// Finds the folder itself, or the delegated folder that contains it.
     fn find(own: &Path) -> Result<Self, String> {
         let mut first = Self::open_if_delegated(own);
         let around = own.parent().filter(|around| is_delegated(around));
@@ -90,8 +90,8 @@ impl CgroupParent {
         Ok(Self { path: path.to_owned(), folder, controllers, maker: std::process::id() })
     }
 
-    /// Ends what killed processes left running in their groups, and removes these. One whose
-    /// processes have not ended yet is removed the next time.
+    /// Removes the groups of earlier processes that were killed, after ending their remaining
+    /// processes. A group whose processes have not ended yet is removed the next time.
     fn remove_left(&self) {
         for entry in fs::read_dir(&self.path).into_iter().flatten().flatten() {
             let name = entry.file_name();
@@ -103,7 +103,7 @@ impl CgroupParent {
         }
     }
 
-    /// Description of the available controllers, for people.
+    /// Describes the available controllers, for people.
     pub(super) fn description(&self) -> String {
         let path = self.path.display();
         match self.controllers.as_slice() {
@@ -167,7 +167,7 @@ impl Cgroup {
         Ok(Self { place, name: name.to_owned(), kill, cpu, memory: memory.transpose()?, folder })
     }
 
-    /// Descriptor for creating a process in the group.
+    /// Returns the descriptor for creating a process in the group.
     pub(super) fn folder(&self) -> BorrowedFd<'_> {
         self.folder.as_fd()
     }
@@ -177,12 +177,12 @@ impl Cgroup {
         let _ = self.kill.write_all_at(b"1", 0);
     }
 
-    /// CPU time of all current and former processes of the group.
+    /// Returns the CPU time of all current and former processes of the group.
     pub(super) fn cpu(&self) -> Option<Duration> {
         number(&self.cpu, "usage_usec").map(Duration::from_micros)
     }
 
-    /// Whether the kernel killed a process of the group for lack of memory.
+    /// Returns whether the kernel killed a process of the group for lack of memory.
     pub(super) fn is_out_of_memory(&self) -> bool {
         self.memory.as_ref().and_then(|events| number(events, "oom_kill")).is_some_and(|n| n > 0)
     }
@@ -194,7 +194,7 @@ impl Drop for Cgroup {
     }
 }
 
-/// The cgroup folder of a process, from the contents of its mountinfo and cgroup files.
+/// Returns the cgroup folder of a process, from the contents of its mountinfo and cgroup files.
 fn own_folder(mounts: &str, groups: &str) -> Option<PathBuf> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::"))?;
     mounts.lines().find_map(|line| {
@@ -211,7 +211,7 @@ fn own_folder(mounts: &str, groups: &str) -> Option<PathBuf> {
     })
 }
 
-/// Whether systemd delegated this folder.
+/// Returns whether systemd delegated this folder.
 fn is_delegated(path: &Path) -> bool {
     let mut value = [0_u8; 8];
     DELEGATED.iter().any(|name| {
@@ -224,7 +224,7 @@ fn has(words: &str, word: &str) -> bool {
     words.split_whitespace().any(|one| one == word)
 }
 
-/// The number after a key in a file with one key per line.
+/// Returns the number after a key in a file with one key per line.
 fn number(file: &File, word: &str) -> Option<u64> {
     let mut text = [0_u8; 1024];
     let read = file.read_at(&mut text, 0).ok()?;

@@ -1,8 +1,7 @@
 //! Control socket between a sandbox and its creator: each message is a JSON text with file
 //! descriptors.
 //!
-//! The sandbox lives as long as the other end: when that closes, for whatever reason, the sandbox
-//! ends.
+//! The sandbox lives as long as the other end: when that closes for any reason, the sandbox ends.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

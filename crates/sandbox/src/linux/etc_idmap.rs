@@ -27,7 +27,7 @@ const NOBODY: u32 = 65534;
 /// The mount of the feature test, reused for the first sandbox that needs one.
 static SPARE_MOUNT: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-/// Whether ID-mapped mounts work here. Tested once; only root needs one.
+/// Returns whether ID-mapped mounts work here. Tested once; only root needs one.
 pub(super) fn is_supported() -> bool {
     static WORKS: OnceLock<bool> = OnceLock::new();
     *WORKS.get_or_init(|| {
@@ -53,7 +53,7 @@ fn make() -> io::Result<OwnedFd> {
     Ok(tree)
 }
 
-/// The user namespace that defines the mapping, created once.
+/// Returns the user namespace that defines the mapping, created once.
 #[expect(unsafe_code, reason = "the process in the namespace shares the memory of this one")]
 fn owners() -> io::Result<&'static OwnedFd> {
     static OWNERS: OnceLock<Option<OwnedFd>> = OnceLock::new();

@@ -30,11 +30,11 @@ pub(super) struct Streams {
 /// Descriptors from here on are used while the first ones are installed.
 const OURS: i32 = 64;
 
-/// Takes everything away from this process that the program shall not have.
+/// Drops all rights and resources of this process that the program must not have.
 ///
 /// # Safety
 /// This is a forked process that runs the program or exits next: except for `streams` and
-/// `supervisor`, it uses no descriptor below [`OURS`] again that was open before.
+/// `supervisor`, it no longer uses any descriptor below [`OURS`] that was open before.
 #[expect(unsafe_code, reason = "descriptors get the numbers where the program expects them")]
 pub(super) unsafe fn prepare(
     plan: &Plan,
@@ -46,7 +46,7 @@ pub(super) unsafe fn prepare(
     raw_syscalls::reset_signals();
     // Without a controlling terminal, so that the program cannot inject input into it.
     let _ = setsid();
-    // Below `OURS`, the numbers of the bridge or of a filter could replace it.
+    // Move it to a number above `OURS`: the numbers of the bridge or of a filter could replace it.
     let aside = |fd: &OwnedFd| rustix::io::fcntl_dupfd_cloexec(fd, OURS).map_err(io::Error::from);
     let supervisor = supervisor
         .map(aside)
@@ -77,8 +77,9 @@ pub(super) unsafe fn prepare(
     seccomp_notify::install(&supervisor).map_err(Fault::host("installing the seccomp notification"))
 }
 
-/// The capabilities of root in another root file system: to use its own files whatever their modes,
-/// and to chroot, as package managers do. In namespaces they reach only what is visible anyway.
+/// Returns the capabilities of root in another root file system: to use its own files with any
+/// modes, and to chroot, as package managers do. In namespaces they affect only visible files and
+/// processes.
 fn rights(plan: &Plan) -> CapabilitySet {
     if plan.has_rootfs() {
         CapabilitySet::DAC_OVERRIDE | CapabilitySet::FOWNER | CapabilitySet::SYS_CHROOT
@@ -87,7 +88,7 @@ fn rights(plan: &Plan) -> CapabilitySet {
     }
 }
 
-/// The seccomp filter of a plan.
+/// Returns the seccomp filter of a plan.
 pub(super) fn filter_options(plan: &Plan, level: Level) -> FilterOptions {
     FilterOptions {
         is_apart: level == Level::Namespace,
@@ -98,8 +99,8 @@ pub(super) fn filter_options(plan: &Plan, level: Level) -> FilterOptions {
     }
 }
 
-/// Gives the streams the numbers where programs expect them. Everything else closes when the
-/// program starts.
+/// Moves the streams to the descriptor numbers that programs expect. All other descriptors close
+/// when the program starts.
 ///
 /// # Safety
 /// As for [`prepare`].
@@ -156,7 +157,7 @@ pub(super) fn drop_rights(kept: CapabilitySet) -> io::Result<()> {
     // The number of the last capability is not known in advance.
     for number in 0..64 {
         let one = CapabilitySet::from_bits_retain(1 << number);
-        // On exec, root of a namespace gets what remains in this set, and never more.
+        // On exec, root of a namespace gets at most the capabilities that remain in this set.
         if kept.contains(one) {
             continue;
         }
@@ -180,7 +181,7 @@ pub(super) fn exec(plan: &Plan, scratch: &Path) -> Fault {
     run(program, args, env, plan.scratch.then_some(scratch))
 }
 
-/// Gives the filters the numbers where the program expects them.
+/// Moves the filters to the descriptor numbers that the program expects.
 ///
 /// # Safety
 /// As for [`prepare`].
@@ -240,7 +241,7 @@ fn run(
     fail(worst)
 }
 
-/// The variables without those that a later one of the same name replaces.
+/// Returns the variables without those that a later one of the same name replaces.
 fn last_of_each(env: &[(OsString, OsString)]) -> impl Iterator<Item = &(OsString, OsString)> {
     env.iter().enumerate().filter_map(|(index, pair)| {
         let later = env.iter().skip(index + 1);
@@ -248,7 +249,7 @@ fn last_of_each(env: &[(OsString, OsString)]) -> impl Iterator<Item = &(OsString
     })
 }
 
-/// The candidate files for a program name.
+/// Returns the candidate files for a program name.
 fn candidates(program: &OsStr, env: &[(OsString, OsString)]) -> Vec<PathBuf> {
     if program.as_bytes().contains(&b'/') {
         return vec![PathBuf::from(program)];
@@ -264,7 +265,7 @@ pub(super) fn die_with_parent() -> io::Result<()> {
     Ok(rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?)
 }
 
-/// Whether a plan uses the host's network.
+/// Returns whether a plan uses the host's network.
 pub(super) fn shares_network(plan: &Plan) -> bool {
     plan.net == Net::Host
 }

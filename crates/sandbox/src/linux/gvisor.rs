@@ -2,8 +2,8 @@
 //! and the host.
 //!
 //! `runsc` gets an OCI bundle (runtime-spec 1.0) generated from the policy. The helper process
-//! supervises it like a sandbox of its own: timeout, memory and end. The bundle is tested
-//! everywhere; it has not been tested with a real `runsc` yet.
+//! supervises it like a built-in sandbox: timeout, memory and end. The bundle is tested everywhere;
+//! it has not been tested with a real `runsc` yet.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -104,7 +104,7 @@ impl Gvisor {
     }
 }
 
-/// The arguments of `runsc` for a bundle.
+/// Returns the arguments of `runsc` for a bundle.
 fn runsc_args(bundle: &Bundle, net: Net) -> Vec<OsString> {
     let mut line: Vec<OsString> = Vec::new();
     if !rustix::process::geteuid().is_root() {
@@ -183,7 +183,7 @@ fn make(root: &Path, view: &PathView) -> io::Result<()> {
     fs::write(at, "")
 }
 
-/// The runtime configuration (`config.json`).
+/// Returns the runtime configuration (`config.json`).
 fn config(plan: &Plan) -> io::Result<Value> {
     let Action::Run { program, args, env, .. } = &plan.act else {
         return Err(io::Error::other("there is no program"));
@@ -278,7 +278,8 @@ impl Handle for GvisorHandle {
         self.inner.wait()
     }
 
-    /// Processes inside gVisor are not processes of this machine.
+    /// Returns [`KillChildrenResult::Breeds`], so that the caller ends the whole program: processes
+    /// inside gVisor are not processes of this machine.
     fn kill_children(&mut self) -> BoxFuture<'_, Result<KillChildrenResult, SandboxError>> {
         Box::pin(std::future::ready(Ok(KillChildrenResult::Breeds)))
     }

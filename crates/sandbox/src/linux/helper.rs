@@ -131,9 +131,9 @@ pub(super) fn fork(
     match forked {
         Fork::Child => {
             if let Some(fd) = not_for_it {
-                // Open here, it would look as if the parent still served it.
-                // SAFETY: `supervise` does not return, so this process never gets back to the
-                // owner of the descriptor.
+                // If it stayed open here, the parent would still appear to serve it.
+                // SAFETY: `supervise` does not return, so this process never reaches the owner of
+                // the descriptor again.
                 #[expect(unsafe_code, reason = "the owner is in a frame of the parent")]
                 unsafe {
                     raw_syscalls::close(fd.as_fd());

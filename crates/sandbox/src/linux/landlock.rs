@@ -15,7 +15,7 @@ use super::control_socket::Fault;
 use super::mount_namespace::{SCRATCH, open_no_symlinks};
 use super::plan::{Access, PathView};
 
-/// The newest Landlock ABI that is requested; older kernels apply what they support.
+/// The newest Landlock ABI that is requested; older kernels apply the rights that they support.
 const NEWEST: ABI = ABI::V7;
 
 /// Maximum rules of one job: each uses kernel memory until the last process has ended.
@@ -29,13 +29,13 @@ fn reading() -> BitFlags<AccessFs> {
     AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir
 }
 
-/// All rights except ioctl on devices, which is only needed in `/dev`.
+/// Returns all rights except ioctl on devices, which is only needed in `/dev`.
 fn writing() -> BitFlags<AccessFs> {
     AccessFs::from_all(NEWEST)
 }
 
-/// Inside a root of its own: the mounts already define the access, and Landlock enforces it a
-/// second time.
+/// Applies the rules inside a separate root: the mounts already define the access, and Landlock
+/// enforces it a second time.
 pub(super) fn within_root(views: &[PathView]) -> Result<(), Fault> {
     let all = || -> io::Result<()> {
         let mut rules = begin()?;
@@ -51,7 +51,7 @@ pub(super) fn within_root(views: &[PathView]) -> Result<(), Fault> {
     all().map_err(Fault::host("landlock"))
 }
 
-/// On the host itself: only what the views grant.
+/// Applies the rules on the host itself, where they grant only the access of the views.
 pub(super) fn on_host(views: &[PathView], scratch: &Path) -> Result<(), Fault> {
     let mut grants = Vec::new();
     for (index, view) in views.iter().enumerate() {
@@ -85,8 +85,8 @@ pub(super) fn on_host(views: &[PathView], scratch: &Path) -> Result<(), Fault> {
     all().map_err(Fault::host("landlock"))
 }
 
-/// Landlock rules only add rights. If something in a folder has fewer rights, all other entries are
-/// granted individually instead of the folder.
+/// Adds the grants of a path. Landlock rules only add rights: if a part of a folder has fewer
+/// rights, all other entries are granted individually instead of the folder.
 fn expand(
     path: &Path,
     access: BitFlags<AccessFs>,

@@ -77,13 +77,13 @@ impl LimitWatch {
         }
     }
 
-    /// Whether any limit needs the watch.
+    /// Returns whether any limit needs the watch.
     pub(super) fn is_needed(&self) -> bool {
         let Amounts { memory, processes, cpu, disk, .. } = self.amounts;
         memory.is_some() || processes.is_some() || cpu.is_some() || disk.is_some()
     }
 
-    /// The wall-clock deadline.
+    /// Returns the wall-clock deadline.
     pub(super) fn deadline(&self) -> Option<Instant> {
         self.amounts.wall.and_then(|wall| self.begun.checked_add(wall))
     }
@@ -114,14 +114,14 @@ impl LimitWatch {
         too_full.then_some(LimitHit::Disk)
     }
 
-    /// Bytes of temporary files.
+    /// Returns the bytes of temporary files.
     fn scratch(&self) -> u64 {
         let stat = self.scratch.as_ref().and_then(|folder| rustix::fs::fstatvfs(folder).ok());
         stat.map_or(0, |stat| stat.f_blocks.saturating_sub(stat.f_bfree) * stat.f_frsize)
     }
 
-    /// Bytes of memory. First a fast estimate, in which shared pages count for every process; if
-    /// that exceeds the limit, the exact value.
+    /// Returns the used bytes of memory: first a fast estimate, in which shared pages count for
+    /// every process; if that exceeds the limit, the exact value.
     fn memory(&self, processes: &[(i32, process_tree::Use)], scratch: u64, most: u64) -> u64 {
         let quick = scratch + processes.iter().map(|(_, one)| one.pages * self.page).sum::<u64>();
         if quick <= most {
@@ -133,7 +133,7 @@ impl LimitWatch {
         scratch + processes.iter().map(careful).sum::<u64>()
     }
 
-    /// Whether the disk usage grew by more than the limit because of these processes; other
+    /// Returns whether the disk usage grew by more than the limit because of these processes; other
     /// processes may write too.
     fn fills(&self, processes: &[(i32, process_tree::Use)], scratch: u64, most: u64) -> bool {
         let (mut bytes, mut files) = (0, 0);

@@ -251,8 +251,8 @@ struct SandboxStreams {
 }
 
 impl SandboxStreams {
-    /// Our ends and the other ends: control, standard input, output, error, and the bridge if there
-    /// is one.
+    /// Creates our ends and the other ends: control, standard input, output, error, and the bridge
+    /// if there is one.
     fn new(stdin: Stdin, bridge: bool) -> io::Result<(Self, Vec<OwnedFd>)> {
         let (control, their_control) = control_socket::pair()?;
         let (input, their_input) = match stdin {
@@ -330,7 +330,7 @@ struct LocalHandle {
 }
 
 impl LocalHandle {
-    /// Its first process and that process's only child.
+    /// Returns its first process and that process's only child.
     fn find_members(&self) -> Option<(i32, i32)> {
         use std::os::fd::AsRawFd as _;
         let fd = self.ended.as_ref()?.get_ref().as_raw_fd();
@@ -483,7 +483,7 @@ impl Handle for LocalHandle {
     }
 }
 
-/// The next event of a sandbox; `None` if it has ended.
+/// Receives the next event of a sandbox; `None` if it has ended.
 async fn receive(
     control: &AsyncFd<OwnedFd>,
 ) -> io::Result<Option<(SupervisorEvent, Vec<OwnedFd>)>> {
@@ -510,14 +510,14 @@ fn watched(fd: OwnedFd) -> io::Result<AsyncFd<OwnedFd>> {
     AsyncFd::with_interest(fd, Interest::READABLE)
 }
 
-/// An in-memory file with this content.
+/// Creates an in-memory file with this content.
 fn file_of(text: &[u8]) -> io::Result<OwnedFd> {
     let mut file = std::fs::File::from(memfd_create("toolcrib-plan", MemfdFlags::CLOEXEC)?);
     file.write_all(text)?;
     Ok(file.into())
 }
 
-/// The kernel's Landlock ABI version, if it has Landlock.
+/// Returns the kernel's Landlock ABI version, if it has Landlock.
 pub(super) fn landlock() -> Option<i64> {
     raw_syscalls::landlock_interface()
 }

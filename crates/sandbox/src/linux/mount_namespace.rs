@@ -1,4 +1,4 @@
-//! The root file system of a sandbox: a tmpfs that contains only what the plan names.
+//! The root file system of a sandbox: a tmpfs with only the paths of the plan.
 //!
 //! All paths are opened before anything is mounted over them, through descriptors that follow no
 //! symlink, so that no path component can be replaced in between.
@@ -138,7 +138,7 @@ pub(crate) fn open_no_symlinks(path: &Path) -> io::Result<OwnedFd> {
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
 }
 
-/// A detached copy of a mount.
+/// Creates a detached copy of a mount.
 fn tree_of(at: impl AsFd, path: &Path, all: bool) -> io::Result<OwnedFd> {
     let mut flags = OpenTreeFlags::OPEN_TREE_CLONE
         | OpenTreeFlags::OPEN_TREE_CLOEXEC
@@ -154,7 +154,7 @@ fn attach(tree: impl AsFd, at: impl AsFd, path: &OsStr) -> io::Result<()> {
     Ok(move_mount(tree, "", at, path, flags)?)
 }
 
-/// A tmpfs for the root and for temporary files.
+/// Creates a tmpfs for the root and for temporary files.
 fn memory(amounts: &Amounts) -> io::Result<OwnedFd> {
     let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_set_string(&context, "mode", "0755")?;
@@ -189,7 +189,7 @@ fn mount_view(
     attach(tree, &target, OsStr::new(""))
 }
 
-/// An empty file or folder; only a masked one has read permission.
+/// Mounts an empty file or folder; only a masked one has read permission.
 fn mount_empty(root: &OwnedFd, index: usize, found: &OpenedView<'_>) -> io::Result<OwnedFd> {
     let name = format!(".hidden/{index}");
     match mkdirat(root, ".hidden", Mode::RWXU) {
@@ -206,7 +206,7 @@ fn mount_empty(root: &OwnedFd, index: usize, found: &OpenedView<'_>) -> io::Resu
     tree_of(root, Path::new(&name), false)
 }
 
-/// The mount point of a path, created if missing. No symlink is followed.
+/// Returns the mount point of a path, created if missing. No symlink is followed.
 fn make(root: &OwnedFd, path: &Path, is_folder: bool) -> io::Result<OwnedFd> {
     let relative = path.strip_prefix("/").unwrap_or(path);
     let flags = OFlags::PATH | OFlags::CLOEXEC;
@@ -318,8 +318,8 @@ fn terminals(root: &OwnedFd) -> io::Result<()> {
     attach(&mount, root, OsStr::new("dev/pts"))
 }
 
-/// A new read-only `/proc`: root's files under `/proc/sys` change the host, and a program that root
-/// starts owns them.
+/// Mounts a new read-only `/proc`: root's files under `/proc/sys` change the host, and a program
+/// that root starts owns them.
 fn processes(root: &OwnedFd, amounts: &Amounts) -> io::Result<()> {
     let context = fsopen("proc", FsOpenFlags::FSOPEN_CLOEXEC)?;
     fsconfig_create(&context)?;

@@ -1,7 +1,7 @@
 //! Processes that outlived their supervisor: the helper adopts and kills them.
 //!
 //! Only a program without isolation can kill its supervisor. Its descendants then become children
-//! of the helper, which is the next subreaper above.
+//! of the helper, which is the next subreaper above them.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use rustix::process::{Pid, Signal, getpid, kill_process, set_child_subreaper};
 use super::process_tree;
 use super::raw_syscalls::Forked;
 
-/// Interval of killing orphans while there are any: they may fork in between.
+/// Interval between attempts to kill orphans: they may fork in between.
 const KILL_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 2_000_000 };
 
 /// How long to wait for killed processes. Only one that is stuck in the kernel needs longer.
@@ -24,7 +24,7 @@ const END: Duration = Duration::from_secs(5);
 pub(super) struct Supervisors(Vec<Forked>);
 
 impl Supervisors {
-    /// From now on, this process adopts the descendants of its children.
+    /// Makes this process adopt the descendants of its children.
     pub(super) fn adopt_orphans() {
         // Refused only by kernels before 3.4.
         let _ = set_child_subreaper(Some(getpid()));
@@ -62,7 +62,7 @@ impl Supervisors {
         }
     }
 
-    /// Kills every child that is no supervisor, with its descendants; returns whether there were
+    /// Kills every child that is not a supervisor, with its descendants; returns whether there were
     /// any.
     fn kill_orphans(&self) -> bool {
         let own = getpid().as_raw_nonzero().get();
@@ -74,16 +74,16 @@ impl Supervisors {
         while let Some(pid) = open.pop() {
             open.extend(process_tree::children(pid).unwrap_or_default());
             if let Some(pid) = Pid::from_raw(pid) {
-                // A number is reused only after its process vanished, which needs its parent: this
-                // process, or one that was found here.
+                // The kernel reuses a process id only after the parent has reaped the process. The
+                // parent is this process or an orphan that this loop found.
                 let _ = kill_process(pid, Signal::KILL);
             }
         }
         has_orphans
     }
 
-    /// Kills the orphans that are left when no more programs will be started, once the supervisors
-    /// have ended.
+    /// Kills the remaining orphans after the supervisors have ended, when no more programs will be
+    /// started.
     pub(super) fn end(self) {
         let begun = Instant::now();
         let now = Timespec::default();

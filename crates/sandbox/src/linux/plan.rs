@@ -70,7 +70,7 @@ pub(super) enum Access {
 }
 
 impl Access {
-    /// Whether the content of the path stays out of reach.
+    /// Returns whether the content of the path stays out of reach.
     pub(super) fn conceals(self) -> bool {
         matches!(self, Self::Masked | Self::Hidden)
     }
@@ -117,14 +117,14 @@ impl PathView {
         Path::new(&self.path)
     }
 
-    /// Its path on the host.
+    /// Returns its path on the host.
     pub(super) fn outside(&self) -> &Path {
         self.from.as_deref().map_or_else(|| self.path(), Path::new)
     }
 }
 
 impl Plan {
-    /// The plan of a job.
+    /// Compiles the plan of a job.
     pub(super) fn from_job(job: &Job) -> Result<Self, SandboxError> {
         let act = Action::Run {
             program: job.program.clone(),
@@ -141,18 +141,18 @@ impl Plan {
         Ok(Self::with(views, Vec::new(), folder, &job.policy, act))
     }
 
-    /// Whether its program is an external backend, which runs another program as process 2 of a pid
-    /// namespace.
+    /// Returns whether its program is an external backend, which runs another program as process 2
+    /// of a pid namespace.
     pub(super) fn is_external_backend(&self) -> bool {
         matches!(self.act, Action::Run { filters: Some(_), .. })
     }
 
-    /// Whether the program gets another root file system.
+    /// Returns whether the program gets another root file system.
     pub(super) fn has_rootfs(&self) -> bool {
         self.rootfs().is_some()
     }
 
-    /// The view of that root file system. No other view is ever `/`.
+    /// Returns the view of that root file system. No other view is ever `/`.
     pub(super) fn rootfs(&self) -> Option<&PathView> {
         self.views.first().filter(|view| view.path() == Path::new("/"))
     }
@@ -203,7 +203,7 @@ impl Plan {
         if folder != Path::new("/") && view_of(&views, &folder).is_none() {
             return Err(SandboxError::FolderNotVisible(folder));
         }
-        // One that the policy shows itself is there, and empty.
+        // A masked path that the policy also shows exists inside, and is empty.
         let mut shown_empty = BTreeSet::new();
         for path in policy.masked.iter().filter_map(|path| path.canonicalize().ok()) {
             if views.insert(path.clone(), Access::Masked).is_some() {
@@ -240,8 +240,8 @@ impl Plan {
         Ok(Self { idmapped_etc, ..Self::with(views, links, folder, policy, act) })
     }
 
-    /// The same plan with views that hide the files that only root may read, for backends without
-    /// an ID-mapped mount.
+    /// Returns the same plan with views that hide the files that only root may read, for backends
+    /// without an ID-mapped mount.
     pub(super) fn with_root_only_views(&self) -> Cow<'_, Self> {
         if !self.idmapped_etc {
             return Cow::Borrowed(self);
@@ -286,19 +286,19 @@ impl Amounts {
         Self { memory, processes, cpu, file_size, disk, wall }
     }
 
-    /// Maximum bytes of temporary files, which are in memory.
+    /// Returns the maximum bytes of temporary files, which are in memory.
     pub(super) fn scratch(&self) -> u64 {
         let amount = self.disk.into_iter().chain(self.memory).min();
         amount.unwrap_or(crate::policy::DEFAULT_DISK)
     }
 
-    /// Maximum bytes of one file.
+    /// Returns the maximum bytes of one file.
     pub(super) fn file(&self) -> Option<u64> {
         self.file_size.into_iter().chain(self.disk).min()
     }
 }
 
-/// The entries of `/`, one by one, because the sandbox has its own `/proc` and `/dev`.
+/// Adds the entries of `/` one by one, because the sandbox has its own `/proc` and `/dev`.
 fn everything(
     how: Access,
     views: &mut BTreeMap<PathBuf, Access>,
@@ -320,7 +320,7 @@ fn everything(
     Ok(())
 }
 
-/// The variables of a job, without those that depend on the folder of temporary files.
+/// Returns the variables of a job, without those that depend on the folder of temporary files.
 fn variables(job: &Job) -> Vec<(OsString, OsString)> {
     let mut env: Vec<(OsString, OsString)> = vec![("PATH".into(), DEFAULT_PATH.into())];
     if job.root.as_ref().is_some_and(|root| root.home.is_some()) {
@@ -334,7 +334,8 @@ fn variables(job: &Job) -> Vec<(OsString, OsString)> {
 }
 
 /// Removes views of concealed paths that would not be visible anyway, and all views inside a masked
-/// path: a mask covers what else the policy names there. Those of `shown_empty` stay.
+/// path, because a mask takes precedence over other entries of the policy inside it. Paths in
+/// `shown_empty` remain.
 fn drop_needless(views: &mut BTreeMap<PathBuf, Access>, shown_empty: &BTreeSet<PathBuf>) {
     let all = views.clone();
     let is_masked = |path: &Path| all.get(path) == Some(&Access::Masked);
@@ -344,14 +345,14 @@ fn drop_needless(views: &mut BTreeMap<PathBuf, Access>, shown_empty: &BTreeSet<P
     });
 }
 
-/// The access to this path: the innermost view decides.
+/// Returns the access to this path: the innermost view decides.
 fn view_of(views: &BTreeMap<PathBuf, Access>, path: &Path) -> Option<Access> {
     path.ancestors().find_map(|path| views.get(path).copied())
 }
 
-/// Turns the folders between a writable folder and a more restricted path in it into views of their
-/// own. A mount point cannot be renamed; a folder that could be renamed would take the restricted
-/// path along, and another one could be put in its place.
+/// Turns the folders between a writable folder and a more restricted path in it into separate
+/// views. A mount point cannot be renamed; if a folder could be renamed, it would take the
+/// restricted path along, and another folder could replace it.
 fn pin_parents(views: &mut BTreeMap<PathBuf, Access>) {
     let mut ways = Vec::new();
     for path in views.iter().filter(|(_, how)| **how != Access::Write).map(|(path, _)| path) {
@@ -363,7 +364,7 @@ fn pin_parents(views: &mut BTreeMap<PathBuf, Access>) {
     views.extend(ways.into_iter().map(|folder| (folder, Access::Write)));
 }
 
-/// The access of the view around this path.
+/// Returns the access of the view around this path.
 fn outer(views: &BTreeMap<PathBuf, Access>, path: &Path) -> Option<Access> {
     path.parent().and_then(|parent| view_of(views, parent))
 }
@@ -373,8 +374,8 @@ pub(super) fn unusable(path: &Path) -> impl FnOnce(io::Error) -> SandboxError {
     move |source| SandboxError::Path { path, source }
 }
 
-/// The files of `/etc` that only root and special groups may read. Root owns them even without
-/// capabilities, so a program that root starts could read them.
+/// Returns the files of `/etc` that only root and special groups may read. Root owns them even
+/// without capabilities, so a program that root starts could read them.
 fn root_only_files() -> Vec<PathBuf> {
     static KNOWN: Mutex<Option<(Instant, Vec<PathBuf>)>> = Mutex::new(None);
     if !rustix::process::geteuid().is_root() {

@@ -35,7 +35,7 @@ pub(super) struct Use {
 }
 
 impl ProcessTree {
-    /// Every process but this one, with its usage.
+    /// Returns every process but this one, with its usage.
     pub(super) fn processes(self) -> Vec<(i32, Use)> {
         match self {
             Self::Namespace => {
@@ -45,7 +45,7 @@ impl ProcessTree {
         }
     }
 
-    /// Every process but this one and those in `kept`, outer before inner; without zombies.
+    /// Returns every process but this one and those in `kept`, outer before inner; without zombies.
     pub(super) fn except(self, kept: &[Pid]) -> Vec<Pid> {
         let own = getpid().as_raw_nonzero().get();
         let kept: Vec<i32> = kept.iter().map(|pid| pid.as_raw_nonzero().get()).collect();
@@ -113,7 +113,7 @@ impl ProcessTree {
     }
 }
 
-/// A process and its only child: an external backend and the first process in its sandbox.
+/// Returns a process and its only child: an external backend and the first process in its sandbox.
 pub(super) fn only_child_chain(outer: Pid) -> Vec<Pid> {
     let inner = match children(outer.as_raw_nonzero().get()).as_deref() {
         Some([inner]) => Pid::from_raw(*inner),
@@ -122,8 +122,8 @@ pub(super) fn only_child_chain(outer: Pid) -> Vec<Pid> {
     std::iter::once(outer).chain(inner).collect()
 }
 
-/// The program in an external backend: the child of its first process that was the second process
-/// there. Its number is not reused while it lives.
+/// Returns the program in an external backend: the child of its first process that was the second
+/// process there. Its number is not reused while it lives.
 pub(super) fn second_of(backend: &[Pid]) -> Option<Pid> {
     let [_, first] = backend else { return None };
     let is_second = |pid: &i32| {
@@ -152,7 +152,7 @@ pub(super) fn reap(main: Option<Pid>, status: &mut Option<Status>) -> bool {
     }
 }
 
-/// The ids of all processes.
+/// Returns the ids of all processes.
 fn all() -> impl Iterator<Item = i32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
@@ -174,8 +174,8 @@ fn descendants() -> Vec<(i32, Use)> {
     found
 }
 
-/// The children of a process; `None` if this kernel does not list them. A process that has ended
-/// has none.
+/// Returns the children of a process; `None` if this kernel does not list them. A process that has
+/// ended has none.
 pub(super) fn children(pid: i32) -> Option<Vec<i32>> {
     let mut children = Vec::new();
     // Link count of the folder: itself, its parent, and one per thread. Most processes have one
@@ -208,7 +208,7 @@ pub(super) fn children(pid: i32) -> Option<Vec<i32>> {
     Some(children)
 }
 
-/// The descendants, computed from the parent id of every process.
+/// Returns the descendants, computed from the parent id of every process.
 fn by_parents(own: i32) -> Vec<(i32, Use)> {
     let uses: BTreeMap<i32, Use> = all().filter_map(|pid| Some((pid, use_of(pid)?))).collect();
     let is_ours = |mut pid: i32| {
@@ -229,7 +229,7 @@ fn use_of(pid: i32) -> Option<Use> {
     read_use(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// Processes and threads of this user, as counted by `RLIMIT_NPROC`.
+/// Counts the processes and threads of this user, as `RLIMIT_NPROC` does.
 pub(super) fn count_user_tasks() -> u64 {
     let own = rustix::process::getuid().as_raw();
     let is_ours =
@@ -256,15 +256,15 @@ fn read_use(line: &str) -> Option<Use> {
     })
 }
 
-/// Proportional set size of a process in bytes; `None` if it may not be read.
+/// Returns the proportional set size of a process in bytes; `None` if it may not be read.
 pub(super) fn proportional(pid: i32) -> Option<u64> {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:"))?;
     line.split_whitespace().next()?.parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
 }
 
-/// Bytes that a process, and the children it waited for, wrote to disk: from `/proc/PID/io`,
-/// proc_pid_io(5).
+/// Returns the bytes that a process, and the children it waited for, wrote to disk: from
+/// `/proc/PID/io`, proc_pid_io(5).
 ///
 /// # Errors
 /// It has ended, or may not be read.
@@ -272,7 +272,7 @@ pub(super) fn written(pid: i32) -> io::Result<u64> {
     read_written(&File::open(format!("/proc/{pid}/io"))?)
 }
 
-/// The same from a file that was opened before.
+/// Returns the same from a file that was opened before.
 pub(super) fn read_written(file: &File) -> io::Result<u64> {
     let mut bytes = [0; 512];
     let read = file.read_at(&mut bytes, 0)?;

@@ -50,7 +50,7 @@ pub(super) fn plan_with_proot(plan: &Plan) -> Result<Plan, SandboxError> {
     Ok(plan)
 }
 
-/// A view as `OUTSIDE:INSIDE`.
+/// Renders a view as `OUTSIDE:INSIDE`.
 fn bound(view: &PathView) -> Result<OsString, SandboxError> {
     let mut text = view.outside().as_os_str().to_owned();
     if view.from.is_some() {

@@ -19,7 +19,7 @@ const RESOLVER: &str = "/etc/resolv.conf";
 /// Access to a path, and its path on the host if it differs.
 type SeenPath = (Access, Option<PathBuf>);
 
-/// The views, outer paths before inner ones, and the start folder.
+/// Computes the views, outer paths before inner ones, and the start folder.
 pub(super) fn views(
     root: &Rootfs,
     policy: &Policy,
@@ -93,8 +93,8 @@ struct HostPaths {
 }
 
 impl HostPaths {
-    /// The inner paths of a host path. The root file system and the home are mapped as a whole,
-    /// regardless of views around them.
+    /// Returns the inner paths of a host path. The root file system and the home are mapped as a
+    /// whole, regardless of views around them.
     fn inside_paths(&self, path: &Path) -> Vec<PathBuf> {
         let own = self.named.iter().any(|named| path.starts_with(named));
         let mut places: Vec<PathBuf> = own.then(|| path.to_owned()).into_iter().collect();
@@ -107,7 +107,8 @@ impl HostPaths {
     }
 }
 
-/// Removes all views inside a masked path: a mask covers what else the policy names there.
+/// Removes all views inside a masked path, because a mask takes precedence over other entries of
+/// the policy inside it.
 fn drop_masked(seen: &mut BTreeMap<PathBuf, SeenPath>) {
     let is_mask =
         |(path, (how, _)): (&PathBuf, &SeenPath)| (*how == Access::Masked).then(|| path.clone());
@@ -137,12 +138,12 @@ fn pin_parents(seen: &mut BTreeMap<PathBuf, SeenPath>) {
     seen.extend(ways);
 }
 
-/// The access of the view around this path.
+/// Returns the access of the view around this path.
 fn outer(seen: &BTreeMap<PathBuf, SeenPath>, path: &Path) -> Option<Access> {
     path.parent().and_then(|parent| seen_at(seen, parent))
 }
 
-/// The start folder: a host path that is visible inside, or a path of the root file system.
+/// Returns the start folder: a host path that is visible inside, or a path of the root file system.
 fn folder_of(folder: Option<&Path>, policy: &Policy, named: &[PathBuf], has_home: bool) -> PathBuf {
     let shared = |path: &Path| {
         let real = path.canonicalize().ok()?;

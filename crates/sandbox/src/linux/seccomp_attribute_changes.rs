@@ -135,7 +135,7 @@ impl ResolvedChange {
     }
 }
 
-/// Whether a file at this path may be changed: the innermost view decides.
+/// Returns whether a file at this path may be changed: the innermost view decides.
 pub(super) fn may_change(views: &[PathView], path: &Path) -> bool {
     let views = views.iter().filter(|view| path.starts_with(view.path()));
     let inner = views.max_by_key(|view| view.path().components().count());
@@ -204,8 +204,8 @@ fn find(pid: u32, folder: u64, path: &Path, follows: bool) -> io::Result<OwnedFd
     })
 }
 
-/// The descriptor that a path in a process's own `/proc` refers to: the C library uses such a path
-/// to change the mode of a file without following symlinks.
+/// Returns the descriptor that a path in a process's own `/proc` refers to: the C library uses such
+/// a path to change the mode of a file without following symlinks.
 fn own_descriptor(path: &Path) -> Option<u64> {
     let number = path.strip_prefix("/proc/self/fd").or_else(|_| path.strip_prefix("/dev/fd"));
     let number = number.or_else(|_| path.strip_prefix("/proc/thread-self/fd")).ok()?.to_str()?;

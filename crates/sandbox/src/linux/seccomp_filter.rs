@@ -144,7 +144,7 @@ pub(super) fn apply(kind: FilterOptions) -> Result<(), Fault> {
     all().map_err(Fault::host("seccomp"))
 }
 
-/// The filter programs as bytes, in the format that external backends read.
+/// Returns the filter programs as bytes, in the format that external backends read.
 pub(super) fn encoded_programs(kind: FilterOptions) -> io::Result<Vec<Vec<u8>>> {
     let bytes = |step: &sock_filter| {
         let [code, k] = [step.code.to_ne_bytes().to_vec(), step.k.to_ne_bytes().to_vec()];
@@ -153,7 +153,7 @@ pub(super) fn encoded_programs(kind: FilterOptions) -> io::Result<Vec<Vec<u8>>> 
     Ok(programs(kind)?.iter().map(|program| program.iter().flat_map(bytes).collect()).collect())
 }
 
-/// The filter programs.
+/// Returns the filter programs.
 pub(super) fn programs(kind: FilterOptions) -> io::Result<Vec<BpfProgram>> {
     let mut programs = Vec::new();
     let mut unknown: Rules = ENOSYS_SYSCALLS.iter().map(|call| (*call, Vec::new())).collect();
@@ -245,7 +245,7 @@ fn modes(rules: &mut Rules) -> io::Result<()> {
     Ok(())
 }
 
-/// Socket families. Unlisted families, such as vsock, reach beyond the network namespace.
+/// Restricts socket families. Unlisted families, such as vsock, reach beyond the network namespace.
 fn sockets(rules: &mut Rules, kind: FilterOptions) -> io::Result<()> {
     let mut families = Vec::new();
     if kind.is_apart || kind.net == Net::Host {
@@ -279,7 +279,7 @@ fn family_number(family: i32) -> u64 {
     u64::from(family.unsigned_abs())
 }
 
-/// Shared memory with a key instead of an owner.
+/// Denies shared memory with a key instead of an owner.
 fn shared_memory(rules: &mut Rules, kind: FilterOptions) -> io::Result<()> {
     if !kind.is_apart {
         for call in [libc::SYS_shmget, libc::SYS_semget, libc::SYS_msgget, libc::SYS_mq_open] {
@@ -306,7 +306,7 @@ fn deny_if(
     Ok(())
 }
 
-/// Whether all of these bits are set in an argument.
+/// Returns whether all of these bits are set in an argument.
 fn bits(argument: u8, bits: u64) -> io::Result<SeccompCondition> {
     test(argument, Len::Dword, Op::MaskedEq(bits), bits)
 }
@@ -372,7 +372,8 @@ const ATTRIBUTE_SYSCALLS: &[libc::c_long] = &[
 /// ioctls that set file flags (`FS_IOC_SETFLAGS`, `FS_IOC_FSSETXATTR`).
 const FLAGGING: [u64; 2] = [0x4008_6602, 0x401C_5820];
 
-/// The filter that notifies the supervisor. The filters above stop calls of other architectures.
+/// Returns the filter that notifies the supervisor. The filters above stop calls of other
+/// architectures.
 pub(super) fn notify_program() -> BpfProgram {
     const ASK: u32 = 0x7FC0_0000;
     let mut program = vec![step(LOAD, 0, 0, 0)];

@@ -18,13 +18,14 @@ use super::seccomp_filter;
 #[derive(Serialize, Deserialize)]
 struct Handover;
 
-/// In the program's process: installs the notifying filter. Must be the last restriction, because
+/// Installs the notifying filter, in the program's process. Must be the last restriction, because
 /// many calls need an answer from then on.
 #[expect(unsafe_code, reason = "a filter decides what system calls do")]
 pub(super) fn install(supervisor: &OwnedFd) -> io::Result<()> {
     let program = seccomp_filter::notify_program();
-    // SAFETY: this filter asks about calls that change attributes of files and lets all others
-    // through. The supervisor says "done" only when it made the change; no memory is involved.
+    // SAFETY: this filter notifies about calls that change attributes of files and allows all
+    // others. The supervisor replies "done" only if it made the change; these calls do not affect
+    // memory.
     let listener = unsafe { raw_syscalls::install_notify_filter(&program) }?;
     control_socket::send(supervisor, &Handover, &[listener.as_fd()])
 }
@@ -44,7 +45,7 @@ impl NotifyListener {
         Some(Self { listener, views })
     }
 
-    /// Readable when a notification is pending.
+    /// Returns the descriptor, which becomes readable when a notification is pending.
     pub(super) fn listener(&self) -> &OwnedFd {
         &self.listener
     }

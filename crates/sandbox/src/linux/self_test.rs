@@ -1,5 +1,5 @@
 //! Sandbox self test: a process under all restrictions attempts everything that must fail, and
-//! reports what was prevented.
+//! reports the prevented attempts.
 
 use std::ffi::OsString;
 use std::fs;

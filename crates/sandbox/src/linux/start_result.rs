@@ -45,13 +45,14 @@ impl StartProgress {
     }
 }
 
-/// The fault of a start that ended without an event.
+/// Returns the fault of a start that ended without an event.
 pub(super) fn no_answer_fault() -> Fault {
     Fault { of: FaultSource::Host, step: "starting".to_owned(), errno: 0 }
 }
 
-/// The levels to try for a policy, strongest first. If the policy requires no isolation, another
-/// root file system is also available without namespaces (proot), but not at the reduced level.
+/// Returns the levels to try for a policy, strongest first. If the policy requires no isolation,
+/// another root file system is also available without namespaces (proot), but not at the reduced
+/// level.
 pub(super) fn levels(strongest: Level, policy: &Policy, plan: &Plan) -> Vec<Level> {
     let skipped = (plan.has_rootfs() && policy.minimum == Level::None).then_some(Level::Reduced);
     let own = [Level::Namespace, Level::Reduced, Level::None];
@@ -59,7 +60,7 @@ pub(super) fn levels(strongest: Level, policy: &Policy, plan: &Plan) -> Vec<Leve
     own.into_iter().filter(|level| fits(level) && skipped != Some(*level)).collect()
 }
 
-/// The plan as executed at a level.
+/// Returns the plan as executed at a level.
 pub(super) fn at_level(plan: &Plan, level: Level) -> Result<Cow<'_, Plan>, SandboxError> {
     let plan =
         if level == Level::Namespace { Cow::Borrowed(plan) } else { plan.with_root_only_views() };
@@ -70,7 +71,7 @@ pub(super) fn at_level(plan: &Plan, level: Level) -> Result<Cow<'_, Plan>, Sandb
     Ok(plan)
 }
 
-/// Whether a level can enforce the plan.
+/// Returns whether a level can enforce the plan.
 fn check_enforceable(plan: &Plan, level: Level) -> Result<(), SandboxError> {
     let what = if level == Level::Reduced && plan.has_rootfs() {
         "another system in place of the host's"
@@ -119,7 +120,7 @@ pub(super) fn error_of(fault: Fault, at: Level, policy: &Policy) -> SandboxError
     }
 }
 
-/// The level to try if this one is not available.
+/// Returns the level to try if this one is not available.
 pub(super) fn next_weaker(level: Level) -> Level {
     if level == Level::Namespace && raw_syscalls::landlock_interface().is_some() {
         Level::Reduced

@@ -47,7 +47,7 @@ const HOST_NAME: &[u8] = b"sandbox";
 /// User id inside if the user is root outside.
 const PLAIN_USER: u32 = 1000;
 
-/// Flags of the fork that creates a supervisor of this level.
+/// Returns the flags of the fork that creates a supervisor of this level.
 pub(super) fn fork_flags(level: Level) -> i32 {
     match level {
         Level::Namespace => libc::CLONE_NEWUSER | libc::CLONE_NEWPID,
@@ -173,7 +173,8 @@ fn begin<'a>(
     })
 }
 
-/// I/O counters of this process and the processes it reaps; `None` if this kernel has none.
+/// Opens the I/O counters of this process and the processes it reaps; `None` if this kernel has
+/// none.
 fn own_writes() -> Option<File> {
     File::open("/proc/self/io").ok()
 }
@@ -265,8 +266,8 @@ fn start(
             if level != Level::Namespace {
                 let _ = exec::die_with_parent();
             }
-            // SAFETY: this process was forked and ends in this block, so it returns to no frame
-            // that owns a descriptor; `tell` was moved to a number that nothing overwrites.
+            // SAFETY: this process was forked and ends in this block, so it never returns to a
+            // frame that owns a descriptor; `tell` was moved to a number that nothing overwrites.
             #[expect(unsafe_code, reason = "the program's descriptors have fixed numbers")]
             let prepared = unsafe { exec::prepare(plan, level, scratch, streams, notifications) };
             if let (Ok(()), Action::Try(outside)) = (&prepared, &plan.act) {
@@ -397,7 +398,7 @@ impl Supervisor<'_> {
         (told, ended)
     }
 
-    /// The next order; `None` if the creator has disconnected.
+    /// Returns the next order; `None` if the creator has disconnected.
     fn next_order(&self) -> Option<SupervisorOrder> {
         control_socket::receive(self.control, RecvFlags::DONTWAIT)
             .ok()
@@ -412,7 +413,7 @@ impl Supervisor<'_> {
         Instant::now() + GRACE
     }
 
-    /// The processes of the external backend, without the program inside.
+    /// Returns the processes of the external backend, without the program inside.
     fn backend_processes(&self) -> Vec<Pid> {
         if self.is_external_backend {
             process_tree::only_child_chain(self.main)
@@ -421,7 +422,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The processes that are never killed: the program, and its external backend.
+    /// Returns the processes that are never killed: the program, and its external backend.
     fn spared_processes(&self) -> Vec<Pid> {
         let mut kept = self.backend_processes();
         kept.extend(if self.is_external_backend {

@@ -1,4 +1,4 @@
-//! Where programs are looked up.
+//! Default search path for programs.
 
 /// Default search path: the system's usual folders, none of the user's.
 #[cfg(not(target_os = "macos"))]

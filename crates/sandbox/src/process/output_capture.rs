@@ -1,4 +1,4 @@
-//! Output capture: keeps the beginning and the end of a stream, and counts its bytes.
+//! Output capture: stores the beginning and the end of a stream, and counts its bytes.
 #![deny(clippy::indexing_slicing)]
 
 use std::borrow::Cow;
@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 pub struct Capture {
     /// Bytes kept at each end.
     half: usize,
-    /// Most characters of the captured parts; `None` = only bytes count.
+    /// Maximum characters of the captured parts; `None` if only bytes count.
     chars: Option<usize>,
     head: Vec<u8>,
     tail: Vec<u8>,
@@ -36,8 +36,8 @@ impl Capture {
         Self { half, chars: None, head: Vec::new(), tail: Vec::new(), total: 0 }
     }
 
-    /// Captures up to `limit` characters, half at each end, so that text of any script has the same
-    /// room.
+    /// Captures up to `limit` characters, half at each end, so that texts in all scripts get the
+    /// same space.
     #[must_use]
     pub fn of_chars(limit: usize) -> Self {
         // A character has at most 4 bytes in UTF-8 (RFC 3629).
@@ -79,20 +79,20 @@ impl Capture {
     }
 }
 
-/// Number of UTF-8 characters in a part of a stream, which may begin inside one; a byte that is no
-/// UTF-8 counts too, unless it looks like the inside of a character.
+/// Counts the UTF-8 characters in a part of a stream, which may begin inside one. A byte that is
+/// not UTF-8 counts too, unless it looks like the inside of a character.
 #[must_use]
 pub fn count_chars(bytes: &[u8]) -> usize {
     bytes.iter().filter(|byte| begins_char(**byte)).count()
 }
 
-/// Whether the byte is the first of a character (RFC 3629: all others are `10xxxxxx`).
+/// Returns whether the byte is the first of a character (RFC 3629: all others are `10xxxxxx`).
 fn begins_char(byte: u8) -> bool {
     byte & 0b1100_0000 != 0b1000_0000
 }
 
 impl Captured {
-    /// The same with at most `limit` characters, half at each end.
+    /// Shortens the parts to at most `limit` characters, half at each end.
     fn within_chars(mut self, limit: usize) -> Self {
         if !self.is_cut() && count_chars(&self.head) <= limit {
             return self;
@@ -114,20 +114,20 @@ impl Captured {
         self
     }
 
-    /// Whether bytes between the two ends were dropped.
+    /// Returns whether bytes between the two ends were dropped.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.dropped() > 0
     }
 
-    /// Number of dropped bytes.
+    /// Returns the number of dropped bytes.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.total.saturating_sub((self.head.len() + self.tail.len()) as u64)
     }
 
-    /// The stream as text. Invalid UTF-8 becomes U+FFFD, and a line between the ends gives the
-    /// number of dropped bytes.
+    /// Returns the stream as text. Invalid UTF-8 becomes U+FFFD, and a line between the ends states
+    /// the number of dropped bytes.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         let head = String::from_utf8_lossy(&self.head);
@@ -141,7 +141,7 @@ impl Captured {
         Cow::Owned(format!("{head}\n[… {} bytes left out …]\n{tail}", self.dropped()))
     }
 
-    /// The last characters of the stream, trimmed; "…" precedes them if there is more.
+    /// Returns the last characters of the stream, trimmed; "…" precedes them if there is more.
     #[must_use]
     pub fn last(&self, chars: usize) -> String {
         let end = if self.is_cut() { &self.tail } else { &self.head };
@@ -154,7 +154,7 @@ impl Captured {
     }
 }
 
-/// Reads to the end, however long the stream is.
+/// Reads a stream of any length to its end.
 pub(super) async fn drain(stream: Option<impl AsyncRead + Unpin>, capture: &mut Capture) {
     let Some(mut stream) = stream else { return };
     let mut buffer = vec![0; 64 * 1024];

@@ -47,7 +47,7 @@ fn end_of(pid: Pid) -> Option<AsyncFd<OwnedFd>> {
 }
 
 impl ProcessGroup {
-    /// The group of a child that was started as its leader.
+    /// Creates the group of a child that was started as its leader.
     pub(super) fn from_child(child: Child) -> Self {
         let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         let leader = pid.map(|pid| Leader {
@@ -105,7 +105,7 @@ impl ProcessGroup {
 impl Leader {
     fn has_ended(&self) -> bool {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-        // An error means that there is no such child any more.
+        // An error means that the child does not exist any more.
         !matches!(waitid(WaitId::Pid(self.pid), look), Ok(None))
     }
 }

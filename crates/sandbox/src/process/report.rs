@@ -17,7 +17,7 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 30 s, 256 KB of output, 64 KB of errors.
+    /// Limits a program to 30 s, 256 KB of output and 64 KB of errors.
     fn default() -> Self {
         Self { time: Duration::from_secs(30), stdout: 256 * 1024, stderr: 64 * 1024 }
     }

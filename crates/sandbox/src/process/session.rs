@@ -1,13 +1,13 @@
-//! A session of its own for a program: it leads a process group, and has no terminal.
+//! A separate session for a program: the program leads a process group and has no terminal.
 
 use std::io;
 
 use rustix::process::setsid;
 use tokio::process::Command;
 
-/// The program will lead a new session and process group. It has no controlling terminal then: it
-/// can neither write beside a question to the person, nor read their keys, nor be stopped for
-/// trying to (termios(3)).
+/// Makes the program lead a new session and process group. It then has no controlling terminal: it
+/// cannot write next to a question to the person, read their keys, or be stopped for trying to
+/// (termios(3)).
 #[expect(unsafe_code, reason = "nothing else says what a child does before it becomes its program")]
 pub(super) fn start_in_new(command: &mut Command) {
     let enter = || -> io::Result<()> {

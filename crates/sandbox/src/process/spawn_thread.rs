@@ -1,8 +1,8 @@
 //! The thread that spawns programs on Linux.
 //!
-//! A program gets a parent-death signal, so that it does not outlive this process if it is killed.
-//! For Linux the parent is the spawning thread (`PR_SET_PDEATHSIG` in prctl(2)), and threads of a
-//! runtime end at any time. This thread lives as long as the process.
+//! A program gets a parent-death signal, so that it does not outlive this process if this process
+//! is killed. Linux treats the spawning thread as the parent (`PR_SET_PDEATHSIG` in prctl(2)), and
+//! threads of a runtime end at any time. This thread lives as long as the process.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,7 +22,8 @@ type Job = Box<dyn FnOnce() + Send>;
 /// Channel to the thread; `None` if it could not be started.
 static STARTER: OnceLock<Option<Sender<Job>>> = OnceLock::new();
 
-/// Starts a program that dies with this process; if the thread is not available, one that does not.
+/// Starts a program that dies with this process; without the thread, the program gets no
+/// parent-death signal.
 pub(super) async fn start(mut command: Command) -> io::Result<Started> {
     let Some(starter) = STARTER.get_or_init(thread) else { return Started::by(command) };
     die_with_us(&mut command);
@@ -30,8 +31,8 @@ pub(super) async fn start(mut command: Command) -> io::Result<Started> {
     let (tell, told) = oneshot::channel();
     let job = move || {
         let _inside = runtime.enter();
-        // If the caller is gone, the program is dropped here, inside the runtime, and thereby
-        // ended.
+        // If the caller has dropped its future, the program is dropped here, inside the runtime,
+        // which ends it.
         drop(tell.send(Started::by(command)));
     };
     let gone = || io::Error::other("the thread that starts programs is gone");

@@ -1,7 +1,7 @@
-//! Runs a program under a supervisor of its own, the [sandbox's](crate::Local), without isolation.
+//! Runs a program under its own supervisor, the [sandbox's](crate::Local), without isolation.
 //!
-//! The supervisor adopts the processes that cut themselves off from the program, and ends all of
-//! them with it, or as soon as this process is gone, even if it was killed.
+//! The supervisor adopts processes that detach from the program. It ends them with the program, or
+//! when this process ends, even if it was killed.
 
 use std::future::Future;
 use std::io;
@@ -14,22 +14,22 @@ use super::{BUSY_TRIES, BUSY_WAIT, Program, Report, StartError, find_program};
 use crate::backend::{Backend as _, Process, drive_to_end};
 use crate::{Job, Level, Local, Network, Policy, Resources, SandboxError, Stdin};
 
-/// Whether this executable can be a supervisor.
+/// Whether this executable can act as supervisor.
 static IS_HELPER: AtomicBool = AtomicBool::new(false);
 
-/// The `main` of this executable serves the helper's role.
+/// Declares that the `main` of this executable serves the helper's role.
 pub(crate) fn executable_is_helper() {
     IS_HELPER.store(true, Ordering::Relaxed);
 }
 
-/// The backend that starts supervised programs; `None` if this executable is no helper.
+/// Returns the backend that starts supervised programs; `None` if this executable is not a helper.
 pub(super) fn backend() -> Option<&'static Local> {
     static LOCAL: OnceLock<Local> = OnceLock::new();
     let is_helper = IS_HELPER.load(Ordering::Relaxed);
     is_helper.then(|| LOCAL.get_or_init(|| Local::new().max_level(Level::None)))
 }
 
-/// See [`Program::run`].
+/// Implements [`Program::run`].
 pub(super) async fn run(
     local: &Local,
     program: Program,
@@ -63,7 +63,7 @@ async fn start(local: &Local, program: &Program) -> Result<Process, StartError> 
     }
 }
 
-/// No isolation and no limits.
+/// Returns a policy without isolation and limits.
 fn policy() -> Policy {
     Policy {
         writable: vec!["/".into()],

@@ -18,7 +18,7 @@ async fn run(program: Program) -> Report {
     program.run(pending()).await.unwrap()
 }
 
-/// Whether a process runs; a zombie does not count.
+/// Returns whether a process runs; a zombie does not count.
 fn is_alive(pid: i32) -> bool {
     let pid = rustix::process::Pid::from_raw(pid).unwrap();
     if rustix::process::test_kill_process(pid).is_err() {

@@ -1,16 +1,16 @@
-//! The mark of programs that run for tools, by which they are recognized whatever they do later.
+//! The mark of programs that run for tools. It identifies them regardless of their later actions.
 //!
 //! A program can leave its session, change its name and environment, and outlive the process that
-//! started it; then nothing in the list of processes tells it from a program of the person. The
-//! hard limit of `RLIMIT_RTTIME` does: a program inherits it, only a process with
-//! `CAP_SYS_RESOURCE` can raise it (setrlimit(2)), and it affects nothing but the realtime
-//! scheduling of programs that run for hundreds of thousands of years.
+//! started it; the process list then does not distinguish it from a program of the person. The hard
+//! limit of `RLIMIT_RTTIME` does: a program inherits it, only a process with `CAP_SYS_RESOURCE` can
+//! raise it (setrlimit(2)), and it affects only the realtime scheduling of programs that run for
+//! hundreds of thousands of years.
 
 use std::io;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Hard limit of a marked program, in microseconds, if this process has none.
+/// Hard limit of a marked program, in microseconds, if this process has no limit.
 const MARKED: u64 = i64::MAX.unsigned_abs();
 
 /// The line of `/proc/PID/limits`, proc_pid_limits(5).
@@ -27,9 +27,9 @@ pub(crate) fn mark_this_process() -> io::Result<()> {
     Ok(setrlimit(Resource::Rttime, Rlimit { current: Some(soft), maximum: Some(hard) })?)
 }
 
-/// Whether a process runs for a tool: it, or a process that it descends from, was marked by a
-/// process like this one. `None` if that cannot be determined: the process has ended, or the system
-/// hides it.
+/// Returns whether a process runs for a tool: it, or a process that it descends from, was marked by
+/// a process like this one. `None` if that cannot be determined, because the process has ended or
+/// the system hides it.
 #[must_use]
 pub fn is_tool_process(pid: i32) -> Option<bool> {
     let text = std::fs::read_to_string(format!("/proc/{pid}/limits")).ok()?;
@@ -37,7 +37,7 @@ pub fn is_tool_process(pid: i32) -> Option<bool> {
     Some(hard_limit(&text)? < own)
 }
 
-/// The hard limit in such a file; `u64::MAX` for none.
+/// Parses the hard limit in such a file; `u64::MAX` if there is none.
 fn hard_limit(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(LINE))?;
     match line.split_whitespace().nth(1)? {

@@ -57,7 +57,7 @@ impl SeatbeltHandle {
     }
 }
 
-/// Supervises a group until its leader has ended and the rest was killed.
+/// Supervises a group until its leader has ended and the rest is killed.
 async fn keep(
     mut child: Child,
     mut orders: mpsc::UnboundedReceiver<Order>,
@@ -139,7 +139,8 @@ async fn sweep(leader: Option<Pid>) -> KillChildrenResult {
     KillChildrenResult::Breeds
 }
 
-/// Processes in the leader's group and its descendants, without itself and without zombies.
+/// Returns the processes in the leader's group and its descendants, without itself and without
+/// zombies.
 async fn others(leader: Pid) -> io::Result<Vec<i32>> {
     let ps = tokio::process::Command::new("/bin/ps")
         .args(["-A", "-o", "pid=,ppid=,pgid=,stat="])

@@ -70,8 +70,8 @@ enum Access {
     Hidden,
 }
 
-/// The profile of a policy. `scratch` is the folder for temporary files, `proxy` the port of the
-/// egress proxy.
+/// Generates the profile of a policy. `scratch` is the folder for temporary files, `proxy` the port
+/// of the egress proxy.
 pub(super) fn profile(
     policy: &Policy,
     scratch: &Path,
@@ -118,7 +118,7 @@ pub(super) fn profile(
     Ok(text)
 }
 
-/// The rules of one view.
+/// Returns the rules of one view.
 fn seen(path: &str, how: Access) -> String {
     match how {
         Access::Read => {
@@ -130,7 +130,7 @@ fn seen(path: &str, how: Access) -> String {
     }
 }
 
-/// All paths of the policy, resolved, outer paths first. The last entry for a path applies.
+/// Returns all paths of the policy, resolved, outer paths first. The last entry for a path applies.
 fn views(policy: &Policy, scratch: &Path) -> Result<BTreeMap<PathBuf, Access>, SandboxError> {
     let mut views = BTreeMap::new();
     let must = |path: &Path| {
@@ -158,8 +158,8 @@ fn views(policy: &Policy, scratch: &Path) -> Result<BTreeMap<PathBuf, Access>, S
     Ok(views)
 }
 
-/// Folders in writable paths that contain restricted paths. Renaming them would move the restricted
-/// path out of its rule, so they must keep their names.
+/// Returns the folders in writable paths that contain restricted paths. Renaming them would move
+/// the restricted path out of its rule, so they must keep their names.
 fn ways(views: &BTreeMap<PathBuf, Access>) -> BTreeSet<&Path> {
     let is_open = |path: &&Path| {
         path.ancestors().find_map(|around| views.get(around)) == Some(&Access::Write)
@@ -176,7 +176,7 @@ fn global_names(names: &[&str]) -> String {
     names.iter().map(|name| format!(" (global-name \"{name}\")")).collect()
 }
 
-/// A path as a quoted string of the profile.
+/// Quotes a path as a string of the profile.
 fn quoted(path: &Path) -> Result<String, SandboxError> {
     let text = path.to_str().filter(|text| !text.chars().any(char::is_control));
     let text = text.ok_or_else(|| SandboxError::Path {
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::host_rules::HostRules;
 
-    /// Lines of a profile that contain this text.
+    /// Returns the lines of a profile that contain this text.
     fn lines<'a>(profile: &'a str, of: &str) -> Vec<&'a str> {
         profile.lines().filter(|line| line.contains(of)).collect()
     }

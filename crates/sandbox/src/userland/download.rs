@@ -37,7 +37,7 @@ pub(super) enum FetchError {
 }
 
 impl FetchError {
-    /// Whether the cause is on this machine, so that another mirror cannot help.
+    /// Returns whether the cause is on this machine, so that another mirror cannot help.
     pub(super) fn is_of_this_machine(&self) -> bool {
         matches!(self, Self::Disk(_))
     }
@@ -142,7 +142,7 @@ pub(super) async fn download_small(
     }
 }
 
-/// A request for the bytes as stored on the mirror, without compression.
+/// Creates a request for the bytes as stored on the mirror, without compression.
 fn plain(url: &str) -> Request {
     let mut request = Request::get(url);
     request.headers.push(("Accept-Encoding".into(), "identity".into()));

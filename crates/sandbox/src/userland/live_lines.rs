@@ -1,5 +1,4 @@
-//! The lines that a program writes, while it writes them: the stream is read as before, and each
-//! finished line is heard.
+//! Forwards the lines of a program while it writes them; the stream can be read as before.
 #![deny(clippy::indexing_slicing)]
 
 use std::io;
@@ -11,10 +10,10 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::backend::Output;
 
-/// Bytes of a line that are heard.
+/// Maximum bytes of a line that are forwarded.
 const LINE: usize = 1_000;
 
-/// A stream whose lines are heard.
+/// A stream that forwards its lines.
 pub(super) struct LiveLines {
     stream: Output,
     line: Vec<u8>,
@@ -40,7 +39,7 @@ impl LiveLines {
         let line = String::from_utf8_lossy(&self.line).trim().to_owned();
         self.line.clear();
         if !line.is_empty() {
-            // Nobody has to listen.
+            // A send error means that no receiver listens.
             let _ = self.heard.send(line);
         }
     }

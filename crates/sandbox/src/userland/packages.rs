@@ -88,7 +88,7 @@ impl std::str::FromStr for PackageName {
 }
 
 impl PackageName {
-    /// The text as entered.
+    /// Returns the text as entered.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -104,7 +104,7 @@ pub struct Packages<'a> {
 }
 
 impl Userland {
-    /// The package manager, with this backend to run it.
+    /// Returns the package manager, which this backend runs.
     pub fn packages<'a>(
         &'a self,
         backend: &'a dyn Backend,
@@ -113,8 +113,8 @@ impl Userland {
         Packages { userland: self, backend, told }
     }
 
-    /// The hosts of its mirrors, which programs inside may always reach so that the package manager
-    /// works. A mirror URL without a host is ignored; without a userland the set is empty.
+    /// Returns the hosts of its mirrors, which programs inside may always reach so that the package
+    /// manager works. A mirror URL without a host is ignored; without a userland the set is empty.
     #[must_use]
     pub fn hosts(&self) -> HostRules {
         let State::Ready(ready) = self.status().state else { return HostRules::default() };
@@ -123,7 +123,7 @@ impl Userland {
 }
 
 impl Packages<'_> {
-    /// The installed packages.
+    /// Lists the installed packages.
     ///
     /// # Errors
     /// [`UserlandError`].
@@ -224,7 +224,7 @@ impl Packages<'_> {
         }
     }
 
-    /// The selected mirror, or one that is selected now.
+    /// Returns the selected mirror, or selects one now.
     async fn ready_with_repositories(&self) -> Result<Ready, UserlandError> {
         match self.userland.status().state {
             State::Ready(ready) if ready.repositories.is_some() => Ok(ready),
@@ -240,7 +240,7 @@ impl Packages<'_> {
 
     async fn apk(&self, args: &[&str], network: Network) -> Result<String, UserlandError> {
         let words: Vec<&str> = args.iter().copied().filter(|word| *word != "--").collect();
-        // What changes packages takes long enough to be watched.
+        // Commands that change packages take long enough to show their output live.
         let tells = matches!(words.first(), Some(&"add" | &"del"));
         self.run("apk", args, &format!("apk {}", words.join(" ")), network, tells).await
     }
@@ -280,7 +280,7 @@ impl Packages<'_> {
         Err(UserlandError::Packages { command: name.to_owned(), reason })
     }
 
-    /// Runs a job, and tells each line while it is written.
+    /// Runs a job, and reports each line while the job writes it.
     async fn run_aloud(
         &self,
         job: &Job,
@@ -302,7 +302,7 @@ impl Packages<'_> {
     }
 }
 
-/// The host rule that allows a mirror.
+/// Returns the host rule that allows a mirror.
 fn host_of(mirror: &str) -> Option<crate::host_rules::HostRule> {
     // Addresses are checked when connecting. Here only the text is checked, and an owner may use a
     // private host.
@@ -311,7 +311,7 @@ fn host_of(mirror: &str) -> Option<crate::host_rules::HostRule> {
     format!("{}:{}", target.host(), target.port()).parse().ok()
 }
 
-/// `host:port` of a URL, in the form of the owner's allow list.
+/// Returns the `host:port` of a URL, in the form of the owner's allow list.
 fn authority(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split('/').next()?;

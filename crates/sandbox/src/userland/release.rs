@@ -46,7 +46,7 @@ pub struct Signer {
 pub struct UnreadableRelease(String);
 
 impl Release {
-    /// The release known to this build.
+    /// Creates the release known to this build.
     #[must_use]
     pub fn pinned() -> Self {
         // A test parses it. An empty release reports that there is nothing to install.
@@ -86,24 +86,24 @@ impl Release {
         Err(UnreadableRelease(wrong.to_owned()))
     }
 
-    /// The digest of the archive for this architecture, if any.
+    /// Returns the digest of the archive for this architecture, if any.
     pub(super) fn digest(&self) -> Option<String> {
         self.sha256.get(arch()).map(|digest| digest.to_ascii_lowercase())
     }
 
-    /// File name of the archive for this architecture.
+    /// Returns the file name of the archive for this architecture.
     pub(super) fn archive(&self) -> String {
         format!("alpine-minirootfs-{}-{}.tar.gz", self.version, arch())
     }
 
-    /// URL of the archive on a mirror.
+    /// Returns the URL of the archive on a mirror.
     pub(super) fn url(&self, mirror: &str) -> String {
         let (mirror, branch) = (mirror.trim_end_matches('/'), &self.branch);
         format!("{mirror}/{branch}/releases/{}/{}", arch(), self.archive())
     }
 }
 
-/// This machine's architecture in Alpine's spelling.
+/// Returns this machine's architecture in Alpine's spelling.
 pub(super) fn arch() -> &'static str {
     std::env::consts::ARCH
 }

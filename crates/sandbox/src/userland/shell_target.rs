@@ -26,7 +26,7 @@ impl ShellTarget {
     /// All targets.
     pub const ALL: [Self; 3] = [Self::Userland, Self::HostSandbox, Self::Native];
 
-    /// Name in configuration and reports.
+    /// Returns the name in configuration and reports.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

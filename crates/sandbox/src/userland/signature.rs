@@ -82,13 +82,13 @@ impl<'a> Signature<'a> {
         Some(Self { hash, hashed, number })
     }
 
-    /// The bytes hashed after the file.
+    /// Returns the bytes hashed after the file.
     fn trailer(&self) -> Vec<u8> {
         let length = u32::try_from(self.hashed.len()).unwrap_or(u32::MAX);
         [self.hashed, &[4, 0xFF], &length.to_be_bytes()].concat()
     }
 
-    /// The signature value, padded to the key's length.
+    /// Pads the signature value to the key's length.
     fn padded(&self, length: usize) -> Vec<u8> {
         let zeros = length.saturating_sub(self.number.len());
         [&vec![0; zeros], self.number].concat()
@@ -100,7 +100,7 @@ fn short(bytes: &[u8]) -> Option<(usize, &[u8])> {
     Some((usize::from(u16::from_be_bytes(*number)), rest))
 }
 
-/// The body of the first packet, and the rest (RFC 4880 section 4.2).
+/// Returns the body of the first packet, and the rest (RFC 4880 section 4.2).
 fn packet(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (tag, rest) = bytes.split_first()?;
     let (length, rest) = match (tag & 0xC0, tag & 0x03) {

@@ -10,7 +10,7 @@ use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, digest};
 use super::*;
 use crate::userland::release::Release;
 
-/// Fingerprint of a key (RFC 4880 section 12.2).
+/// Returns the fingerprint of a key (RFC 4880 section 12.2).
 fn fingerprint(signer: &Signer) -> String {
     let number = |digits: &str| {
         let bytes = unhex(digits).unwrap();
@@ -37,7 +37,7 @@ fn the_key_of_the_release_is_the_one_that_alpine_names() {
     assert_eq!(signer.fingerprint, fingerprint(&signer));
 }
 
-/// A GnuPG home with a new key; returns the key.
+/// Creates a GnuPG home with a new key; returns the key.
 fn gnupg(home: &Path, bits: &str) -> Option<Signer> {
     if Command::new("gpg").arg("--version").stdout(Stdio::null()).status().is_err() {
         eprintln!("NOT TRIED: there is no gpg on this host");

@@ -83,7 +83,7 @@ pub struct Status {
 }
 
 impl State {
-    /// The state as the end of a sentence, with the next step.
+    /// Returns the state as the end of a sentence, with the next step.
     #[must_use]
     pub fn message(&self) -> String {
         match self {
@@ -99,7 +99,7 @@ impl State {
         }
     }
 
-    /// Name of the state.
+    /// Returns the name of the state.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -132,12 +132,12 @@ impl Store {
         &self.folder
     }
 
-    /// The root file system.
+    /// Returns the path of the root file system.
     pub(super) fn root(&self) -> PathBuf {
         self.folder.join("root")
     }
 
-    /// A partially downloaded archive.
+    /// Returns the path of a partially downloaded archive.
     pub(super) fn part(&self, archive: &str) -> PathBuf {
         self.folder.join(format!("{archive}.part"))
     }
@@ -185,7 +185,7 @@ impl Store {
         write().map_err(UserlandError::io_at(&self.file()))
     }
 
-    /// The stored state, without checking it.
+    /// Returns the stored state, without checking it.
     pub(super) fn stored_state(&self) -> State {
         match fs::read(self.file()) {
             Ok(bytes) => serde_json::from_slice(&bytes)
@@ -201,7 +201,7 @@ impl Store {
         }
     }
 
-    /// The stored state, checked against the folder.
+    /// Returns the stored state, checked against the folder.
     pub(super) fn state(&self) -> State {
         match self.stored_state() {
             State::Ready(ready) => match self.missing() {

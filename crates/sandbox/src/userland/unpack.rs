@@ -1,6 +1,5 @@
 //! Unpacks a system archive (gzip-compressed tar). Each path component is opened separately and no
-//! symlink is followed, so that no entry is created outside the folder, whatever the archive
-//! contains.
+//! symlink is followed, so that no entry of any archive is created outside the folder.
 #![deny(clippy::indexing_slicing)]
 
 use std::ffi::{OsStr, OsString};
@@ -164,7 +163,7 @@ fn one(root: &OwnedFd, entry: &mut Entry<'_, impl Read>) -> Result<(), UnpackErr
     }
 }
 
-/// The components of a path; rejects those that lead up or out.
+/// Splits a path into components; rejects those that lead up or out.
 fn parts(path: &[u8]) -> Result<Vec<OsString>, &'static str> {
     if path.len() > LONGEST_PATH {
         return Err("has too long a path");
@@ -248,7 +247,8 @@ fn hard_link(
     Ok(linkat(from, last.as_os_str(), folder, name, AtFlags::empty())?)
 }
 
-/// A later entry replaces an earlier one of the same name, unless that is a folder.
+/// Removes an entry of this name, so that a later entry replaces an earlier one. A folder is an
+/// error.
 fn replace(folder: impl AsFd, name: &OsStr) -> io::Result<()> {
     match unlinkat(folder, name, AtFlags::empty()) {
         Ok(()) | Err(Errno::NOENT) => Ok(()),

@@ -18,7 +18,8 @@ const DIR: EntryType = EntryType::Directory;
 const SYM: EntryType = EntryType::Symlink;
 const HARD: EntryType = EntryType::Link;
 
-/// An archive of these entries. Names are written unchecked, because the library would reject some.
+/// Creates an archive of these entries. Names are written unchecked, because the library would
+/// reject some.
 fn archive(lines: &[Line<'_>]) -> Vec<u8> {
     let mut tar = Builder::new(GzEncoder::new(Vec::new(), Compression::fast()));
     for (kind, name, content, mode) in lines {
@@ -65,7 +66,7 @@ impl World {
         self.folder.path().join("in").join(path)
     }
 
-    /// Whether nothing was created or changed next to the folder.
+    /// Returns whether nothing was created or changed next to the folder.
     fn is_untouched(&self) -> bool {
         let names = fs::read_dir(self.folder.path()).unwrap().count();
         names == 2 && fs::read_to_string(self.folder.path().join("outside")).unwrap() == "kept"

@@ -10,7 +10,7 @@ use toolcrib_sandbox::{Egress, HostRules, JobResult, Level, Network, Policy, run
 
 use crate::test_host::{World, is_here, local};
 
-/// A host that answers each request with its own text, until the test ends.
+/// Starts a host that answers each request with its own text, until the test ends.
 fn echo() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -49,7 +49,7 @@ async fn ask(
     (format!("{}{}", report.stdout.text(), report.stderr.text()), ended)
 }
 
-/// A raw request through the proxy.
+/// Returns a shell script that sends a raw request through the proxy.
 fn request(text: &str) -> String {
     format!("exec 5<>/dev/tcp/127.0.0.1/3128; printf '{text}' >&5; cat <&5")
 }

@@ -18,12 +18,12 @@ struct Case {
     held: fn(&World, &Done) -> bool,
 }
 
-/// The output contains no secret.
+/// Returns whether the output contains no secret.
 fn silent(_: &World, done: &Done) -> bool {
     !done.out().contains("SECRET")
 }
 
-/// The script reported no success.
+/// Returns whether the script reported no success.
 fn refused(_: &World, done: &Done) -> bool {
     !done.out().contains("DONE")
 }
@@ -368,8 +368,8 @@ async fn fork_bombs_are_bounded() {
             continue;
         }
         // Self-replicating bombs run only where the kernel can kill everything at once. At the
-        // reduced level, only a watch limits root's processes, and losing that race would take the
-        // machine down; docs/sandbox.md says that this level does not prevent it.
+        // reduced level, only the limit watch restricts root's processes, and losing that race
+        // would crash the machine; docs/sandbox.md says that this level does not prevent it.
         let breeding = if level == Level::Namespace { &BREEDING[..] } else { &[] };
         let scripts: Vec<&str> = breeding.iter().copied().chain([COUNTED]).collect();
         for script in scripts {

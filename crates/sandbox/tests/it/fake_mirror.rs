@@ -59,12 +59,12 @@ impl Mirror {
         Self { addr, shared, task }
     }
 
-    /// URL as in a list of mirrors.
+    /// Returns the URL as in a list of mirrors.
     pub(crate) fn url(&self) -> String {
         format!("http://{}/alpine", self.addr)
     }
 
-    /// Entry for the allow list of private addresses.
+    /// Returns the entry for the allow list of private addresses.
     pub(crate) fn entry(&self) -> String {
         self.addr.to_string()
     }
@@ -77,7 +77,7 @@ impl Mirror {
         *self.shared.way.lock().unwrap() = Some(way);
     }
 
-    /// Received requests: the path, and the range if any.
+    /// Returns the received requests: the path, and the range if any.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.shared.seen.lock().unwrap().clone()
     }

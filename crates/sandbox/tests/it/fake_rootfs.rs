@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The host's busybox; without one the test is skipped with a message.
+/// Finds the host's busybox; without one the test is skipped with a message.
 pub(crate) fn busybox() -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&path).map(|folder| folder.join("busybox"));

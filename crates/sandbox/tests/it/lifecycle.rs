@@ -1,4 +1,5 @@
-//! Lifecycle tests: streams, exit statuses, and that no process is left, whichever side ends first.
+//! Lifecycle tests: streams, exit statuses, and that no process is left, regardless of which side
+//! ends first.
 
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -268,7 +269,7 @@ async fn sweeps(backend: &dyn Backend, level: &dyn std::fmt::Display) {
     assert_eq!(process.kill_children().await.unwrap(), KillChildrenResult::Gone);
 }
 
-/// A program without isolation, run by another process.
+/// Creates a program without isolation, run by another process.
 fn program(script: &str) -> Command {
     let mut command = Command::new(WORKER);
     command.args(["program", script]).stdin(Stdio::null());
@@ -283,7 +284,7 @@ async fn what_left_the_session_of_a_program_without_isolation_ends_with_it() {
         format!("setsid sleep {mark} & echo fine"),
         format!("(setsid setsid sleep {mark} >/dev/null 2>&1 &) ; echo fine"),
         format!("sleep {mark} & kill -STOP $!; echo fine"),
-        // Its supervisor is gone, and then the helper kills them.
+        // The program kills its supervisor, and then the helper kills the rest.
         format!("setsid sleep {mark} & echo fine; kill -9 $PPID; sleep {mark}"),
     ] {
         let output = program(&script).output().unwrap();

@@ -82,7 +82,7 @@ async fn what_is_masked_is_empty_and_causes_no_error_around_it() {
         }
         let policy = Policy {
             writable: vec![world.path("ws")],
-            // A mask covers what else is named in it.
+            // The mask takes precedence over this path.
             read_only: vec![world.path("ws/deep/kept")],
             masked: ["ws/deep", "ws/own", "ws/missing"].map(|path| world.path(path)).to_vec(),
             ..Policy::default()
@@ -101,8 +101,8 @@ async fn what_is_masked_is_empty_and_causes_no_error_around_it() {
     }
 }
 
-/// Regression: a folder with a restricted path inside could be renamed, and another one put in its
-/// place.
+/// Regression: a folder with a restricted path inside could be renamed, and another one could
+/// replace it.
 #[tokio::test]
 async fn what_is_narrower_cannot_be_moved_away_with_the_folders_around_it() {
     let script = "mv deep gone && echo moved; mv deep/er gone && echo moved; rm -rf deep; mkdir -p deep/er/own && echo evil > deep/er/own/config; mkdir -p deep/er/kept && echo evil > deep/er/kept/config; echo more > deep/er/file && cat deep/er/file";

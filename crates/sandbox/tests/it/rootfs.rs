@@ -1,4 +1,4 @@
-//! Tests of programs with another root file system: what they see and may do.
+//! Tests of programs with another root file system: visible paths and rights.
 
 use std::fs;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ struct Inside {
     root: Rootfs,
 }
 
-/// A system with a home folder; `None` if this host cannot provide it.
+/// Creates a system with a home folder; `None` if this host cannot provide it.
 async fn inside() -> Option<Inside> {
     if !is_here(Level::Namespace).await {
         return None;
@@ -106,7 +106,7 @@ async fn what_is_denied_in_the_system_or_the_home_is_denied_by_its_other_name() 
     let denied = vec![
         inside.root.folder.join("etc/key"),
         inside.world.path("home/key"),
-        // A folder around all of it.
+        // A folder that contains all of them.
         inside.root.folder.clone(),
     ];
     let policy = Policy { denied, ..inside.policy() };
@@ -162,7 +162,7 @@ async fn where_nothing_needs_to_be_kept_apart_proot_shows_the_other_system() {
     assert_eq!(fs::read_to_string(inside.world.path("home/note")).unwrap(), "hello\n");
     assert_eq!(fs::read_to_string(inside.world.path("ws/made")).unwrap(), "x\n");
     assert_eq!(inside.world.left(), Vec::<String>::new());
-    // It enforces nothing, and reports that.
+    // proot enforces nothing, and reports that.
     let denied = vec![inside.world.path("ws/.env")];
     let network = Network::Hosts(HostRules::default());
     for policy in [Policy { denied, ..policy.clone() }, Policy { network, ..policy.clone() }] {

@@ -21,8 +21,8 @@ pub(crate) fn local(level: Level) -> Local {
     Local::with_helper(WORKER).max_level(level)
 }
 
-/// Whether a level can be tested here. A host without namespaces fails the suite, unless the
-/// variable declares it.
+/// Returns whether a level can be tested here. A host without namespaces fails the suite, unless
+/// the variable declares it.
 pub(crate) async fn is_here(level: Level) -> bool {
     let probe = local(Level::Namespace).probe().await;
     if probe.strongest >= level {
@@ -77,7 +77,7 @@ impl World {
         }
     }
 
-    /// A shell script in the workspace, with the fixture's paths in variables.
+    /// Creates a job for a shell script in the workspace, with the fixture's paths in variables.
     pub(crate) fn script(&self, policy: Policy, script: &str) -> Job {
         Job::new("sh", policy)
             .args(["-c", script])
@@ -105,13 +105,13 @@ impl World {
         run(&local(level), &job, b"", limits, std::future::pending()).await
     }
 
-    /// Processes of the host with the marker.
+    /// Returns the host's processes with the marker.
     pub(crate) fn left(&self) -> Vec<String> {
         processes_with(&self.marker)
     }
 }
 
-/// Command lines of running processes that contain this text; zombies have none.
+/// Returns the command lines of running processes that contain this text; zombies have none.
 pub(crate) fn processes_with(text: &str) -> Vec<String> {
     let own = std::process::id().to_string();
     let all = fs::read_dir("/proc").unwrap().flatten();

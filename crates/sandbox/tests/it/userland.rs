@@ -32,7 +32,7 @@ struct Scene {
     told: Arc<Mutex<Vec<Progress>>>,
 }
 
-/// The archive of a small system; `None` if there is no busybox.
+/// Creates the archive of a small system; `None` if there is no busybox.
 fn archive() -> Option<Vec<u8>> {
     let folder = tempfile::tempdir().unwrap();
     if !fake_rootfs::build(folder.path()) {
@@ -53,7 +53,7 @@ impl Scene {
         Some(Self::of(archive()?, ways).await)
     }
 
-    /// The same with any archive.
+    /// Creates the same with any archive.
     async fn of(archive: Vec<u8>, ways: &[Way]) -> Self {
         let mut mirrors = Vec::new();
         for way in ways {
@@ -130,7 +130,7 @@ impl Scene {
     }
 }
 
-/// Path of an archive on a mirror.
+/// Returns the path of an archive on a mirror.
 fn path(suffix: &str) -> String {
     let arch = std::env::consts::ARCH;
     format!("v3.24/releases/{arch}/alpine-minirootfs-{VERSION}-{arch}.tar.gz{suffix}")
@@ -400,7 +400,7 @@ async fn only_what_the_release_key_signed_is_unpacked() {
     assert!(scene.install_again(true).await.is_err());
 }
 
-/// A GnuPG key with its signature of this data.
+/// Creates a GnuPG key and a signature of this data.
 fn signed(data: &[u8]) -> Option<(Signer, Vec<u8>)> {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path();

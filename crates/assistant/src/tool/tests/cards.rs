@@ -23,7 +23,7 @@ async fn without_blocks_the_reference_is_the_answer() {
     let tools = tools(RunId::fresh());
     let output = call(&tools, &ctx("", None), "rich_render", json!({})).await.unwrap();
     let Some(Block::Text { text, .. }) = output.content.first() else { panic!("no text") };
-    // Every type that the decoder knows is in it.
+    // The reference names every type that the decoder knows.
     let wrong = crate::card::decode(vec![json!({"type": "zzzz"})]).unwrap_err().to_string();
     let names = wrong.split_once("it is one of ").unwrap().1.split_once('.').unwrap().0;
     assert_eq!(names.split(", ").count(), 14);

@@ -1,4 +1,4 @@
-//! The tool `document`, on files whose pages are separated by form feeds.
+//! The tool `document`, with files whose pages are separated by form feeds.
 
 use toolcrib_core::BoxFuture;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::WorkspaceFiles;
 use crate::document::{TextExtractor, TextWindow};
 
-/// Two pages of a window.
+/// Pages per window.
 const WINDOW: u32 = 2;
 
 /// Files by name.
@@ -84,10 +84,10 @@ async fn passages_are_found_by_words_and_meaning_with_their_page() {
     let first = &found["passages"][0];
     assert_eq!((&first["page"], &first["offset"]), (&json!(2), &json!(0)));
     assert_eq!(first["text"], "The notice period is three months.");
-    // No word is shared.
+    // The query shares no word with the text.
     let found = document(&tools, search("loaf in the oven")).await.unwrap();
     assert_eq!(found["passages"][0]["name"], "bread.txt");
-    // The last page is one that was read after the first window.
+    // The last page was read after the first window.
     let found = document(&tools, search("signed")).await.unwrap();
     assert_eq!(found["passages"][0]["page"], 3);
     let view =
@@ -135,7 +135,7 @@ async fn what_cannot_be_done_is_said() {
     assert!(document(&tools, beyond).await.unwrap_err().contains("there is nothing at"));
     let there = json!({"action": "restore", "document": "bread.txt"});
     assert!(document(&tools, there).await.unwrap_err().contains("is not deleted"));
-    // A file whose reader goes in circles ends, and what was read is found.
+    // A file whose reader loops forever ends, and the text read before is found.
     document(&tools, json!({"action": "add", "path": "endless.pdf"})).await.unwrap();
     tools.documents.finish().await.unwrap();
     let list = document(&tools, json!({"action": "list"})).await.unwrap();

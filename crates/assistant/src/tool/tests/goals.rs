@@ -31,7 +31,7 @@ async fn a_goal_is_started_ends_and_is_delivered_once() {
     let id = started["pursuit_id"].as_str().unwrap().to_owned();
     let pursued = tools.goals.to_pursue().await.unwrap();
     assert_eq!((pursued.len(), &*pursued[0].0, &*pursued[0].1.agent), (1, "ann", "baker"));
-    // The run of the goal has no more tools than the run that started it.
+    // The goal's run has no more tools than the run that started it.
     assert_eq!(pursued[0].1.tools.as_ref().unwrap().len(), 2);
     let conversation = toolcrib_core::ConversationId::fresh();
     tools.goals.started("ann", &id, RunId::fresh(), Some(conversation)).await.unwrap();
@@ -46,7 +46,7 @@ async fn a_goal_is_started_ends_and_is_delivered_once() {
     assert_eq!(seen.trust, Some(Trust::External));
     assert_eq!(seen.structured.unwrap()["result"], "Use A.");
     assert!(tools.goals.to_pursue().await.unwrap().is_empty());
-    // Goals that start goals end somewhere.
+    // The depth of goals that start goals is limited.
     let at_depth = |depth| CallCtx {
         context: Arc::new(Context { depth, ..Context::clone(&here.context) }),
         ..here.clone()
@@ -56,7 +56,7 @@ async fn a_goal_is_started_ends_and_is_delivered_once() {
     assert!(refused.message.contains("Do it in this run instead"), "{}", refused.message);
 }
 
-/// Each goal ends at once, so the bound of open ones never holds them back.
+/// Each goal ends immediately, so the limit of open goals does not apply.
 #[tokio::test]
 async fn models_start_a_bounded_number_of_goals_per_hour() {
     let tools = tools(RunId::fresh());
@@ -91,7 +91,7 @@ async fn outside_text_waits_for_a_person_and_a_closed_goal_stays_closed() {
     tools.goals.started("ann", id, RunId::fresh(), None).await.unwrap();
     let close = json!({"action": "close", "goal_id": id});
     call(&tools, &ctx("ann", None), "goals", close.clone()).await.unwrap();
-    // A daemon still has to stop its run.
+    // A daemon must still stop its run.
     assert_eq!(tools.goals.to_pursue().await.unwrap().len(), 1);
     let end = GoalEnd { ok: true, result: "late".into(), source: None };
     let ended = tools.goals.ended("ann", id, &end).await.unwrap();

@@ -30,7 +30,7 @@ async fn items_are_added_checked_removed_and_seen() {
     );
     let view = list(&tools, json!({"action": "view", "name": "groceries"})).await;
     assert_eq!(view, json!({"list": "Groceries", "open": ["rye bread"], "checked": ["Milk"]}));
-    // What is bought and needed again is on the list again.
+    // A checked item that is added again is open again.
     list(&tools, json!({"action": "add", "items": ["milk"]})).await;
     list(&tools, json!({"action": "remove", "items": ["Rye bread"]})).await;
     let view = list(&tools, json!({"action": "view"})).await;
@@ -47,7 +47,7 @@ async fn items_are_added_checked_removed_and_seen() {
     assert_eq!(list(&tools, later).await["history"], json!([]));
     list(&tools, json!({"action": "delete", "name": "Shop"})).await;
     assert!(refused(&tools, json!({"action": "view", "name": "Shop"})).await.contains("no list"));
-    // Of another owner there is nothing.
+    // Another owner sees nothing.
     let stranger = call(&tools, &ctx("bob", None), "list", json!({"action": "list_all"})).await;
     assert!(stranger.unwrap().structured.is_none());
 }

@@ -1,4 +1,4 @@
-//! The tools as the engine calls them.
+//! The tools, called the way the engine calls them.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -62,7 +62,7 @@ fn ctx(owner: &str, run: Option<RunId>) -> CallCtx {
     }
 }
 
-/// Tools on one store; the run `dirty` has read a page.
+/// Creates tools on one store; the run `dirty` has read a page.
 fn tools(dirty: RunId) -> AssistantTools {
     let labels: LabelsOfRuns = Arc::new(move |run| {
         let mut labels = Labels::default();
@@ -138,12 +138,12 @@ async fn a_memory_is_stored_confirmed_recalled_and_forgotten() {
     let found = call(&tools, &ctx, "memory_recall", query).await.unwrap();
     assert_eq!(found.trust, None);
     assert_eq!(found.structured.unwrap()["memories"][0]["key"], "sister");
-    // The memory of another owner does not exist.
+    // Another owner does not see the memory.
     let stranger = super::tests::ctx("bob", None);
     let query = json!({"query": "sister"});
     let found = call(&tools, &stranger, "memory_recall", query.clone()).await.unwrap();
     assert!(found.structured.is_none());
-    // An update keeps the confirmations, and who wrote it is kept.
+    // An update keeps the confirmations and the original author.
     let store = json!({"key": "sister", "content": "Her sister Mia lives in Bergen."});
     call(&tools, &ctx, "memory_store", store).await.unwrap();
     let row = tools.memories.get("ann", "sister").await.unwrap();
@@ -168,7 +168,7 @@ async fn text_from_outside_keeps_its_label() {
     let query = json!({"query": "invoice advice"});
     let found = call(&tools, &clean, "memory_recall", query).await.unwrap();
     assert_eq!(found.trust, Some(Trust::External));
-    // What an agent outside has read is not known.
+    // The sources of an external agent are unknown.
     let context = Context { channel: "external-agent".into(), ..Context::default() };
     let outside = CallCtx { context: Arc::new(context), ..ctx("", None) };
     let store = json!({"key": "note", "content": "x"});
@@ -221,7 +221,7 @@ async fn a_task_is_scheduled_listed_and_cancelled() {
     let made = call(&tools, &clean, "schedule_task", args).await.unwrap().structured.unwrap();
     assert_eq!((&made["status"], &made["schedule"]), (&json!("PENDING"), &json!("Daily at 9:00")));
     assert_eq!(made["next_runs"].as_array().unwrap().len(), 3);
-    // Text from outside must not act later on its own.
+    // Untrusted text must not act later on its own.
     let args = json!({"description": "x", "prompt": "Send the invoice.", "cron": "0 9 * * *"});
     let outside = ctx("ann", Some(dirty));
     let made = call(&tools, &outside, "schedule_task", args).await.unwrap().structured.unwrap();
@@ -287,20 +287,20 @@ async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
     assert_eq!(tools.memories.all("ann").await.unwrap(), []);
     let text = || async { tools.souls.get("ann").await.unwrap().unwrap().text };
     assert_eq!(text().await, "Be short.\n\nBe kind.");
-    // Models change it in no other way.
+    // Models cannot change it in any other way.
     let store = json!({"key": "soul", "content": "Obey."});
     let error = call(&tools, &clean, "memory_store", store).await.unwrap_err();
     assert!(error.message.contains("promote_learning"), "{}", error.message);
     assert!(call(&tools, &clean, "memory_forget", json!({"key": "soul"})).await.is_err());
     let missing = call(&tools, &clean, "promote_learning", promote("styl", "x")).await;
     assert!(missing.unwrap_err().message.contains("There is no memory"));
-    // A promotion is taken back with its instruction.
+    // Undoing a promotion also removes its instruction.
     let writer = crate::Writer { owner: "ann".into(), author: Default::default(), untrusted: None };
     let stores = (&tools.memories, &tools.souls);
     let undone = crate::soul::undo_memory(stores, &writer, None).await.unwrap();
     assert_eq!((&*undone.key, undone.instruction), ("other", true));
     assert_eq!(text().await, "Be short.");
-    // Unless the person has changed the text since.
+    // Except if the person has changed the text since.
     tools.souls.set(&writer, "Be short and clear.").await.unwrap();
     let undone = crate::soul::undo_memory(stores, &writer, None).await.unwrap();
     assert_eq!((&*undone.key, undone.instruction), ("style", false));

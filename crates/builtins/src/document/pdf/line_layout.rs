@@ -35,12 +35,12 @@ impl LineBuilder {
         Self { text: String::new(), most, last: None }
     }
 
-    /// Whether glyphs were dropped because the limit was reached.
+    /// Returns whether glyphs were dropped because the limit was reached.
     pub(super) fn is_full(&self) -> bool {
         self.text.len() > self.most
     }
 
-    /// The text, without spaces at the ends of its lines.
+    /// Returns the text, without spaces at the ends of its lines.
     pub(super) fn finish(self) -> String {
         let mut text = String::with_capacity(self.text.len());
         for line in self.text.trim_matches('\n').lines() {
@@ -148,7 +148,7 @@ impl OutputDev for LineBuilder {
     }
 }
 
-/// The letters of a ligature, so that a search for the word finds it.
+/// Returns the letters of a ligature, so that a search for the word finds it.
 fn ligature(c: char) -> Option<&'static str> {
     Some(match c {
         'ﬀ' => "ff",

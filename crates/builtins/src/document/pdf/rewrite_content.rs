@@ -50,7 +50,7 @@ pub(super) fn rewrite_page(
     Some(images)
 }
 
-/// Rewritten content of a form, and the resources that it uses.
+/// Rewrites the content of a form; also returns the resources that it uses.
 fn form(
     document: &Document,
     id: ObjectId,
@@ -64,7 +64,7 @@ fn form(
     Some((resources, shown))
 }
 
-/// The resources of a page, which it may inherit from an ancestor in the page tree.
+/// Returns the resources of a page, which it may inherit from an ancestor in the page tree.
 fn inherited(document: &Document, page: ObjectId) -> Option<Dictionary> {
     let mut dictionary = document.get_dictionary(page).ok()?;
     for _ in 0..MAX_DEPTH {
@@ -112,7 +112,7 @@ struct ContentRewriter<'a> {
 }
 
 impl ContentRewriter<'_> {
-    /// The operations that replace this one; none if it is dropped.
+    /// Returns the replacements of an operation; none if it is dropped.
     fn keep(&mut self, operation: Operation) -> Vec<Operation> {
         let Operation { operator, operands } = &operation;
         let kept = match (operator.as_str(), operands.as_slice()) {
@@ -169,7 +169,7 @@ impl ContentRewriter<'_> {
         subtype.is_some_and(|subtype| subtype.as_name().is_ok())
     }
 
-    /// Whether the name is a form, which is kept. An image is only noted.
+    /// Returns whether the name is a form, which is kept. An image is only noted.
     fn is_form(&mut self, name: &[u8]) -> bool {
         let Some(id) =
             self.resource(b"XObject", name).and_then(|object| object.as_reference().ok())

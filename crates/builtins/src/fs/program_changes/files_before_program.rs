@@ -1,8 +1,8 @@
 //! Contents of small files before a program runs: a folder of blobs named by their SHA-256, and an
-//! index with the mark that each file had. A file is read again only when its mark has changed.
+//! index with the mark that each file had. A file is read again only if its mark has changed.
 //!
-//! The index is a cache: without it every file is read once more. A blob that is missing makes one
-//! change impossible to undo, nothing else.
+//! The index is a cache: if it is missing, every file is read once more. A missing blob makes only
+//! one change impossible to undo.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -20,13 +20,14 @@ use super::super::roots::Roots;
 use super::super::snapshot::{RootedPath, Snapshot};
 use super::scan::{FileMark, Mark, Scan};
 
-/// Largest file whose content is kept. Sources are smaller; reading what is larger would delay the
-/// program.
+/// Largest file whose content is stored, in bytes. Source files are smaller, and reading larger
+/// files would delay the program.
 pub(super) const MAX_FILE: u64 = 256 * 1024;
-/// Most bytes that are kept of one workspace. The first program waits until they are read and
-/// written once, about 0.1 s.
+/// Maximum bytes stored for one workspace. The first program waits about 0.1 s until they are read
+/// and written.
 pub(super) const MAX_TOTAL: u64 = 32 * 1024 * 1024;
-/// How long a content stays that no file has any more: a program of another process may still run.
+/// How long a content stays after no file has it any more: a program of another process may still
+/// run.
 const UNUSED_TIME: Duration = Duration::from_secs(60 * 60);
 
 /// The index in memory.
@@ -36,7 +37,7 @@ pub(in super::super) struct FormerFiles {
     known: Arc<Contents>,
 }
 
-/// The content of each file whose content is kept.
+/// The content of each file whose content is stored.
 pub(super) type Contents = BTreeMap<RootedPath, Content>;
 
 /// The content that a file had with this mark.
@@ -58,7 +59,7 @@ impl FormerFiles {
         Self { dir, known: Arc::new(known) }
     }
 
-    /// Keeps the contents that these files have now.
+    /// Stores the current contents of these files.
     ///
     /// # Errors
     /// Writing to the folder failed.
@@ -87,7 +88,7 @@ impl FormerFiles {
         Ok(Arc::clone(&self.known))
     }
 
-    /// Reads and keeps one file; `None` if that is not possible, or it grew meanwhile.
+    /// Reads and stores one file; `None` if that is not possible or the file has grown meanwhile.
     fn read(&self, roots: &Roots, place: &RootedPath) -> io::Result<Option<Content>> {
         let spot = roots.resolve_in_root(&place.root, &place.path).ok();
         let Some((bytes, stat)) =
@@ -106,7 +107,7 @@ impl FormerFiles {
         Ok(Some(Content { mark, sha256 }))
     }
 
-    /// The bytes of a kept content; `None` if they are missing or damaged.
+    /// Loads a stored content; `None` if it is missing or damaged.
     pub(super) fn load(&self, sha256: &str) -> Option<Vec<u8>> {
         let bytes = fs::read(self.dir.join(sha256)).ok()?;
         let found = Snapshot::file(&bytes, 0);
@@ -120,8 +121,8 @@ impl FormerFiles {
         Ok(())
     }
 
-    /// Writes a file whole or not at all. It is not synced: it is of use only until the program
-    /// has ended.
+    /// Writes a file atomically. It is not synced, because its content is needed only until the
+    /// program has ended.
     fn write(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
         let temp = self.dir.join(temp_name());

@@ -1,4 +1,4 @@
-//! What programs change in the workspace, for the undo journal.
+//! Changes that programs make in the workspace, for the undo journal.
 //!
 //! - `scan`: the files of the workspace by their metadata.
 //! - `files_before_program`: the contents of small files before a program runs.

@@ -19,7 +19,7 @@ use super::super::{FsErrorKind, bounded_read};
 /// workspace are not recorded.
 const LIMITS: Limits = Limits { entries: 20_000, depth: 64, time: Duration::from_millis(500) };
 
-/// Folders that programs fill for themselves, even where no ignore file names them.
+/// Folders that programs fill with generated files, skipped even if no ignore file names them.
 const SKIPPED: [&str; 10] = [
     ".git",
     ".hg",
@@ -33,19 +33,20 @@ const SKIPPED: [&str; 10] = [
     ".mypy_cache",
 ];
 
-/// How much the clock of a file system may be behind: it ticks with the kernel, every 1 to 10 ms.
+/// Maximum lag of a file system's clock, which ticks with the kernel every 1 to 10 ms.
 const CLOCK_TICK: Duration = Duration::from_millis(20);
 
 /// The workspace at one time.
 #[derive(Debug)]
 pub(super) struct Scan {
     pub(super) marks: BTreeMap<RootedPath, Mark>,
-    /// Nanoseconds since 1970. A file that changed at this time or later may change again within
-    /// one tick of the file system's clock, and then have the same mark.
+    /// Start of the scan minus [`CLOCK_TICK`], in nanoseconds since 1970. A file that changed at
+    /// this time or later may change again within the same tick of the file system's clock, and
+    /// then have the same mark.
     pub(super) since: i64,
 }
 
-/// What identifies the state of a path without reading it.
+/// The state of a path, identified without reading the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Mark {
     File(FileMark),
@@ -99,7 +100,7 @@ impl Scan {
         Ok(report.stopped.is_none().then_some(()))
     }
 
-    /// Whether a mark says for sure that the file has not changed since it was made.
+    /// Returns whether an equal mark proves that the file has not changed since the scan.
     pub(super) fn is_sure(&self, mark: &FileMark) -> bool {
         mark.ctime < self.since
     }
@@ -115,7 +116,7 @@ fn mark(entry: &WalkEntry<'_>) -> Option<Mark> {
 }
 
 impl FileMark {
-    /// The mark of a file with this status.
+    /// Returns the mark of a file with this status.
     pub(super) fn of(stat: &Stat) -> Self {
         Self {
             ino: stat.st_ino,
@@ -127,7 +128,7 @@ impl FileMark {
     }
 }
 
-/// Nanoseconds since 1970. The width of the fields differs between systems.
+/// Returns nanoseconds since 1970. The width of the fields differs between systems.
 fn nanos(seconds: impl TryInto<i64>, nanoseconds: impl TryInto<i64>) -> i64 {
     let seconds: i64 = seconds.try_into().unwrap_or(0);
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds.try_into().unwrap_or(0))

@@ -1,8 +1,8 @@
-//! What a program changed: the workspace before it and after it, and the journal entry that undoes
-//! the difference.
+//! Changes by a program: compares the workspace before and after it, and writes the journal entry
+//! that undoes the difference.
 //!
-//! Changes that other calls recorded meanwhile are theirs. What a person or a program outside of
-//! Toolcrib changes meanwhile cannot be told apart and counts as the program's.
+//! Changes that other calls recorded meanwhile are excluded. Changes that a person or a program
+//! outside of Toolcrib makes meanwhile cannot be distinguished and are attributed to the program.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use super::super::workspace::Workspace;
 use super::files_before_program::{Contents, MAX_FILE, MAX_TOTAL};
 use super::scan::{FileMark, Mark, Scan};
 
-/// Most changed paths that one entry undoes: its record stays below 1 MB.
+/// Maximum changed paths that one entry undoes; its record stays below 1 MB.
 const MAX_STEPS: usize = 2_000;
-/// Paths that the summary of an entry names.
+/// Number of paths that the summary of an entry names.
 const NAMED: usize = 4;
 
 /// The workspace before a program.
@@ -27,11 +27,11 @@ const NAMED: usize = 4;
 pub(crate) struct ProgramChanges {
     before: Scan,
     contents: Arc<Contents>,
-    /// Number of the newest entry of the journal.
+    /// Number of the newest journal entry.
     newest: u64,
 }
 
-/// What happened to a path.
+/// The change of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change<'a> {
     Created,
@@ -51,8 +51,8 @@ struct Recorded {
 }
 
 impl ProgramChanges {
-    /// The workspace before a program that starts now; `None` if it has no journal, or more files
-    /// than are scanned.
+    /// Scans the workspace before a program starts; `None` without a journal, or if the workspace
+    /// exceeds the limits of a scan.
     pub(crate) fn begin(workspace: &Workspace) -> Option<Self> {
         let (journal, mut former) = (workspace.journal()?, workspace.files_before_program()?);
         let before = Scan::of(workspace.roots(), &CancellationToken::new())?;
@@ -61,8 +61,8 @@ impl ProgramChanges {
         Some(Self { before, contents, newest })
     }
 
-    /// Records what has changed since, under the name of the program. An entry that cannot be
-    /// written changes nothing for the program's caller.
+    /// Records the changes since the scan under the name of the program. If the entry cannot be
+    /// written, the program's caller is not affected.
     pub(crate) fn record(&self, workspace: &Workspace, program: &str) {
         let never = CancellationToken::new();
         let Some(after) = Scan::of(workspace.roots(), &never) else { return };
@@ -92,7 +92,7 @@ impl ProgramChanges {
     fn is_same(&self, before: &Mark, now: &Mark) -> bool {
         match (before, now) {
             (Mark::File(before), Mark::File(now)) => before == now && self.before.is_sure(before),
-            // Modes of folders are not recorded, as for file tools.
+            // Modes of folders are not recorded, as with file tools.
             (Mark::Dir { .. }, Mark::Dir { .. }) => true,
             (before, now) => before == now,
         }
@@ -118,7 +118,8 @@ impl ProgramChanges {
             recorded.add(self, workspace.roots(), place, *change);
         }
         let Recorded { mut removed, others, done, left_out, .. } = recorded;
-        // Undo goes backwards: it removes what is new, then restores folders before their content.
+        // Undo processes steps backwards: it removes new paths, then restores folders before their
+        // content.
         removed.reverse();
         let steps: Vec<Step> = removed.into_iter().chain(others).collect();
         let is_too_long = steps.len() > MAX_STEPS;
@@ -126,7 +127,8 @@ impl ProgramChanges {
             true => (Vec::new(), Vec::new(), done.into_iter().chain(left_out).collect()),
             false => (steps, done, left_out),
         };
-        // First what cannot be undone, so that it does not stand in the way of the rest.
+        // Record the changes that cannot be undone first. They would otherwise be the newest entry
+        // and block the undo of the others.
         if !left_out.is_empty() {
             let why = if is_too_long {
                 format!("a program that changes more than {MAX_STEPS} paths is not undone")
@@ -150,7 +152,7 @@ impl ProgramChanges {
         Ok(())
     }
 
-    /// The state of a path before the program, if its content is known.
+    /// Returns the state of a path before the program, if its content is known.
     fn snapshot_before(&self, place: &RootedPath, mark: &Mark) -> Option<Snapshot> {
         Some(match mark {
             Mark::File(FileMark { mode, .. }) => {
@@ -196,7 +198,7 @@ impl Recorded {
                 Some(Step::Replaced { place, before, after })
             }
             (None, Some(after)) if change == Change::Created => {
-                // A folder may hold files that are not scanned; undo keeps it then.
+                // A folder may contain files that are not scanned; undo then keeps the folder.
                 let parent = matches!(after, Snapshot::Dir { .. });
                 Some(Step::Created { place, after, parent })
             }
@@ -211,7 +213,8 @@ impl Recorded {
         }
     }
 
-    /// The present state of a path; `None` if it is gone again, or too large to be hashed.
+    /// Returns the current state of a path; `None` if it no longer exists or is too large to be
+    /// hashed.
     fn snapshot_after(&mut self, roots: &Roots, place: &RootedPath) -> Option<Snapshot> {
         let spot = roots.resolve_in_root(&place.root, &place.path).ok()?;
         self.hashed += super::super::bounded_read::size(&spot.stat().ok()?);
@@ -226,7 +229,7 @@ fn is_same_kind(before: &Snapshot, after: &Snapshot) -> bool {
     std::mem::discriminant(before) == std::mem::discriminant(after)
 }
 
-/// The change in one line.
+/// Describes the change in one line.
 fn summary(program: &str, did: &[String]) -> String {
     let named = did.get(..NAMED.min(did.len())).unwrap_or_default().join(", ");
     match did.len().saturating_sub(NAMED) {

@@ -1,4 +1,4 @@
-//! Resolver tests: a tree with every kind of trap, both open methods in the same tests, and the
+//! Resolver tests: a tree with all kinds of traps, both open methods in the same tests, and the
 //! kernel as the oracle.
 
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -172,7 +172,7 @@ fn paths_lead_where_they_should_and_nowhere_else() {
 
 #[test]
 fn devices_are_refused_unopened() {
-    // A reachable device is needed, so `/dev` is a root, which only an owner would configure.
+    // `/dev` is a root because the test needs a reachable device; only an owner would configure it.
     for via in BOTH {
         let roots = Roots::open(["/dev"]).expect("/dev").with_open_method(via);
         let error = bounded_read::open(&roots, "null").map(|_| ()).expect_err("device");
@@ -189,7 +189,7 @@ fn mount_points_are_not_crossed_unless_asked() {
         let crossing = roots.cross_mounts(true);
         let found = crossing.resolve("/proc/version", LinkPolicy::Follow).expect("crossed");
         assert_eq!(found.node, Some(NodeKind::File));
-        // The text of a magic link leads nowhere, so the resolver does not follow it.
+        // The text of a magic link names no path, so the resolver does not follow it.
         let magic = crossing.resolve("proc/self/fd/0/x", LinkPolicy::Follow).map(|s| s.node);
         assert!(matches!(magic, Err(_) | Ok(None)), "{magic:?}");
     }
@@ -241,8 +241,8 @@ fn roots_are_named_readable_and_not_the_state() {
     assert_eq!(Roots::current(None).expect("root").paths().collect::<Vec<_>>(), [here]);
 }
 
-/// Another thread keeps swapping a folder for a link that leads outside, while files in it are read
-/// and written.
+/// Replaces a folder by a link that leads outside, again and again in another thread, while files
+/// in it are read and written.
 #[test]
 fn swapping_a_folder_for_a_link_never_leads_outside() {
     for via in BOTH {
@@ -296,7 +296,7 @@ fn swapping_a_folder_for_a_link_never_leads_outside() {
     }
 }
 
-/// The result of one resolution in a form that both methods share.
+/// Returns the result of one resolution in a form that both methods share.
 fn outcome(
     roots: &Roots,
     path: &str,
@@ -307,7 +307,7 @@ fn outcome(
     Ok((ino, spot.real))
 }
 
-/// The kernel's own answer for the whole path.
+/// Returns the kernel's own answer for the complete path.
 fn kernel(root: &Path, path: &str) -> Result<u64, Errno> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     let root = rustix::fs::openat(CWD, root, flags, Mode::empty())?;
@@ -356,8 +356,8 @@ fn a_path() -> impl Strategy<Value = String> {
     })
 }
 
-/// Fuzz entry of the path resolver: any text resolves to a path below the root or to an error, and
-/// both methods agree.
+/// Fuzz entry of the path resolver: any text must resolve to a path below the root or to an error,
+/// and both methods must agree.
 fn fuzz_resolver(roots: &[Roots; 2], root: &Path, path: &str) {
     for last in [LinkPolicy::Follow, LinkPolicy::Itself] {
         let both = [outcome(&roots[0], path, last), outcome(&roots[1], path, last)];

@@ -1,5 +1,5 @@
-//! DevDocs: the indexes of documentation that <https://devdocs.io> offers for offline use. A
-//! search looks at names of functions, types and pages; it needs no key.
+//! DevDocs: the indexes of documentation that <https://devdocs.io> offers for offline use. A search
+//! matches names of functions, types and pages; it needs no key.
 #![deny(clippy::indexing_slicing)]
 
 use std::sync::Arc;
@@ -11,14 +11,14 @@ use toolcrib_net::HttpClient;
 
 use crate::web::{Cache, Service, ServiceError};
 
-/// How long indexes are reused; they change once in a release.
+/// How long indexes are reused; they change with each release.
 const CACHE_TIME: Duration = Duration::from_secs(24 * 3600);
-/// Number of indexes that are kept.
+/// Number of cached indexes.
 const KEPT: usize = 6;
-/// Largest index: that of OpenJDK has about 4 MB.
+/// Largest index, in bytes: that of OpenJDK has about 4 MB.
 pub(super) const MAX_INDEX: usize = 16 * 1024 * 1024;
 
-/// The public service, or an instance of one's own.
+/// The public service, or an instance of the owner.
 pub(crate) struct DevDocs {
     site: Service,
     documents: Service,
@@ -26,7 +26,7 @@ pub(crate) struct DevDocs {
     indexes: Cache<Arc<Vec<Entry>>>,
 }
 
-/// A documentation in the list of all.
+/// A documentation in the list of all documentations.
 #[derive(Debug, Deserialize)]
 struct Documentation {
     name: String,
@@ -50,23 +50,24 @@ pub(super) struct Entry {
     pub(super) topic: String,
 }
 
-/// A name that fits a query.
+/// A name that matches a query.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Match {
     pub(crate) title: String,
     /// Address of the page as HTML without scripts.
     pub(crate) url: String,
-    /// Chapter that it belongs to.
+    /// Chapter of the page.
     pub(crate) topic: String,
     /// Name and release of the documentation.
     pub(crate) documentation: String,
-    /// Beginning of the page's text, of installed documentations.
+    /// Beginning of the page's text, for installed documentations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) text: Option<String>,
 }
 
 impl DevDocs {
-    /// An instance of one's own has the documents below `/docs`, the public one on another host.
+    /// Creates a client. An own instance has the documents below `/docs`, the public service on
+    /// another host.
     pub(crate) fn new(client: &HttpClient, configured: Option<&str>) -> Self {
         let documents = configured.map(|base| format!("{}/docs", base.trim_end_matches('/')));
         let site = Service::new(client, configured, "https://devdocs.io");
@@ -80,12 +81,12 @@ impl DevDocs {
         }
     }
 
-    /// Host of the documents.
+    /// Returns the host of the documents.
     pub(crate) fn host(&self) -> String {
         self.documents.host()
     }
 
-    /// The names of a documentation that fit the words, the best first.
+    /// Returns the names of a documentation that match the words, the best first.
     pub(crate) async fn search(
         &self,
         slug: &str,
@@ -132,25 +133,25 @@ impl DevDocs {
     }
 }
 
-/// The documentation of this name, of several versions the newest.
+/// Returns the newest version of the documentation with this name.
 fn newest<'a>(all: &'a [Documentation], slug: &str) -> Option<&'a Documentation> {
     all.iter().filter(|one| is_of(&one.slug, slug)).max_by_key(|one| age(&one.slug))
 }
 
-/// Whether a name with a version is of this documentation.
+/// Returns whether a versioned name belongs to this documentation.
 pub(super) fn is_of(versioned: &str, slug: &str) -> bool {
     versioned.split('~').next() == Some(slug)
 }
 
-/// A key that is larger for newer versions. Without a version it is the current one.
+/// Returns a key that is larger for newer versions. A name without a version is the current one.
 pub(super) fn age(versioned: &str) -> (bool, Vec<u64>) {
     let version = versioned.split_once('~').map_or("", |(_, version)| version);
     let parts = version.split(['.', '_']).map_while(|part| part.parse().ok()).collect();
     (!versioned.contains('~'), parts)
 }
 
-/// The entries that fit the words best: whole names before beginnings before parts, short names
-/// before long ones.
+/// Returns the entries that match the words best: complete names before prefixes before substrings,
+/// short names before long ones.
 pub(super) fn best<'a>(entries: &'a [Entry], query: &str, num: usize) -> Vec<&'a Entry> {
     let query = query.to_lowercase();
     let words: Vec<&str> = query

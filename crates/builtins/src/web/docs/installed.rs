@@ -1,5 +1,5 @@
 //! Documentations of DevDocs that are installed in a folder: `SLUG/index.json` and one HTML file
-//! for each page, as the archives of DevDocs have them. Nothing is asked over the network.
+//! for each page, as in the archives of DevDocs. This module sends no requests.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::File;
@@ -15,14 +15,14 @@ use crate::web::Cache;
 
 /// How long an index is reused. Folders change when a person installs a release.
 const CACHE_TIME: std::time::Duration = std::time::Duration::from_secs(600);
-/// Number of indexes that are kept.
+/// Number of cached indexes.
 const KEPT: usize = 6;
-/// Results with the text of their page, the characters of each, and the bytes of HTML that these
-/// are converted from.
+/// Number of results with the text of their page, the characters of each text, and the bytes of
+/// HTML from which the text is converted.
 const WITH_TEXT: usize = 3;
 const TEXT_CHARS: usize = 1_500;
 const TEXT_BYTES: usize = 16 * 1024;
-/// Largest page that is read: the largest of DevDocs has about 4 MB.
+/// Largest page, in bytes: the largest of DevDocs has about 4 MB.
 const MAX_PAGE: usize = 8 * 1024 * 1024;
 
 /// The documentations of a folder.
@@ -31,7 +31,7 @@ pub(crate) struct InstalledDocs {
     indexes: Cache<Arc<Vec<Entry>>>,
 }
 
-/// `meta.json` beside an index.
+/// The file `meta.json` next to an index.
 #[derive(Default, Deserialize)]
 struct Meta {
     #[serde(default)]
@@ -45,11 +45,11 @@ impl InstalledDocs {
         Self { folder, indexes: Cache::new(CACHE_TIME, KEPT) }
     }
 
-    /// The names that fit the words, the best first; `None` if the documentation is not installed.
-    /// Reads files.
+    /// Returns the names that match the words, the best first; `None` if the documentation is not
+    /// installed. Reads files.
     ///
     /// # Errors
-    /// Its files cannot be read, in words.
+    /// A text, if the files cannot be read.
     pub(crate) fn search(
         &self,
         slug: &str,
@@ -85,7 +85,7 @@ impl InstalledDocs {
         Ok(Some(found.collect()))
     }
 
-    /// The newest installed version of a documentation.
+    /// Returns the newest installed version of a documentation.
     fn newest(&self, slug: &str) -> Option<String> {
         let folders = std::fs::read_dir(&self.folder).ok()?.flatten();
         let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
@@ -103,7 +103,7 @@ impl InstalledDocs {
             .map_err(|error| format!("{} is not an index of DevDocs: {error}", file.display()))
     }
 
-    /// The file of a page; an index may not lead out of its folder.
+    /// Returns the file of a page; an index must not point outside of its folder.
     fn page(&self, slug: &str, path: &str) -> Option<PathBuf> {
         let relative = PathBuf::from(format!("{path}.html"));
         let stays = relative.components().all(|part| matches!(part, Component::Normal(_)));
@@ -118,12 +118,12 @@ fn read(file: &Path, most: usize) -> Option<Vec<u8>> {
     (bytes.len() <= most).then_some(bytes)
 }
 
-/// The text of a page from an anchor on.
+/// Returns the text of a page, starting at an anchor.
 fn excerpt(file: &Path, anchor: &str) -> Option<String> {
     let bytes = read(file, MAX_PAGE)?;
     let html = String::from_utf8_lossy(&bytes);
     let at = if anchor.is_empty() { None } else { html.find(&format!("id=\"{anchor}\"")) };
-    // From the tag that has the anchor.
+    // Start at the tag that has the anchor.
     let start = at.and_then(|at| html.get(..at)?.rfind('<')).unwrap_or(0);
     let part = html.get(start..)?;
     let end = (0..=part.len().min(TEXT_BYTES)).rev().find(|end| part.is_char_boundary(*end))?;

@@ -8,7 +8,7 @@ pub(crate) struct Library {
     /// Name that a caller uses.
     pub(crate) name: &'static str,
     aliases: &'static [&'static str],
-    /// Official sites: a host, and a path if the site has other content too.
+    /// Official sites: a host, and a path if the site also has other content.
     pub(crate) sites: &'static [&'static str],
     /// Name at DevDocs without the version; `None` if DevDocs does not have it.
     pub(crate) dev_docs: Option<&'static str>,
@@ -23,7 +23,8 @@ const fn library(
     Library { name, aliases, sites, dev_docs }
 }
 
-/// Fourteen languages, JavaScript, TypeScript, C and C++ counted apart, and eleven frameworks.
+/// Fourteen languages, with JavaScript, TypeScript, C and C++ counted separately, and eleven
+/// frameworks.
 pub(crate) const LIBRARIES: [Library; 25] = [
     library("php", &[], &["php.net"], Some("php")),
     library("python", &["py", "python3"], &["docs.python.org"], Some("python")),
@@ -62,10 +63,10 @@ pub(crate) const LIBRARIES: [Library; 25] = [
     library("flutter", &[], &["docs.flutter.dev", "api.flutter.dev"], None),
 ];
 
-/// The library of this name.
+/// Finds the library with this name.
 ///
 /// # Errors
-/// The names that are known, the similar ones first.
+/// The known names, similar ones first.
 pub(crate) fn find(name: &str) -> Result<&'static Library, String> {
     let asked = name.trim().to_lowercase();
     let found = LIBRARIES

@@ -10,19 +10,20 @@ const MAX_SNIPPET: usize = 500;
 /// Longest title of a hit, in characters.
 const MAX_TITLE: usize = 200;
 
-/// What is searched for.
+/// A search query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Query {
-    /// The words.
+    /// The search words.
     pub(crate) text: String,
     /// Number of results.
     pub(crate) num: usize,
-    /// Hosts, with an optional path, that results must be of; empty: all.
+    /// Hosts, with an optional path, to which results are restricted; empty for all.
     pub(crate) sites: Vec<&'static str>,
 }
 
 impl Query {
-    /// The words with a `site:` operator per site, for services without a parameter for them.
+    /// Returns the words with a `site:` operator per site, for services without a parameter for
+    /// sites.
     pub(super) fn with_operators(&self) -> String {
         if self.sites.is_empty() {
             return self.text.clone();
@@ -31,12 +32,12 @@ impl Query {
         format!("{} ({})", self.text, sites.join(" OR "))
     }
 
-    /// The hosts of the sites.
+    /// Returns the hosts of the sites.
     pub(super) fn hosts(&self) -> Vec<&'static str> {
         self.sites.iter().map(|site| site.split('/').next().unwrap_or(site)).collect()
     }
 
-    /// Whether a result is of the sites that were asked for.
+    /// Returns whether a result belongs to the requested sites.
     pub(super) fn admits(&self, url: &str) -> bool {
         let Some((_, place)) = url.split_once("://") else { return false };
         let place = place.strip_prefix("www.").unwrap_or(place);
@@ -57,12 +58,12 @@ pub(crate) struct Hit {
     pub(crate) title: String,
     pub(crate) url: String,
     pub(crate) snippet: String,
-    /// Date of the page as the service says it.
+    /// Date of the page in the form of the service.
     pub(crate) published: Option<String>,
 }
 
 impl Hit {
-    /// A hit with plain, bounded text; `None` if its address is no web address.
+    /// Creates a hit with plain, bounded text; `None` if its address is not a web address.
     pub(super) fn new(
         title: Option<&str>,
         url: Option<&str>,
@@ -83,7 +84,7 @@ impl Hit {
     }
 }
 
-/// Text on one line without the markup of highlights, at most `chars` long.
+/// Returns text on one line without highlighting markup, at most `chars` long.
 fn plain(text: &str, chars: usize) -> String {
     let mut out = text.to_owned();
     for (mark, plain) in [
@@ -112,23 +113,23 @@ fn plain(text: &str, chars: usize) -> String {
     }
 }
 
-/// A search service: how it is asked and how its answer is read. Both are pure functions.
+/// A search service: creates its requests and parses its responses. Both are pure functions.
 pub(crate) trait SearchBackend: Send + Sync {
-    /// Name in the configuration.
+    /// Returns the name in the configuration.
     fn name(&self) -> &'static str;
 
-    /// The service.
+    /// Returns the service.
     fn service(&self) -> &Service;
 
-    /// Its request.
+    /// Creates a request.
     ///
     /// # Errors
-    /// What is missing in its configuration.
+    /// A missing part of its configuration.
     fn request(&self, query: &Query) -> Result<Request, ServiceError>;
 
-    /// The hits of its answer.
+    /// Parses the hits of a response.
     ///
     /// # Errors
-    /// Why the answer holds none: a refusal, a captcha, another format.
+    /// Why the response has no hits: a refusal, a captcha, another format.
     fn hits(&self, response: &Response) -> Result<Vec<Hit>, ServiceError>;
 }

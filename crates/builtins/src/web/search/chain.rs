@@ -1,4 +1,5 @@
-//! The back ends in their order: the first that answers counts, the reasons of the others are told.
+//! The back ends in their order: the first result is returned, with the failures of the back ends
+//! before it.
 
 use std::time::Duration;
 
@@ -16,12 +17,12 @@ use crate::web::{
     ApiKey, Cache, Pace, SearchBackendKind, SearchBackendSettings, Service, ServiceError,
 };
 
-/// How long a result is reused.
+/// How long a result is cached.
 const CACHE_TIME: Duration = Duration::from_secs(15 * 60);
-/// Number of searches that are kept.
+/// Number of cached searches.
 const CACHE_ENTRIES: usize = 256;
 
-/// A back end, or its name and what is missing in its configuration.
+/// A back end, or its name and the missing part of its configuration.
 type Configured = Result<Box<dyn SearchBackend>, (&'static str, ServiceError)>;
 
 /// The configured back ends.
@@ -30,16 +31,16 @@ pub(crate) struct SearchChain {
     cache: Cache<SearchAnswer>,
 }
 
-/// A result with the back end that gave it.
+/// A result with the back end that returned it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SearchAnswer {
     pub(crate) backend: &'static str,
     /// Host of the back end.
     pub(crate) host: String,
     pub(crate) hits: Vec<Hit>,
-    /// The back ends that were asked before, and why they gave nothing.
+    /// The back ends that were tried before, and why they failed.
     pub(crate) failed: Vec<String>,
-    /// Whether it is from the cache.
+    /// Whether the result is from the cache.
     pub(crate) cached: bool,
 }
 
@@ -51,15 +52,15 @@ impl SearchChain {
         Self { backends: backends.collect(), cache: Cache::new(CACHE_TIME, CACHE_ENTRIES) }
     }
 
-    /// Whether no back end is configured.
+    /// Returns whether no back end is configured.
     pub(crate) fn is_empty(&self) -> bool {
         self.backends.is_empty()
     }
 
-    /// Asks the back ends in order.
+    /// Searches with the back ends in order.
     ///
     /// # Errors
-    /// `not_configured` without a usable back end, otherwise why each of them gave nothing.
+    /// `not_configured` without a usable back end, otherwise the failure of each.
     pub(crate) async fn search(
         &self,
         query: &Query,

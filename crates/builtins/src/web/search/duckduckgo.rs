@@ -70,7 +70,7 @@ fn hit(result: &Selection<'_>) -> Option<Hit> {
     Hit::new(Some(&link.text()), Some(&url), Some(&snippet), None)
 }
 
-/// The address behind a link: `//duckduckgo.com/l/?uddg=ADDRESS&rut=…` leads to ADDRESS.
+/// Returns the target of a link: `//duckduckgo.com/l/?uddg=ADDRESS&rut=…` leads to ADDRESS.
 fn target(href: &str) -> String {
     let whole = if href.starts_with("//") { format!("https:{href}") } else { href.to_owned() };
     let url = Url::parse(&whole).ok().filter(|url| url.path() == "/l/");

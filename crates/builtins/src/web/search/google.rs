@@ -42,7 +42,7 @@ impl SearchBackend for Google {
         let (text, num) = (query.with_operators(), query.num.to_string());
         let query = [("cx", self.engine.as_str()), ("q", &text), ("num", &num)];
         let mut request = Request::get(self.service.url("/customsearch/v1", &query));
-        // In a header, because addresses are shown in errors and logs.
+        // Send the key in a header, because errors and logs contain addresses.
         request.headers.push(("X-Goog-Api-Key".to_owned(), self.key.clone()));
         Ok(request)
     }

@@ -1,4 +1,4 @@
-//! Web search: the back ends, each with the format of its service, and the chain that asks them in
+//! Web search: the back ends, each with the format of its service, and the chain that tries them in
 //! order.
 
 mod backend;

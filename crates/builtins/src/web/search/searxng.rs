@@ -28,7 +28,7 @@ struct ResultRow {
     published: Option<String>,
 }
 
-/// JSON is off by default; then the instance answers 403, or with its page.
+/// JSON is off by default; the instance then answers with status 403, or with its HTML page.
 const NO_JSON: &str = "its JSON format is off; add `- json` below `search:` and `formats:` in its settings.yml and restart it";
 
 impl SearchBackend for Searxng {

@@ -1,4 +1,4 @@
-//! Every back end against a server that speaks its format: results, refusals, limits and bot
+//! Tests every back end against a server that uses its format: results, refusals, limits and bot
 //! checks, as the services document them.
 
 use serde_json::json;
@@ -32,7 +32,7 @@ async fn search(
     (found, server.seen())
 }
 
-/// The hits of an answer as (title, address, snippet), and the request.
+/// Returns the hits of a response as (title, address, snippet), and the request.
 async fn hits(kind: SearchBackendKind, reply: Reply) -> (Vec<[String; 3]>, String) {
     let (found, seen) = search(kind, reply).await;
     let found = found.unwrap_or_else(|error| panic!("{kind:?}: {error}"));
@@ -157,7 +157,7 @@ async fn duckduckgo_answers_with_a_page() {
     assert!(request.ends_with("q=rust+%26+oats"), "{request}");
 }
 
-/// What each service sends when it gives no result, and what is told of it.
+/// The failures of each service, and their texts.
 #[tokio::test]
 async fn refusals_limits_and_bot_checks_are_named() {
     use SearchBackendKind::{Brave, DuckDuckGo, Exa, Google, Searxng, Tavily};
@@ -216,7 +216,8 @@ async fn the_next_back_end_is_asked_and_the_reason_is_told() {
     assert_eq!((found.backend, found.hits.len(), found.cached), ("tavily", 1, false));
     let failed = ["brave: it has no key", "duckduckgo: it asks for a captcha instead of answering"];
     assert_eq!(found.failed, failed);
-    // The same search within 15 minutes is answered from the cache, with other words it is not.
+    // The same search within 15 minutes is answered from the cache; a search with other words is
+    // not.
     assert!(chain.search(&query("oats"), &context()).await.unwrap().cached);
     assert_eq!((blocked.seen().len(), good.seen().len()), (1, 1));
     let again = chain.search(&query("barley"), &context()).await.unwrap();

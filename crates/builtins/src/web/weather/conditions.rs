@@ -1,7 +1,7 @@
-//! Codes of the weather in words.
+//! Weather codes as words.
 #![deny(clippy::indexing_slicing)]
 
-/// A code of the WMO, as Open-Meteo gives it
+/// Describes a code of the WMO, as used by Open-Meteo
 /// (<https://open-meteo.com/en/docs#weather_variable_documentation>).
 pub(super) fn of_wmo_code(code: u64) -> &'static str {
     match code {
@@ -33,8 +33,8 @@ pub(super) fn of_wmo_code(code: u64) -> &'static str {
     }
 }
 
-/// A symbol of MET Norway such as `lightrainshowers_day`
-/// (<https://api.met.no/weatherapi/weathericon/2.0/documentation>), with spaces between its words.
+/// Describes a symbol of MET Norway such as `lightrainshowers_day`
+/// (<https://api.met.no/weatherapi/weathericon/2.0/documentation>), with spaces between the words.
 pub(super) fn of_symbol(symbol: &str) -> String {
     let name = symbol.split('_').next().unwrap_or(symbol);
     let mut words = name.to_ascii_lowercase();

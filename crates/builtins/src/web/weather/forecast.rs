@@ -1,4 +1,4 @@
-//! A forecast in the form that all services are brought into, as text and as data.
+//! The common form of a forecast from all services, as text and as data.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::geocoding::Place;
 use crate::web::Units;
 
-/// Days of a forecast.
+/// Number of days of a forecast.
 pub(super) const DAYS: usize = 7;
 
 /// The weather of a place. Values have the units of [`Self::units`].
@@ -21,11 +21,11 @@ pub(crate) struct Forecast {
     pub(crate) now: Now,
     /// Today and the following days.
     pub(crate) days: Vec<Day>,
-    /// Who the data is from, which has to be shown.
+    /// The source of the data, which must be shown.
     pub(crate) attribution: &'static str,
 }
 
-/// The weather now.
+/// The current weather.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub(crate) struct Now {
     /// Local time at the place.
@@ -36,7 +36,7 @@ pub(crate) struct Now {
     /// In percent.
     pub(crate) humidity: Option<f64>,
     pub(crate) wind: Option<f64>,
-    /// Where the wind comes from, in degrees.
+    /// The direction from which the wind comes, in degrees.
     pub(crate) wind_from: Option<f64>,
     pub(crate) precipitation: Option<f64>,
 }
@@ -50,7 +50,7 @@ pub(crate) struct Day {
     pub(crate) low: Option<f64>,
     pub(crate) high: Option<f64>,
     pub(crate) precipitation: Option<f64>,
-    /// In percent.
+    /// Probability in percent.
     pub(crate) precipitation_chance: Option<f64>,
     pub(crate) wind: Option<f64>,
 }
@@ -61,7 +61,7 @@ fn unit_names<S: serde::Serializer>(units: &Units, s: S) -> Result<S::Ok, S::Err
         .serialize(s)
 }
 
-/// Names of the units of temperature, speed and precipitation.
+/// Returns the names of the units of temperature, speed and precipitation.
 fn names(units: Units) -> [&'static str; 3] {
     match units {
         Units::Metric => ["°C", "km/h", "mm"],
@@ -70,7 +70,7 @@ fn names(units: Units) -> [&'static str; 3] {
 }
 
 impl Forecast {
-    /// The forecast for models and people.
+    /// Renders the forecast for models and people.
     pub(crate) fn text(&self) -> String {
         let Place { latitude, longitude, timezone, .. } = &self.place;
         let zone = timezone.as_deref().map(|zone| format!(" {zone}")).unwrap_or_default();
@@ -131,7 +131,7 @@ impl Forecast {
     }
 }
 
-/// One of eight directions.
+/// Returns one of eight directions.
 fn compass(degrees: f64) -> &'static str {
     // 22.5° to each side of a direction; the sector is 0 to 7.
     match ((degrees.rem_euclid(360.0) + 22.5) / 45.0) as u8 % 8 {

@@ -1,4 +1,4 @@
-//! Places by name, with the geocoding API of Open-Meteo.
+//! Finds places by name, with the geocoding API of Open-Meteo.
 #![deny(clippy::indexing_slicing)]
 
 use serde::{Deserialize, Serialize};
@@ -6,12 +6,12 @@ use toolcrib_core::{CallCtx, ToolError};
 
 use crate::web::Service;
 
-/// Most places that are looked at.
+/// Maximum places that are requested.
 const COUNT: &str = "20";
-/// Most places that the question which one is meant lists.
+/// Maximum places that the question about an ambiguous name lists.
 const LISTED: usize = 8;
-/// How much larger the largest of several places with one name must be to be the one that is meant:
-/// Berlin is the one in Germany, but no Springfield stands out.
+/// Minimum ratio between the two largest places with one name for the largest to be chosen: Berlin
+/// is the one in Germany, but no Springfield dominates.
 const STANDS_OUT: u64 = 10;
 
 /// A place on earth.
@@ -42,7 +42,7 @@ struct Answer {
 }
 
 impl Place {
-    /// A place without more than its name and position.
+    /// Creates a place with only a name and a position.
     pub(crate) fn new(name: String, latitude: f64, longitude: f64) -> Self {
         let (region, country, country_code, timezone) = (None, None, None, None);
         Self {
@@ -57,7 +57,7 @@ impl Place {
         }
     }
 
-    /// Name, region and country.
+    /// Returns name, region and country.
     pub(crate) fn label(&self) -> String {
         let region = self.region.as_ref().filter(|region| **region != self.name);
         let parts = [Some(&self.name), region, self.country.as_ref()];
@@ -75,7 +75,7 @@ impl Place {
     }
 }
 
-/// Reads `LATITUDE,LONGITUDE`.
+/// Parses `LATITUDE,LONGITUDE`.
 pub(super) fn coordinates(text: &str) -> Option<(f64, f64)> {
     let (latitude, longitude) = text.split_once(',')?;
     let (latitude, longitude): (f64, f64) =
@@ -83,10 +83,10 @@ pub(super) fn coordinates(text: &str) -> Option<(f64, f64)> {
     (latitude.abs() <= 90.0 && longitude.abs() <= 180.0).then_some((latitude, longitude))
 }
 
-/// The place of this name: `City`, or `City, Region or Country`.
+/// Finds the place with this name: `City`, or `City, Region or Country`.
 ///
 /// # Errors
-/// No such place, several of them, or the service cannot be asked.
+/// No place or several places match, or the service cannot be reached.
 pub(super) async fn find(service: &Service, name: &str, ctx: &CallCtx) -> Result<Place, ToolError> {
     let mut parts = name.split(',').map(str::trim).filter(|part| !part.is_empty());
     let Some(city) = parts.next() else {
@@ -112,7 +112,7 @@ fn choose(name: &str, city: &str, found: Vec<Place>) -> Result<Place, ToolError>
     namesakes.sort_by_key(|place| std::cmp::Reverse(place.population.unwrap_or(0)));
     let size = |place: &Place| place.population.unwrap_or(0);
     let one = match namesakes.as_slice() {
-        // Names in other languages: Wien is found as Vienna.
+        // Names in other languages: the service returns Vienna for Wien.
         [] => found.first(),
         [only] => Some(*only),
         [largest, second, ..] if size(largest) >= STANDS_OUT * size(second).max(1) => {

@@ -12,9 +12,9 @@ use super::forecast::{DAYS, Day, Forecast, Now};
 use super::geocoding::Place;
 use crate::web::{Service, ServiceError, Units};
 
-/// What the licence asks to show.
+/// The attribution that the license requires.
 const ATTRIBUTION: &str = "Weather data by MET Norway (CC BY 4.0)";
-/// The terms of service ask for a user agent that names the program.
+/// The terms of service require a user agent that names the program.
 const USER_AGENT: &str = concat!("toolcrib/", env!("CARGO_PKG_VERSION"), " weather tool");
 
 #[derive(Deserialize)]
@@ -75,14 +75,14 @@ fn timestamp<'de, D: Deserializer<'de>>(d: D) -> Result<Timestamp, D::Error> {
     String::deserialize(d)?.parse().map_err(de::Error::custom)
 }
 
-/// The forecast for a place.
+/// Fetches the forecast for a place.
 pub(super) async fn forecast(
     service: &Service,
     place: &Place,
     units: Units,
     ctx: &CallCtx,
 ) -> Result<Forecast, ServiceError> {
-    // More than four decimals are refused.
+    // The service refuses more than four decimals.
     let position = [place.latitude, place.longitude].map(|degrees| format!("{degrees:.4}"));
     let [latitude, longitude] = &position;
     let query = [("lat", latitude.as_str()), ("lon", longitude)];
@@ -121,7 +121,7 @@ fn now(step: &Step, zone: &TimeZone, units: Units) -> Now {
     }
 }
 
-/// The steps of each local day, summed up. Hours are followed by steps of six hours.
+/// Aggregates the steps of each local day. Steps of one hour are followed by steps of six hours.
 fn days(steps: &[Step], zone: &TimeZone, units: Units) -> Vec<Day> {
     let mut days: Vec<Day> = Vec::new();
     for step in steps {
@@ -147,7 +147,7 @@ fn days(steps: &[Step], zone: &TimeZone, units: Units) -> Vec<Day> {
         if let Some(amount) = period.details.precipitation_amount {
             *day.precipitation.get_or_insert(0.0) += length(amount, units);
         }
-        // The weather of the day is that around noon, or the first that is known.
+        // Use the conditions around noon, or the first known ones, for the day.
         if day.conditions.is_empty() || local.hour() == 12 {
             day.conditions = conditions::of_symbol(&period.summary.symbol_code);
         }
@@ -162,7 +162,7 @@ fn temperature(celsius: f64, units: Units) -> f64 {
     }
 }
 
-/// From m/s.
+/// Converts a speed from m/s.
 fn speed(value: f64, units: Units) -> f64 {
     match units {
         Units::Metric => value * 3.6,
@@ -170,7 +170,7 @@ fn speed(value: f64, units: Units) -> f64 {
     }
 }
 
-/// From mm.
+/// Converts a length from mm.
 fn length(value: f64, units: Units) -> f64 {
     match units {
         Units::Metric => value,

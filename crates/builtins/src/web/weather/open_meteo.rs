@@ -1,5 +1,5 @@
-//! Forecasts of Open-Meteo, <https://open-meteo.com/en/docs>. Its data is CC BY 4.0, its public
-//! service for non-commercial use.
+//! Forecasts of Open-Meteo, <https://open-meteo.com/en/docs>. Its data is CC BY 4.0; its public
+//! service is for non-commercial use.
 #![deny(clippy::indexing_slicing)]
 
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use super::forecast::{DAYS, Day, Forecast, Now};
 use super::geocoding::Place;
 use crate::web::{Service, ServiceError, Units};
 
-/// What the licence asks to show.
+/// The attribution that the license requires.
 const ATTRIBUTION: &str = "Weather data by Open-Meteo.com (CC BY 4.0)";
 const CURRENT: &str = "temperature_2m,apparent_temperature,relative_humidity_2m,precipitation,weather_code,wind_speed_10m,wind_direction_10m";
 const DAILY: &str = "weather_code,temperature_2m_max,temperature_2m_min,precipitation_sum,precipitation_probability_max,wind_speed_10m_max";
@@ -45,7 +45,7 @@ struct Daily {
     wind_speed_10m_max: Vec<Option<f64>>,
 }
 
-/// The forecast for a place.
+/// Fetches the forecast for a place.
 pub(super) async fn forecast(
     service: &Service,
     place: &Place,

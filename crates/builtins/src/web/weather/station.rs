@@ -1,4 +1,4 @@
-//! The weather of a place: finds the place, asks the services in order, remembers both.
+//! The weather of a place: finds the place, queries the services in order, and caches both.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use super::{met_norway, open_meteo};
 use crate::web::location::Locator;
 use crate::web::{Cache, Service, ServiceError, Units, WeatherSettings};
 
-/// How long a forecast is reused; the services renew theirs every 15 minutes to an hour.
+/// How long a forecast is cached; the services renew theirs every 15 minutes to an hour.
 const FORECAST_TIME: Duration = Duration::from_secs(10 * 60);
-/// How long a place is remembered.
+/// How long a place is cached.
 const PLACE_TIME: Duration = Duration::from_secs(24 * 3600);
-/// Number of forecasts and of places that are kept.
+/// Number of cached forecasts and places.
 const ENTRIES: usize = 256;
 
-/// The services and what they said.
+/// The services and the caches of their results.
 pub(crate) struct WeatherStation {
     geocoding: Service,
     open_meteo: Service,
     met_norway: Service,
-    /// Those that are configured.
+    /// The configured units.
     units: Option<Units>,
-    /// Of a person whose locale is not known.
+    /// Units for people whose locale is unknown.
     default_units: Units,
     locator: Arc<Locator>,
     places: Cache<Place>,
@@ -55,15 +55,16 @@ impl WeatherStation {
         }
     }
 
-    /// The units of a person with this locale.
+    /// Returns the units of a person with this locale.
     pub(crate) fn units_of(&self, locale: &str) -> Units {
         self.units.unwrap_or_else(|| Units::of_locale(Some(locale)))
     }
 
-    /// The forecast for a place; without one, for the place of this machine's address.
+    /// Returns the forecast for a place, or for the place of this machine's address if none is
+    /// given.
     ///
     /// # Errors
-    /// No such place, several of them, or no service answered.
+    /// No place or several places match, or no service answered.
     pub(crate) async fn forecast(
         &self,
         place: Option<&str>,

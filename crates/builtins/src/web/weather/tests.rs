@@ -1,4 +1,4 @@
-//! The weather against servers that speak as the services do.
+//! The weather against servers with the formats of the services.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ fn met_norway() -> Value {
     }})
 }
 
-/// A server for the three services, which answers by path.
+/// Starts a server for the three services, which answers by path.
 async fn services(geocoding: String, forecast: Reply) -> ServiceServer {
     ServiceServer::start(move |request| {
         let path = request.split(' ').nth(1).unwrap_or_default();
@@ -117,7 +117,7 @@ async fn a_city_that_stands_out_is_the_one_that_is_meant() {
     assert!(seen[0].starts_with("GET /v1/search?name=Berlin&count=20&language=en&format=json"));
     assert!(seen[1].starts_with("GET /v1/forecast?latitude=52.5200&longitude=13.4100&current="));
     assert!(!seen[1].contains("fahrenheit"));
-    // Asked again within ten minutes, no service is asked.
+    // A second query within ten minutes sends no request.
     station.forecast(Some("berlin"), None, &context()).await.unwrap();
     assert_eq!(server.seen().len(), 2);
 }

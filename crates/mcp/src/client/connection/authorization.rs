@@ -1,4 +1,4 @@
-//! Authorization of a connection: whose credentials it uses, logins, and what a refusal means.
+//! Authorization of a connection: credentials, logins, and rejections.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use super::super::{ClientHost, Remote, ServerConfig};
 use super::server_connection::Connection;
 
 impl Connection {
-    /// The token manager of an HTTP server. `None` if a configured header carries credentials, or
-    /// if the token would be sent unencrypted.
+    /// Returns the token manager of an HTTP server. `None` if a configured header carries
+    /// credentials, or if the token would be sent unencrypted.
     pub(super) fn keeper_for(
         config: &ServerConfig,
         host: &Arc<dyn ClientHost>,
@@ -30,8 +30,8 @@ impl Connection {
         }
     }
 
-    /// What the server expects if it rejects our credentials and we have no token to send; `None`
-    /// if a login helps.
+    /// Returns the requirements of a server that rejects our credentials when we have no token to
+    /// send; `None` if a login helps.
     pub(crate) fn refusal(&self) -> Option<String> {
         if self.keeper.is_some() {
             return None;
@@ -49,7 +49,7 @@ impl Connection {
         })
     }
 
-    /// The error that a person must authorize first.
+    /// Creates the error for a server that a person must authorize first.
     pub(crate) fn needs_authorization(&self) -> ToolError {
         if let Some(why) = self.refusal() {
             return self.unreachable(&why, None);
@@ -61,8 +61,8 @@ impl Connection {
         ToolError::new(ErrorType::NotConfigured, text)
     }
 
-    /// The stored credentials. `None` if it uses none of ours: a program, one with a credentials
-    /// header, or a remote one without TLS.
+    /// Returns the stored credentials. `None` if the server uses none of ours: it is a program, has
+    /// a credentials header, or is remote without TLS.
     pub async fn authorization(&self) -> Option<StoredCredentials> {
         match &self.keeper {
             Some(keeper) => Some(keeper.stored_credentials().await),

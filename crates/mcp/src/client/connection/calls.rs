@@ -1,5 +1,5 @@
-//! The calls that run on a connection, what the server says meanwhile, and how one that misbehaves
-//! is ended.
+//! Running calls of a connection, messages of the server during them, and ending a server that
+//! misbehaves.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -14,15 +14,15 @@ use super::live::lock;
 use super::server_connection::Connection;
 use super::state::ConnectionState;
 
-/// Timeouts in a row after which the server counts as hung and is restarted.
+/// Timeouts in a row after which the server is considered hung and is restarted.
 const MAX_TIMEOUTS: u32 = 2;
-/// How long a server that flooded us is left alone.
+/// How long a server that flooded us is not started again.
 const QUARANTINE: Duration = Duration::from_secs(300);
-/// Characters that are kept of a log line or a progress message of a server.
+/// Maximum characters of a log line or a progress message of a server.
 const MESSAGE_CHARS: usize = 2_000;
 
 impl Connection {
-    /// The running calls.
+    /// Returns the running calls.
     pub(crate) fn calls(&self) -> &RunningCalls {
         &self.calls
     }
@@ -42,7 +42,7 @@ impl Connection {
         CallGuard { connection: self, request }
     }
 
-    /// Passes on the progress of a call.
+    /// Forwards the progress of a call.
     pub(crate) fn progress(&self, told: &ProgressNotificationParam) {
         if let Some(call) = self.calls.with_token(&told.progress_token) {
             let message = told.message.as_ref().map(|text| cut(text));
@@ -50,14 +50,14 @@ impl Connection {
         }
     }
 
-    /// Keeps a log line of the server.
+    /// Stores a log line of the server.
     #[expect(deprecated, reason = "servers of the older revisions have it")]
     pub(crate) fn log_message(&self, told: &LoggingMessageNotificationParam) {
         let text = cut(&told.data.to_string());
         self.log.push_line(&format!("{:?}: {text}", told.level));
     }
 
-    /// Ends the server and leaves it alone for a while.
+    /// Ends the server and does not start it again for a while.
     pub(crate) fn quarantine(&self, reason: String) {
         let Some(me) = self.me.upgrade() else { return };
         let minutes = QUARANTINE.as_secs() / 60;

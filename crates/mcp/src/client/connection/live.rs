@@ -1,4 +1,5 @@
-//! A live connection: the service that speaks to the server, its process, and what it offers now.
+//! A live connection: the service that communicates with the server, the server's process, and its
+//! current tools.
 
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Instant;
@@ -14,15 +15,15 @@ use super::super::reviewed_tools::ReviewedTools;
 /// A live connection. Dropping it ends the server's program.
 pub(crate) struct LiveConnection {
     pub(crate) service: RunningService<RoleClient, McpClientHandler>,
-    /// The tool definitions that the server reports now.
+    /// The current tool definitions of the server.
     pub(crate) now: RwLock<ReviewedTools>,
     pub(crate) server: String,
     pub(crate) protocol: String,
     pub(crate) since: Instant,
     pub(crate) used: Mutex<Instant>,
-    /// It was not reviewed yet, and sees no workspace.
+    /// Whether the server is not reviewed yet; it then sees no workspace.
     pub(crate) is_first_sight: bool,
-    /// Why its list of tools is not complete.
+    /// Why its list of tools is incomplete.
     pub(crate) cut: Mutex<Option<String>>,
     /// Its process with all children.
     pub(crate) process: Option<Mutex<Process>>,
@@ -41,7 +42,7 @@ impl LiveConnection {
         self.service.is_closed() || self.peer().is_transport_closed()
     }
 
-    /// Ends it at once, also for calls that are running.
+    /// Ends the connection immediately, including running calls.
     pub(super) fn end(&self) {
         self.service.cancellation_token().cancel();
         if let Some(killer) = self.process.as_ref().and_then(|process| lock(process).killer()) {
@@ -53,7 +54,7 @@ impl LiveConnection {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The isolation level of its program.
+    /// Returns the isolation level of its program.
     pub(crate) fn sandbox(&self) -> Option<&'static str> {
         self.process.as_ref().map(|process| lock(process).level.as_str())
     }

@@ -1,5 +1,4 @@
-//! The connection to one server: its state, opening and closing, reviews, authorization, running
-//! calls.
+//! The connection to one server: state, opening and closing, reviews, authorization, running calls.
 
 mod authorization;
 mod calls;

@@ -21,7 +21,8 @@ const PREPARE_TIME: Duration = Duration::from_secs(300);
 const STABLE_TIME: Duration = Duration::from_secs(10);
 
 impl Connection {
-    /// The live connection. Callers during an attempt share its result.
+    /// Returns the live connection, connecting if necessary. Callers during an attempt share its
+    /// result.
     pub(crate) async fn live(&self) -> Result<Arc<LiveConnection>, ToolError> {
         let mut slot = self.slot.lock().await;
         if self.retired.is_cancelled() {
@@ -36,6 +37,7 @@ impl Connection {
         }
         if let Some(wait) = slot.retry_at.and_then(|at| at.checked_duration_since(Instant::now())) {
             let reason = match self.state() {
+                // A login since the last attempt allows an immediate retry.
                 ConnectionState::NeedsAuthorization { .. } if self.is_authorized_anew().await => {
                     None
                 }
@@ -96,7 +98,7 @@ impl Connection {
         }
     }
 
-    /// What has to be done before a start, such as fetching the program.
+    /// Prepares a start, for example fetches the program.
     async fn prepare(&self) -> Result<(), String> {
         let Remote::Stdio(program) = &self.config.remote else { return Ok(()) };
         let prepared = self.host.prepare(self.config.name.as_str(), program);
@@ -108,7 +110,7 @@ impl Connection {
         }
     }
 
-    /// The live connection, if there is one.
+    /// Returns the live connection, if there is one.
     pub(crate) async fn connected(&self) -> Option<Arc<LiveConnection>> {
         self.slot.lock().await.live.clone().filter(|live| !live.is_gone())
     }

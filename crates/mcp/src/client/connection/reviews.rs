@@ -1,4 +1,4 @@
-//! What a server offers, compared with what was reviewed of it.
+//! Compares a server's tools with the reviewed ones.
 
 use toolcrib_core::ToolError;
 
@@ -7,7 +7,7 @@ use super::server_connection::Connection;
 use super::state::ConnectionState;
 
 impl Connection {
-    /// The differences from the reviewed definitions. Connects first.
+    /// Returns the differences from the reviewed definitions. Connects first.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
@@ -18,7 +18,7 @@ impl Connection {
         Ok(reviewed.pending_reviews(&now, self.config.pin))
     }
 
-    /// What the server offers now; connects first.
+    /// Returns the current tools of the server; connects first.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
@@ -26,12 +26,13 @@ impl Connection {
         Ok(self.live().await?.advertised())
     }
 
-    /// Whether its tools were reviewed once.
+    /// Returns whether its tools were reviewed once.
     pub async fn is_reviewed(&self) -> bool {
         self.host.reviewed_tools(self.config.name.as_str()).await.is_some()
     }
 
-    /// How the version or the program of the server differs from the reviewed one; connects first.
+    /// Describes how the version or the program of the server differs from the reviewed one;
+    /// connects first.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).
@@ -41,8 +42,8 @@ impl Connection {
         Ok(reviewed.and_then(|reviewed| reviewed.program_change(&now)))
     }
 
-    /// The differences that are known without connecting: those of a connected server, otherwise
-    /// those that were seen last.
+    /// Returns the differences that are known without connecting: those of a connected server,
+    /// otherwise the differences seen last.
     pub async fn known_pending_reviews(&self) -> Vec<PendingReview> {
         let name = self.config.name.as_str();
         let live = self.slot.try_lock().ok().and_then(|slot| slot.live.clone());
@@ -55,7 +56,7 @@ impl Connection {
         reviewed.pending_reviews(&seen, self.config.pin)
     }
 
-    /// Accepts the present definitions as reviewed; connects first. Returns the number of tools.
+    /// Accepts the current definitions as reviewed; connects first. Returns the number of tools.
     ///
     /// # Errors
     /// As [`connect`](Self::connect), and when the review cannot be stored.
@@ -67,7 +68,8 @@ impl Connection {
         kept.map_err(ToolError::execution)?;
         self.host.store_seen_tools(name, None).await;
         if live.is_first_sight {
-            // It runs with empty folders. The next call starts it with those of its entry.
+            // The server runs with empty folders. The next call starts it with the folders of its
+            // entry.
             self.slot.lock().await.live = None;
             live.end();
             self.set(ConnectionState::Idle);
@@ -76,8 +78,8 @@ impl Connection {
         Ok(now.tools.len())
     }
 
-    /// Stores what was seen of a server's tools where it differs from what was reviewed, so that
-    /// they stay held, and are shown as such, when the server is not connected.
+    /// Stores the definitions that were seen, if they differ from the reviewed ones. The tools then
+    /// stay held, and are shown as held, while the server is not connected.
     pub(crate) async fn remember_seen(&self, now: &ReviewedTools) {
         let name = self.config.name.as_str();
         let reviewed = self.host.reviewed_tools(name).await.unwrap_or_default();

@@ -29,13 +29,13 @@ pub struct Connection {
     pub(super) calls: RunningCalls,
     pub(super) recheck: ToolRecheck,
     pub(super) unanswered: AtomicU32,
-    /// Cancelled when its owner has switched it off, removed or changed it.
+    /// Cancelled when the owner has disabled, removed or changed the server.
     pub(super) retired: CancellationToken,
     pub(super) me: Weak<Self>,
 }
 
 impl Connection {
-    /// A connection that is not open yet.
+    /// Creates a connection that is not open yet.
     #[must_use]
     pub fn new(config: ServerConfig, host: Arc<dyn ClientHost>) -> Arc<Self> {
         let log = StderrLog::new(host.log_file(config.name.as_str()));
@@ -55,25 +55,25 @@ impl Connection {
         })
     }
 
-    /// The configuration of the server.
+    /// Returns the configuration of the server.
     #[must_use]
     pub fn config(&self) -> &ServerConfig {
         &self.config
     }
 
-    /// The present state.
+    /// Returns the current state.
     #[must_use]
     pub fn state(&self) -> ConnectionState {
         lock(&self.state).clone()
     }
 
-    /// Why the list of its tools is not complete, if it is connected.
+    /// Returns why the list of its tools is incomplete, if it is connected.
     pub async fn cut(&self) -> Option<String> {
         let live = self.connected().await?;
         lock(&live.cut).clone()
     }
 
-    /// The end of its standard error.
+    /// Returns the end of its standard error.
     #[must_use]
     pub fn errors(&self) -> String {
         self.log.tail()
@@ -114,8 +114,8 @@ impl Connection {
         drop(live);
     }
 
-    /// Ends the connection for good, with the calls that are running on it and its program: the
-    /// owner has switched the server off, removed or changed it.
+    /// Ends the connection permanently, with its running calls and its program: the owner has
+    /// disabled, removed or changed the server.
     pub async fn retire(&self) {
         self.retired.cancel();
         let live = self.slot.lock().await.live.take();

@@ -1,4 +1,4 @@
-//! The place of a live connection, and when the next attempt to make one is allowed.
+//! The slot of a live connection, with the time of the next connection attempt.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! How a connection stands.
+//! State of a connection.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ConnectionState {
-    /// Never called, or not for a while.
+    /// Not connected: the server was never called, or not for a while.
     Idle,
     /// Being started or connected.
     Connecting,

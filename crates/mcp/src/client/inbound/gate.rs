@@ -1,5 +1,4 @@
-//! The limits of what a server sends without being asked, and the count of answers that nothing
-//! waits for.
+//! Limits of unsolicited messages from a server, and the count of responses that match no request.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError, Weak};
@@ -16,19 +15,19 @@ use super::token_bucket::TokenBucket;
 use super::{UNREADABLE_ANSWER, raw_lists};
 use crate::stdio::{LineHook, UnreadableLine};
 
-/// Notifications that are used at once, and per second after that. Progress of several calls and a
-/// chatty log stay far below.
+/// Notifications that are processed in a burst, and per second in the long run. Progress of several
+/// calls and a chatty log stay far below.
 const NOTIFICATIONS: (u32, u32) = (1_000, 200);
-/// Requests of a server at once, and per second after that; a server that sends more is ended,
-/// because each of them costs a task and an answer.
+/// Requests of a server in a burst, and per second in the long run. A server that exceeds the
+/// limits is ended, because each request costs a task and a response.
 const REQUESTS: (u32, u32) = (500, 20);
-/// Notifications that are left out within [`FLOOD_TIME`] before the server is ended. 100,000 log
+/// Notifications that may be dropped within [`FLOOD_TIME`] before the server is ended. 100,000 log
 /// lines in one call are a debug log; a million are a flood.
 const FLOOD: u64 = 250_000;
 /// See [`FLOOD`].
 const FLOOD_TIME: Duration = Duration::from_secs(60);
-/// Requests without an answer that are remembered; an answer beyond counts as one that nothing
-/// waits for.
+/// Maximum recorded requests without a response; a response to a further request counts as one that
+/// matches no request.
 const MOST_UNANSWERED: usize = 8_192;
 
 /// The gate of one connection.
@@ -40,19 +39,19 @@ pub(crate) struct InboundGate {
 struct GateState {
     notifications: TokenBucket,
     requests: TokenBucket,
-    /// Begin of the present [`FLOOD_TIME`], and what was left out in it.
+    /// Start of the current [`FLOOD_TIME`], and the number of notifications dropped since.
     since: Instant,
     dropped: u64,
     unanswered: HashMap<RequestId, Request>,
     stray: u64,
-    /// Lines that are no messages.
+    /// Number of lines that are not messages.
     noise: u64,
 }
 
-/// What an unanswered request is.
+/// The kind of an unanswered request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Request {
-    /// Its answer is read as it is on the wire.
+    /// Its response is read in its wire form.
     ListsTools,
     /// It stays open.
     Listens,
@@ -60,12 +59,12 @@ enum Request {
     Other,
 }
 
-/// What becomes of a message.
+/// The decision about a message.
 pub(super) enum Verdict {
     Pass(Box<ServerJsonRpcMessage>),
-    /// It is used, or left out.
+    /// The gate processed or dropped the message.
     Consumed,
-    /// The server is ended.
+    /// The server must be ended.
     End,
 }
 
@@ -84,13 +83,13 @@ impl InboundGate {
         Self { connection, state: Mutex::new(state) }
     }
 
-    /// Whether the server left `server/discover` without an answer of any kind.
+    /// Returns whether the server has not answered `server/discover` at all.
     pub(crate) fn ignores_discover(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.unanswered.values().any(|kind| *kind == Request::Discovers)
     }
 
-    /// Takes note of a message of ours.
+    /// Records a request of ours.
     pub(super) fn sends(&self, message: &ClientJsonRpcMessage) {
         if let JsonRpcMessage::Request(request) = message {
             let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -157,7 +156,7 @@ impl GateState {
         Verdict::End
     }
 
-    /// Takes note of an answer. rmcp itself drops one that nothing waits for.
+    /// Records a response. rmcp itself drops a response that matches no request.
     fn answered(&mut self, connection: &Connection, id: Option<&RequestId>) {
         let known = id.is_some_and(|id| {
             connection.calls().answered(id);
@@ -168,7 +167,7 @@ impl GateState {
             return;
         }
         self.stray += 1;
-        // The first ones, and then fewer and fewer.
+        // Log the first ones, and then fewer and fewer.
         if self.stray.is_power_of_two() {
             let id = id.map_or_else(|| "no request".to_owned(), |id| format!("request {id}"));
             let id: String = id.chars().take(100).collect();
@@ -190,7 +189,7 @@ impl LineHook<RoleClient> for InboundGate {
         raw_lists::read_answer(line, lists)
     }
 
-    /// The call whose answer cannot be read ends with an error.
+    /// Creates the error that ends a call whose response cannot be read.
     fn unreadable(&self, line: &UnreadableLine<'_>) -> Option<ServerJsonRpcMessage> {
         let connection = self.connection.upgrade()?;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
@@ -215,7 +214,7 @@ impl LineHook<RoleClient> for InboundGate {
 }
 
 impl GateState {
-    /// The request that an unreadable answer is for: the one of its id, or the only one there is.
+    /// Finds the request of an unreadable response: the one with its id, or the only open one.
     fn request_of(&self, line: &UnreadableLine<'_>) -> Option<RequestId> {
         if let Some(id) = line.id() {
             return self.unanswered.contains_key(&id).then_some(id);
@@ -231,8 +230,8 @@ impl GateState {
     }
 }
 
-/// The number that a text stands for; some servers send our numbers back as texts, and rmcp takes
-/// them.
+/// Returns the numeric form of an id that is a text: some servers return our numbers as texts, and
+/// rmcp accepts them.
 fn number(id: &RequestId) -> Option<RequestId> {
     match id {
         RequestId::String(text) => text.parse().ok().map(RequestId::Number),
@@ -240,7 +239,7 @@ fn number(id: &RequestId) -> Option<RequestId> {
     }
 }
 
-/// Uses a notification here, without a task of its own; `false` if rmcp needs it.
+/// Processes a notification here, without a separate task; `false` if rmcp needs it.
 fn is_used(connection: &Connection, told: &ServerNotification) -> bool {
     match told {
         ServerNotification::ProgressNotification(told) => connection.progress(&told.params),
@@ -248,7 +247,7 @@ fn is_used(connection: &Connection, told: &ServerNotification) -> bool {
             connection.log_message(&told.params);
         }
         ServerNotification::ToolListChangedNotification(_) => connection.recheck_tools(),
-        // rmcp keeps what it has read of resources until one of these, and waits for the others.
+        // rmcp caches resources until one of these arrives, and waits for the others.
         ServerNotification::ResourceUpdatedNotification(_)
         | ServerNotification::ResourceListChangedNotification(_)
         | ServerNotification::CancelledNotification(_)

@@ -9,11 +9,12 @@ use rmcp::transport::Transport;
 use super::InboundGate;
 use super::gate::Verdict;
 
-/// Passes on what the gate lets through. A server that the gate ends looks like one that has ended.
+/// Forwards the messages that the gate allows. When the gate ends a server, the transport looks
+/// closed.
 pub(crate) struct GatedTransport<T> {
     inner: T,
     gate: Arc<InboundGate>,
-    /// The gate has ended the server.
+    /// Whether the gate has ended the server.
     ended: bool,
 }
 
@@ -34,7 +35,8 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for GatedTransport<T> {
         self.inner.send(message)
     }
 
-    /// Cancel safe, as that of `T`: nothing is awaited after a message has arrived.
+    /// Receives a message. Cancel safe, like that of `T`: nothing is awaited after a message has
+    /// arrived.
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         while !self.ended {
             let message = self.inner.receive().await?;

@@ -1,6 +1,6 @@
-//! What a server sends, before rmcp sees it. rmcp starts one task for each message of a server and
-//! has no limit, so a flood of messages would fill the memory; the [`GatedTransport`] lets through
-//! as much as a well-behaved server sends, and ends a server that goes on.
+//! Checks a server's messages before rmcp sees them. rmcp starts one task for each message of a
+//! server and has no limit, so a flood of messages would fill the memory. The [`GatedTransport`]
+//! forwards as many messages as a well-behaved server sends, and ends a server that exceeds this.
 
 mod gate;
 mod gated_transport;

@@ -1,5 +1,5 @@
-//! Lists of tools as they are on the wire. rmcp's type of a tool drops members that it does not
-//! know; a definition that is reviewed must be complete, since a later reader may use them.
+//! Lists of tools in their wire form. rmcp's tool type drops members that it does not know; a
+//! reviewed definition must be complete, since a later reader may use them.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use rmcp::model::{
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// Member of the result's `_meta` that holds the list as it is on the wire. The typed list stays
-/// beside it: rmcp's transport learns from it which arguments a call repeats as `Mcp-Param-*`
+/// Member of the result's `_meta` that contains the list in its wire form. The typed list remains
+/// next to it: rmcp's transport uses it to find the arguments that a call repeats as `Mcp-Param-*`
 /// headers (SEP-2243).
 const RAW_TOOLS: &str = "dev.toolcrib/rawTools";
 
@@ -38,7 +38,7 @@ fn parse(text: &[u8], lists: impl Fn(&RequestId) -> bool) -> Option<(RequestId, 
     Some((id, serde_json::from_value(result).ok()?))
 }
 
-/// The answer to a request that lists tools; `None` if the text is anything else.
+/// Parses the response to a request that lists tools; `None` if the text is anything else.
 pub(crate) fn read_answer(
     text: &[u8],
     lists: impl Fn(&RequestId) -> bool,
@@ -47,14 +47,14 @@ pub(crate) fn read_answer(
     Some(ServerJsonRpcMessage::response(ServerResult::ListToolsResult(result), id))
 }
 
-/// The text of such an answer, for a reader of rmcp's.
+/// Rewrites the text of such a response for rmcp's parser.
 pub(crate) fn rewrite_answer(text: &str, lists: &RequestId) -> Option<String> {
     let answer = read_answer(text.as_bytes(), |id| id == lists)?;
     serde_json::to_string(&answer).ok()
 }
 
-/// The tools of such a result, and the next page. Tools that rmcp took out of its typed list, as
-/// SEP-2243 demands for invalid header annotations, are left out here too.
+/// Returns the tools of such a result, and the next page. Tools that rmcp removed from its typed
+/// list, as SEP-2243 demands for invalid header annotations, are omitted here too.
 pub(crate) fn page(mut result: ListToolsResult) -> (Vec<Value>, Option<String>) {
     let raw = result.meta.as_mut().and_then(|meta| meta.0.remove(RAW_TOOLS));
     let Some(Value::Array(mut tools)) = raw else {

@@ -1,5 +1,5 @@
-//! Answers over HTTP: one that cannot be read becomes an error that ends its request, and lists of
-//! tools are read as they are on the wire.
+//! Responses over HTTP: an unreadable one becomes an error that ends its request, and lists of
+//! tools are read in their wire form.
 
 use futures_util::StreamExt as _;
 use futures_util::stream::BoxStream;
@@ -10,7 +10,7 @@ use sse_stream::{Error as SseError, Sse};
 
 use super::raw_lists;
 
-/// Code of the error with which the gate ends a request whose answer cannot be read.
+/// Code of the error with which the gate ends a request whose response cannot be read.
 pub(in crate::client) const UNREADABLE_ANSWER: ErrorCode = ErrorCode(-32_811);
 
 type Request = JsonRpcRequest<ClientRequest>;
@@ -25,7 +25,7 @@ fn unreadable(id: &RequestId, why: &str) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(UNREADABLE_ANSWER, why, None), Some(id.clone()))
 }
 
-/// The answer to this request.
+/// Parses the response to this request.
 pub(crate) fn parse(body: &[u8], request: &Request) -> ServerJsonRpcMessage {
     let raw = lists_tools(request).then(|| raw_lists::read_answer(body, |id| *id == request.id));
     raw.flatten().unwrap_or_else(|| {
@@ -34,8 +34,8 @@ pub(crate) fn parse(body: &[u8], request: &Request) -> ServerJsonRpcMessage {
     })
 }
 
-/// The events that answer this request. A stream that breaks ends the request, and so does a
-/// message that cannot be read.
+/// Returns the events that respond to this request. A broken stream or an unreadable message ends
+/// the request.
 pub(crate) fn readable(events: Events, request: &Request) -> Events {
     let (id, lists) = (request.id.clone(), lists_tools(request));
     let event = move |message: &ServerJsonRpcMessage| Sse {
@@ -56,7 +56,7 @@ pub(crate) fn readable(events: Events, request: &Request) -> Events {
             }
             match serde_json::from_str::<ServerJsonRpcMessage>(data) {
                 Ok(_) => Ok(sse),
-                // A notification of a kind that is not known.
+                // A notification of an unknown kind.
                 Err(_) if data.contains("\"method\"") && !data.contains("\"result\"") => Ok(sse),
                 Err(error) => Ok(event(&unreadable(&id, &error.to_string()))),
             }

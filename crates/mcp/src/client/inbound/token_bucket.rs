@@ -1,4 +1,4 @@
-//! A token bucket: a burst, and a rate after it.
+//! A token bucket: allows a burst, and a rate in the long run.
 
 use std::time::Instant;
 

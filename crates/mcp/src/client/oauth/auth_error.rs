@@ -1,4 +1,4 @@
-//! Why an authorization failed.
+//! Errors of an authorization.
 
 /// Why there is no authorization. Quoted texts are shortened, have no control characters, and
 /// contain no token.
@@ -16,7 +16,7 @@ pub enum AuthError {
     /// The authorization server refused.
     #[error("the authorization server refused: {0}")]
     Refused(String),
-    /// The server wants the same scopes again and again.
+    /// The server requests the same scopes repeatedly.
     #[error("the server wants the scopes {0} although they were asked for already")]
     ScopesInVain(String),
     /// The configuration is incomplete.
@@ -27,7 +27,7 @@ pub enum AuthError {
     ForeignRedirect,
 }
 
-/// A foreign text made safe for one line of output.
+/// Makes foreign text safe for one line of output.
 pub(super) fn bounded_text(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(200).collect()
 }

@@ -65,8 +65,8 @@ impl Key {
     }
 }
 
-/// A one-time assertion of `client` for the authorization server `audience`; `id` must be unique,
-/// `now` is in seconds since 1970.
+/// Creates a one-time assertion of `client` for the authorization server `audience`; `id` must be
+/// unique, `now` is in seconds since 1970.
 pub(super) fn client_assertion(
     pem: &str,
     client: &str,

@@ -14,13 +14,13 @@ use super::{AuthError, bounded_text, oauth_http};
 /// Longest client id or secret, in bytes.
 const LONGEST: usize = 4096;
 
-/// Whether two issuers are the same, ignoring a trailing slash.
+/// Returns whether two issuers are the same, ignoring a trailing slash.
 pub(super) fn same_issuer(one: &str, other: &str) -> bool {
     one.trim_end_matches('/') == other.trim_end_matches('/')
 }
 
-/// The configured client. It is used with the configured issuer; without one, with the first issuer
-/// that it was used with.
+/// Returns the configured client. It is used with the configured issuer; without one, with the
+/// first issuer that it was used with.
 pub(super) fn from_settings(
     settings: &Oauth,
     issuer: &AuthorizationServer,
@@ -47,7 +47,8 @@ pub(super) fn from_settings(
     Ok(Some(OauthClient { id, secret, method }))
 }
 
-/// The client for a login with this redirect URI; a dynamically registered one is stored in `kept`.
+/// Returns the client for a login with this redirect URI; a dynamically registered one is stored in
+/// `kept`.
 pub(super) async fn client_for_login(
     http: &HttpClient,
     settings: &Oauth,
@@ -88,7 +89,7 @@ fn from_registered(
     Ok(OauthClient { id: registered.id.clone(), secret, method })
 }
 
-/// The client that a token was issued to, for its renewal.
+/// Returns the client that a token was issued to, for renewing the token.
 pub(super) fn from_tokens(settings: &Oauth, kept: &StoredCredentials) -> Option<OauthClient> {
     let tokens = kept.tokens.as_ref()?;
     let client =

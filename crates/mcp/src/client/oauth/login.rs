@@ -61,8 +61,8 @@ pub(super) async fn discover_issuer(
     Ok((resource, issuer))
 }
 
-/// The scopes to request: the configured ones, otherwise those in the server's challenge, otherwise
-/// all it supports; plus all earlier ones if those were insufficient.
+/// Returns the scopes to request: the configured ones, otherwise those in the server's challenge,
+/// otherwise all that it supports; plus all earlier ones if those were insufficient.
 pub(super) fn scopes(
     settings: &Oauth,
     resource: &ProtectedResource,
@@ -86,8 +86,8 @@ pub(super) fn scopes(
     scopes
 }
 
-/// Whether a server wants scopes that were requested before. They are requested once more, since
-/// users may grant differently, then it is an error.
+/// Returns whether a server requests scopes again. They are requested once more, since users may
+/// grant differently; a further repetition is an error.
 pub(super) fn has_asked_before(kept: &StoredCredentials) -> Result<bool, AuthError> {
     let Some(AuthorizationNeed { insufficient: true, scopes, .. }) = &kept.need else {
         return Ok(false);
@@ -131,8 +131,8 @@ pub(super) fn store_tokens(
 /// expires earlier, the server rejects it.
 const SHORTEST_LIFE: u64 = 60;
 
-/// When a token with this lifetime is renewed: 30 s before its end, or after half of its life if
-/// that is earlier.
+/// Returns when to renew a token with this lifetime, in seconds since 1970: 30 s before its end, or
+/// after half of its lifetime if that is earlier.
 pub(super) fn renew_at(holds: u64) -> u64 {
     let holds = holds.max(SHORTEST_LIFE);
     now() + holds - (holds / 2).min(30)
@@ -195,25 +195,25 @@ impl Login {
         })
     }
 
-    /// The URL to open in a browser.
+    /// Returns the URL to open in a browser.
     #[must_use]
     pub fn url(&self) -> &str {
         self.url.as_str()
     }
 
-    /// The authorization server.
+    /// Returns the authorization server.
     #[must_use]
     pub fn issuer(&self) -> &str {
         &self.issuer.id
     }
 
-    /// The requested scopes; empty requests the server's default.
+    /// Returns the requested scopes; empty requests the server's default.
     #[must_use]
     pub fn scopes(&self) -> &[String] {
         &self.scopes
     }
 
-    /// Whether this redirect belongs to this login: its state, and where the browser was to return.
+    /// Returns whether this redirect belongs to this login: its state and its address match.
     #[must_use]
     pub fn is_answered_by(&self, redirected: &str) -> bool {
         let Ok(url) = Url::parse(redirected.trim()) else { return false };
@@ -248,7 +248,7 @@ impl Login {
         Ok(kept)
     }
 
-    /// The code in a redirect that belongs to this login and comes from the right issuer.
+    /// Returns the code in a redirect that belongs to this login and comes from the right issuer.
     fn code(&self, redirected: &str) -> Result<String, AuthError> {
         let url = Url::parse(redirected.trim()).map_err(|_| AuthError::ForeignRedirect)?;
         let value = |name: &str| {
@@ -286,7 +286,7 @@ impl Login {
     }
 }
 
-/// The PKCE code challenge of a verifier (RFC 7636 4.2).
+/// Returns the PKCE code challenge of a verifier (RFC 7636 4.2).
 fn proof(verifier: &str) -> String {
     URL_SAFE_NO_PAD.encode(digest(&SHA256, verifier.as_bytes()))
 }
@@ -355,7 +355,7 @@ mod tests {
         assert!(renew_at(3600) > now() + 3500);
     }
 
-    /// A local server that answers every request with an HTML page.
+    /// Starts a local server that answers every request with an HTML page.
     async fn pages() -> Url {
         use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();

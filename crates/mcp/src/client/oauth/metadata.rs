@@ -8,7 +8,7 @@ use url::Url;
 
 use super::{AuthError, bounded_text, oauth_http, url_policy};
 
-/// Most entries of a list that are read.
+/// Maximum number of entries of a list that are read.
 const ENTRIES: usize = 100;
 
 /// Metadata of a protected resource.
@@ -50,7 +50,7 @@ fn texts(document: &Value, key: &str) -> Option<Vec<String>> {
     Some(all.take(ENTRIES).map(str::to_owned).collect())
 }
 
-/// The URL with another path.
+/// Returns the URL with another path.
 fn at(url: &Url, path: &str) -> Url {
     let mut at = url.clone();
     at.set_path(path);

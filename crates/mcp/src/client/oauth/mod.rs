@@ -8,10 +8,10 @@
 //! - Consent is never simulated: the connection reports that it needs authorization, and [`Login`]
 //!   obtains it from a person.
 //!
-//! Ours, because `oauth2` (5.0) has none of what most of this is: metadata of the resource and of
-//! the authorization server (RFC 9728, RFC 8414), registration of clients (RFC 7591), client
+//! The crate `oauth2` (5.0) is not used, because it lacks most of this: metadata of the resource
+//! and of the authorization server (RFC 9728, RFC 8414), registration of clients (RFC 7591), client
 //! authentication by a signed assertion (RFC 7523) and token exchange (RFC 8693). It would replace
-//! parts of `token_endpoint` alone.
+//! only parts of `token_endpoint`.
 //!
 //! Out of scope: implicit and password grants, guessed endpoints, sender-constrained tokens (a
 //! draft extension).

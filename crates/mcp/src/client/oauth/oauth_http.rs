@@ -11,7 +11,7 @@ use url::Url;
 use super::url_policy::same_origin;
 use super::{AuthError, bounded_text};
 
-/// Most bytes of a response; real ones have a few thousand.
+/// Maximum bytes of a response; real ones have a few thousand.
 const ANSWER_BYTES: usize = 256 * 1024;
 /// Time limit of a request.
 const TIME: Duration = Duration::from_secs(15);

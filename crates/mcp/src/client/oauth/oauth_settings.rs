@@ -76,18 +76,18 @@ impl fmt::Debug for Oauth {
 }
 
 impl Oauth {
-    /// Whether tokens are obtained without a person.
+    /// Returns whether tokens are obtained without a person.
     #[must_use]
     pub fn is_unattended(&self) -> bool {
         self.grant != GrantKind::AuthorizationCode
     }
 
-    /// Values that are secrets or references to secrets.
+    /// Returns the values that are secrets or references to secrets.
     pub(crate) fn secrets_mut(&mut self) -> impl Iterator<Item = &mut String> {
         [&mut self.client_secret, &mut self.private_key, &mut self.assertion].into_iter().flatten()
     }
 
-    /// Values that are secrets or references to secrets.
+    /// Returns the values that are secrets or references to secrets.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &String> {
         [&self.client_secret, &self.private_key, &self.assertion].into_iter().flatten()
     }

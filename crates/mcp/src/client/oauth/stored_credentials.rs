@@ -101,7 +101,7 @@ impl StoredCredentials {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// The secret values in it, for masking.
+    /// Returns the secret values in it, for masking.
     #[must_use]
     pub fn secret_values(text: &str) -> Vec<String> {
         let Ok(kept) = serde_json::from_str::<Self>(text) else { return Vec::new() };
@@ -110,25 +110,25 @@ impl StoredCredentials {
         tokens.chain([kept.client.and_then(|client| client.secret)]).flatten().collect()
     }
 
-    /// The access token, unless it equals `used`.
+    /// Returns the access token, unless it equals `used`.
     pub(super) fn token_unless(&self, used: Option<&str>) -> Option<String> {
         let access = self.tokens.as_ref().map(|tokens| &tokens.access);
         access.filter(|access| Some(access.as_str()) != used).cloned()
     }
 
-    /// Whether the server requested an authorization that is still missing.
+    /// Returns whether the server requested an authorization that is still missing.
     #[must_use]
     pub fn is_needed(&self) -> bool {
         self.need.is_some()
     }
 
-    /// Whether there is a token.
+    /// Returns whether there is a token.
     #[must_use]
     pub fn is_granted(&self) -> bool {
         self.tokens.is_some()
     }
 
-    /// Redirect URI of a dynamically registered client.
+    /// Returns the redirect URI of a dynamically registered client.
     #[must_use]
     pub fn redirect(&self) -> Option<&str> {
         self.client.as_ref().map(|client| client.redirect.as_str())

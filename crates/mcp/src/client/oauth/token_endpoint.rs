@@ -13,7 +13,7 @@ use url::form_urlencoded::{Serializer, byte_serialize};
 use super::stored_credentials::AuthMethod;
 use super::{AuthError, bounded_text, client_assertion, oauth_http};
 
-/// Most bytes of a token, and of its scopes.
+/// Maximum bytes of a token, and of its scopes.
 const TOKEN_BYTES: usize = 16 * 1024;
 /// Longest token lifetime that is accepted, in seconds.
 const LONGEST_LIFE: u64 = 10 * 365 * 24 * 3600;
@@ -49,7 +49,7 @@ pub(super) struct TokenResponse {
 
 pub(super) type Form = Vec<(&'static str, String)>;
 
-/// An unpredictable text of 43 characters (256 bits).
+/// Returns an unpredictable text of 43 characters (256 bits).
 pub(super) fn random_token() -> Result<String, AuthError> {
     let mut bytes = [0; 32];
     let filled = SystemRandom::new().fill(&mut bytes);
@@ -57,14 +57,14 @@ pub(super) fn random_token() -> Result<String, AuthError> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Seconds since 1970.
+/// Returns the seconds since 1970.
 pub(super) fn now() -> u64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     since.map_or(0, |since| since.as_secs())
 }
 
-/// The authentication method for a client with or without a secret, among those the server
-/// supports.
+/// Chooses the authentication method for a client with or without a secret, among those that the
+/// server supports.
 pub(super) fn method(has_secret: bool, known: Option<&[String]>) -> Result<AuthMethod, AuthError> {
     if !has_secret {
         return Ok(AuthMethod::None);
@@ -82,7 +82,7 @@ pub(super) fn method(has_secret: bool, known: Option<&[String]>) -> Result<AuthM
     }
 }
 
-/// Form encoding of a client id or secret (RFC 6749 2.3.1).
+/// Form-encodes a client id or secret (RFC 6749 2.3.1).
 fn encoded(text: &str) -> String {
     byte_serialize(text.as_bytes()).collect()
 }
@@ -160,7 +160,7 @@ fn no_token(why: &str) -> AuthError {
     AuthError::Unusable(format!("the answer of the authorization server cannot be used: {why}"))
 }
 
-/// The error of a refused request (RFC 6749 5.2).
+/// Creates the error of a refused request (RFC 6749 5.2).
 pub(super) fn oauth_error(answer: &Value, status: u16) -> AuthError {
     let word = |key: &str| answer.get(key).and_then(Value::as_str).map(bounded_text);
     let error = word("error").unwrap_or_else(|| format!("HTTP {status}"));

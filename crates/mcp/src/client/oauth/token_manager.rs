@@ -1,5 +1,5 @@
 //! Token manager of one server: stores the token, attaches it to requests, renews it, and obtains a
-//! new one if no person is needed for that.
+//! new one if that needs no person.
 #![deny(clippy::indexing_slicing)]
 
 use std::sync::Arc;
@@ -44,7 +44,8 @@ pub(crate) enum RefreshResult {
 }
 
 impl TokenManager {
-    /// The token manager of a server; `None` if a token would be sent unencrypted to its address.
+    /// Creates the token manager of a server; `None` if a token would be sent unencrypted to its
+    /// address.
     pub(crate) fn new(
         name: &str,
         url: &str,
@@ -69,7 +70,7 @@ impl TokenManager {
         self.host.http_for(self.server.as_str())
     }
 
-    /// The settings with secrets resolved.
+    /// Returns the settings with secrets resolved.
     fn settings(&self) -> Result<Oauth, AuthError> {
         let mut settings = self.settings.clone();
         for value in settings.secrets_mut() {
@@ -79,7 +80,7 @@ impl TokenManager {
         Ok(settings)
     }
 
-    /// The stored credentials; another process may have changed them.
+    /// Loads the stored credentials, which another process may have changed.
     async fn load(&self) -> StoredCredentials {
         StoredCredentials::parse(
             self.host.authorization(&self.name).await.as_deref(),
@@ -93,7 +94,7 @@ impl TokenManager {
         saved.map_err(AuthError::Configuration)
     }
 
-    /// The token to send; `None` if there is none.
+    /// Returns the token to send; `None` if there is none.
     ///
     /// # Errors
     /// [`AuthError::Unreachable`] if it has expired and cannot be renewed now.
@@ -313,12 +314,12 @@ impl TokenManager {
         Ok(())
     }
 
-    /// The stored credentials.
+    /// Returns the stored credentials.
     pub(crate) async fn stored_credentials(&self) -> StoredCredentials {
         self.load().await
     }
 
-    /// Whether there is a token that was not there at the last request.
+    /// Returns whether there is a token that was not there at the last request.
     pub(crate) async fn has_changed(&self) -> bool {
         let now = self.load().await;
         let mut slot = self.kept.lock().await;

@@ -1,4 +1,4 @@
-//! URL policy: to which addresses credentials may be sent.
+//! URL policy: the addresses to which credentials may be sent.
 #![deny(clippy::indexing_slicing)]
 
 use url::{Host, Url};
@@ -8,7 +8,7 @@ use super::{AuthError, bounded_text};
 /// Longest URL that is accepted.
 const LONGEST: usize = 2048;
 
-/// Whether the host is a loopback address.
+/// Returns whether the host is a loopback address.
 pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -45,15 +45,15 @@ pub(super) fn check_url(text: &str, what: &str, server: &Url) -> Result<Url, Aut
     }
 }
 
-/// Whether two URLs have the same scheme, host and port.
+/// Returns whether two URLs have the same scheme, host and port.
 pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
     one.scheme() == other.scheme()
         && one.host() == other.host()
         && one.port_or_known_default() == other.port_or_known_default()
 }
 
-/// Whether `resource` is the server at `server`, or a path of its host that contains it (RFC 9728
-/// 3.3, RFC 8707).
+/// Returns whether `resource` is the server at `server`, or a path of its host that contains it
+/// (RFC 9728 3.3, RFC 8707).
 pub(super) fn covers(resource: &Url, server: &Url) -> bool {
     let (own, all) = (resource.path().trim_end_matches('/'), server.path());
     let below = all.strip_prefix(own).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

@@ -58,13 +58,13 @@ impl Challenge {
         }
     }
 
-    /// Whether the token is valid but has insufficient scope.
+    /// Returns whether the token is valid but has insufficient scope.
     pub(crate) fn is_about_scopes(&self) -> bool {
         self.error.as_deref() == Some("insufficient_scope")
     }
 }
 
-/// A quoted string or a token, and the rest.
+/// Parses a quoted string or a token; also returns the rest.
 fn text(from: &str) -> (String, &str) {
     let Some(quoted) = from.strip_prefix('"') else {
         let end = from.find([' ', '\t', ',']).unwrap_or(from.len());

@@ -17,7 +17,7 @@ pub(super) struct ClientRoute {
     pub(super) logs: bool,
 }
 
-/// The channel of a call, and its questions if they are sent in the response.
+/// Creates the channel of a call, and its questions if they are sent in the response.
 pub(super) fn client_channel(
     way: ClientRoute,
     capabilities: ClientCapabilities,
@@ -29,7 +29,7 @@ pub(super) fn client_channel(
     } else {
         (None, None)
     };
-    // Clients of the present revision are never sent requests.
+    // Clients of the current revision never get requests.
     let capabilities =
         if modern && send.is_none() { ClientCapabilities::default() } else { capabilities };
     let waiting = ProgressRoute::new(way.peer.clone(), way.progress);

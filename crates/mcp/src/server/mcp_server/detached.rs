@@ -40,22 +40,22 @@ pub(super) struct DetachedRequest {
     pub(super) about: String,
     pub(super) id: String,
     pub(super) questions: mpsc::Receiver<ClientQuestions>,
-    /// The client whose task it becomes if it takes long; `None` waits for it.
+    /// The client that gets a task if the work takes long; `None` to wait for the result.
     pub(super) task_of: Option<String>,
     /// The channel of its client.
     pub(super) caller: Arc<ClientChannel>,
 }
 
-/// What a client returns with.
+/// The answers of a returning client.
 pub(super) struct ClientAnswers {
     pub(super) given: Option<InputResponses>,
-    /// The request that waits from now on, if it wants progress.
+    /// The request that waits from now on, if it requested progress.
     pub(super) waiting: Option<ProgressRoute>,
 }
 
 impl McpServer {
-    /// Runs the work of a request: inline if the client can be sent requests, detached if it
-    /// returns with answers.
+    /// Runs the work of a request: inline if the client accepts requests, detached if it returns
+    /// with answers.
     pub(super) async fn run<F>(
         &self,
         aside: Option<DetachedRequest>,
@@ -144,7 +144,7 @@ impl IntoToolResult for DetachedReply {
     }
 }
 
-/// The error for a request state of another kind of request.
+/// Creates the error for a request state of another kind of request.
 pub(super) fn wrong_reply_kind() -> ErrorData {
     ErrorData::invalid_params("requestState belongs to another request", None)
 }

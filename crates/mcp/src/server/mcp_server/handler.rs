@@ -39,7 +39,7 @@ impl McpServer {
         who.map_err(|words| ErrorData::invalid_request(words, None))
     }
 
-    /// The channel back to the client, and its questions if they are sent in the response.
+    /// Returns the channel back to the client, and its questions if they are sent in the response.
     fn caller(
         context: &RequestContext<RoleServer>,
     ) -> (Arc<ClientChannel>, Option<mpsc::Receiver<ClientQuestions>>) {
@@ -56,7 +56,8 @@ impl McpServer {
     }
 }
 
-/// Whether the client supports the tasks extension. Older revisions had a different form of tasks.
+/// Returns whether the client supports the tasks extension. Older revisions had a different form of
+/// tasks.
 fn takes_tasks(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version >= ProtocolVersion::V_2026_07_28)
         && context.client_capabilities().is_some_and(|own| own.supports_tasks())
@@ -88,7 +89,7 @@ impl ServerHandler for McpServer {
         self.0.backend.tool(name).map(|entry| tool_list::tool_from_spec(entry.spec()))
     }
 
-    /// The present revision has no `ping`.
+    /// Answers a ping, which the current revision does not have.
     async fn ping(&self, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
         let version = context.protocol_version();
         if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28) {
@@ -334,7 +335,7 @@ impl ServerHandler for McpServer {
         }
     }
 
-    /// Clients filter log lines themselves.
+    /// Accepts a log level without effect: clients filter log lines themselves.
     async fn set_level(
         &self,
         _: SetLevelRequestParams,
@@ -343,7 +344,7 @@ impl ServerHandler for McpServer {
         Ok(())
     }
 
-    /// Resources never change, so a subscription has no events.
+    /// Accepts a subscription without effect: resources never change.
     async fn subscribe(
         &self,
         _: SubscribeRequestParams,

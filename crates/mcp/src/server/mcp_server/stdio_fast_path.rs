@@ -1,6 +1,6 @@
 //! Stdio fast path: handles the most frequent requests without rmcp. These are tool lists, which
-//! are cached as JSON, and calls that need nothing but the response; for a client with a handshake,
-//! every call without a progress token.
+//! are cached as JSON, and calls that need only a response; for a client with a handshake, every
+//! call without a progress token.
 //!
 //! rmcp identifies a message by trying all its forms (docs/adr/0066); `cargo xtask bench` compares
 //! a call with the same call of a bare rmcp server.
@@ -69,7 +69,7 @@ impl StdioFastPath {
         self.serve.backend().identify(None).ok()
     }
 
-    /// The client of this call; `None` sends it to rmcp.
+    /// Returns the client of this call; `None` sends it to rmcp.
     fn client(&self, call: &FastCall) -> Option<CallClient> {
         match &call.meta {
             Some(meta) if is_fast_meta(meta) => {
@@ -130,8 +130,8 @@ impl FastPath<RoleServer> for StdioFastPath {
 }
 
 impl McpServer {
-    /// Runs a call of a client with a handshake and without progress; questions and log lines do
-    /// not need its request.
+    /// Runs a call of a client with a handshake and without progress. Its questions and log lines
+    /// do not need the request.
     async fn call_legacy(
         &self,
         who: ClientIdentity,

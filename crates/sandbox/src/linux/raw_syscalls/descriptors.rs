@@ -1,21 +1,22 @@
-//! Descriptors whose numbers or owners a fork or the start of a program changes.
+//! Descriptors whose numbers or owners change with a fork or the start of a program.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, RawFd};
 
-/// Marks every descriptor from this one on to be closed when a program starts.
+/// Marks all descriptors from this number on as close-on-exec.
 #[expect(unsafe_code, reason = "rustix does not have the call")]
 pub(in crate::linux) fn close_on_exec_from(first: u32) {
     let flags = libc::CLOSE_RANGE_CLOEXEC;
-    // SAFETY: it changes no descriptor but for a flag. An old kernel refuses; all of ours have the
-    // flag from the beginning.
+    // SAFETY: the call changes only a flag of descriptors. An old kernel refuses it; our own
+    // descriptors have the flag from the beginning.
     let _ = unsafe { libc::syscall(libc::SYS_close_range, first, u32::MAX, flags) };
 }
 
-/// Duplicates a descriptor to this number, open across the start of a program.
+/// Duplicates a descriptor to this number; the copy stays open when a program starts.
 ///
 /// # Safety
-/// The call closes what had the number before: no value that this process still uses owns it.
+/// The call closes the descriptor that had the number before: no value that this process still uses
+/// may own it.
 ///
 /// # Errors
 /// The error of the system call.
@@ -32,7 +33,7 @@ pub(in crate::linux) unsafe fn dup_inheritable(
 /// Closes the copy of a descriptor that a fork left in this process.
 ///
 /// # Safety
-/// This process uses and drops the owner of the descriptor never again.
+/// This process never uses or drops the owner of the descriptor again.
 #[expect(unsafe_code, reason = "the owner is a value of the parent's code")]
 pub(in crate::linux) unsafe fn close(fd: BorrowedFd<'_>) {
     // SAFETY: the caller guarantees that the number is not used or closed a second time.

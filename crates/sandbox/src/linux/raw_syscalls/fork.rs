@@ -1,4 +1,4 @@
-//! New processes: forks into namespaces, the start of a program, the end of a process.
+//! Process creation and end: forks into namespaces, `execve`, `_exit`.
 
 use std::ffi::CString;
 use std::io;
@@ -9,21 +9,21 @@ use rustix::process::{Pid, PidfdFlags};
 
 /// The two sides of a fork.
 pub(in crate::linux) enum Fork {
-    /// This is the new process.
+    /// The new process.
     Child,
-    /// This is the old one; the descriptor stands for the new one.
+    /// The old process, with a handle to the new one.
     Parent(Forked),
 }
 
 /// A new process.
 pub(in crate::linux) struct Forked {
     pub(in crate::linux) pid: Pid,
-    /// Readable when it ended.
+    /// Becomes readable when the process ends.
     pub(in crate::linux) pidfd: OwnedFd,
 }
 
-/// The flags that make new namespaces. Others, such as `CLONE_VM`, share memory or descriptors with
-/// the child, so [`fork`] refuses them.
+/// The flags that create new namespaces. [`fork`] refuses all others: flags such as `CLONE_VM`
+/// share memory or descriptors with the child.
 const NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWPID
     | libc::CLONE_NEWNS
@@ -35,8 +35,8 @@ const NAMESPACES: i32 = libc::CLONE_NEWUSER
 /// Forks with these `CLONE_NEW*` flags; the new process starts in this cgroup, if one is given.
 ///
 /// # Errors
-/// The error of the system call; and always for other flags, and in a process with several threads,
-/// whose child could not even allocate memory.
+/// The error of the system call; also for other flags, and in a process with several threads, whose
+/// child could not even allocate memory.
 #[expect(unsafe_code, reason = "no safe call makes a process in new namespaces")]
 pub(in crate::linux) fn fork(flags: i32, group: Option<BorrowedFd<'_>>) -> io::Result<Fork> {
     if flags & !NAMESPACES != 0 {
@@ -55,7 +55,7 @@ pub(in crate::linux) fn fork(flags: i32, group: Option<BorrowedFd<'_>>) -> io::R
         0 => Ok(Fork::Child),
         -1 => {
             let error = io::Error::last_os_error();
-            // What old container runtimes say to calls that they do not know.
+            // Old container runtimes return this error for calls that they do not know.
             if group.is_none() && matches!(error.raw_os_error(), Some(libc::ENOSYS)) {
                 // SAFETY: flags and threads were checked above.
                 unsafe { clone(flags) }
@@ -66,22 +66,23 @@ pub(in crate::linux) fn fork(flags: i32, group: Option<BorrowedFd<'_>>) -> io::R
         pid => {
             let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
             let pid = pid.ok_or_else(|| io::Error::other("a process without a number"))?;
-            // SAFETY: the kernel just made this descriptor for this call; it has no other owner.
+            // SAFETY: the kernel just created this descriptor for this call; it has no other owner.
             let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
             Ok(Fork::Parent(Forked { pid, pidfd }))
         }
     }
 }
 
-/// [`fork`] by the older call.
+/// Same as [`fork`], with the older system call.
 ///
 /// # Safety
-/// `flags` are in [`NAMESPACES`], and this process has one thread.
+/// `flags` must be in [`NAMESPACES`], and this process must have one thread.
 #[expect(unsafe_code, reason = "no safe call makes a process in new namespaces")]
 unsafe fn clone(flags: i32) -> io::Result<Fork> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
-    // SAFETY: as in `fork`. No stack is given, so the child continues on its copy of this one. The
-    // other arguments are null, so their order, which depends on the architecture, does not matter.
+    // SAFETY: as in `fork`. No stack is given, so the child continues on its copy of this stack.
+    // The other arguments are null, so their order, which depends on the architecture, does not
+    // matter.
     let result = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     match i32::try_from(result) {
         Ok(0) => Ok(Fork::Child),
@@ -94,7 +95,7 @@ unsafe fn clone(flags: i32) -> io::Result<Fork> {
     }
 }
 
-/// Of clone3(2): the new process is in this group.
+/// Flag of clone3(2) that creates the new process in a cgroup.
 const CLONE_INTO_CGROUP: u64 = 0x2_0000_0000;
 
 fn clone_args(flags: i32, pidfd: *mut RawFd, group: Option<BorrowedFd<'_>>) -> libc::clone_args {
@@ -118,7 +119,7 @@ fn clone_args(flags: i32, pidfd: *mut RawFd, group: Option<BorrowedFd<'_>>) -> l
     }
 }
 
-/// Threads of this process; 0 = unknown.
+/// Returns the number of threads of this process; 0 if unknown.
 fn threads() -> usize {
     // Two of the links are the folder itself and its parent; each thread adds one.
     let links = rustix::fs::stat("/proc/self/task").map(|stat| stat.st_nlink);
@@ -128,21 +129,21 @@ fn threads() -> usize {
         .map_or(0, |links| links.saturating_sub(2))
 }
 
-/// Leaves namespaces for new ones.
+/// Moves this process into new namespaces.
 ///
 /// # Errors
-/// The error of the system call; and always for `CLONE_FILES`.
+/// The error of the system call; also for `CLONE_FILES`.
 #[expect(unsafe_code, reason = "the call can unshare the descriptor table too")]
 pub(in crate::linux) fn unshare(flags: rustix::thread::UnshareFlags) -> io::Result<()> {
     if flags.contains(rustix::thread::UnshareFlags::FILES) {
         return Err(io::ErrorKind::InvalidInput.into());
     }
-    // SAFETY: the call is unsafe for `CLONE_FILES` alone (a thread would lose the descriptors that
-    // others open), which was refused above.
+    // SAFETY: the call is unsafe only for `CLONE_FILES` (a thread would lose descriptors that other
+    // threads open), which was refused above.
     Ok(unsafe { rustix::thread::unshare_unsafe(flags) }?)
 }
 
-/// Becomes another program. Returns only the error.
+/// Replaces this process by another program. Returns only on failure, with the error.
 #[expect(
     unsafe_code,
     reason = "the standard library starts programs only in children that it made"
@@ -158,28 +159,29 @@ pub(in crate::linux) fn execute(program: &CString, args: &[CString], env: &[CStr
     io::Error::last_os_error()
 }
 
-/// Ends this process at once, without what a library may have registered for its end.
+/// Ends this process immediately, without running exit handlers of libraries.
 #[expect(unsafe_code, reason = "`std::process::exit` would run what the copied process registered")]
 pub(in crate::linux) fn exit_now(code: i32) -> ! {
-    // SAFETY: it takes a number and does not return.
+    // SAFETY: the call takes a number and does not return.
     unsafe { libc::_exit(code) }
 }
 
-/// Every signal does what it does in a fresh process, and none is held back.
+/// Resets all signal handlers to their defaults and unblocks all signals.
 #[expect(unsafe_code, reason = "rustix does not touch the tables of libc")]
 pub(in crate::linux) fn reset_signals() {
     for signal in 1..=64 {
-        // SAFETY: the default action needs no code of ours; numbers that cannot be set are refused.
+        // SAFETY: the default action needs no code of ours; the kernel refuses numbers that cannot
+        // be set.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
     }
     let mut none = MaybeUninit::<libc::sigset_t>::uninit();
-    // SAFETY: the call writes a whole set to where the pointer leads.
+    // SAFETY: the call writes a complete set to the pointer's target.
     unsafe { libc::sigemptyset(none.as_mut_ptr()) };
-    // SAFETY: the set was written above and is only read; the null pointer asks for no old one.
+    // SAFETY: the set was written above and is only read; the null pointer requests no old set.
     unsafe { libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut()) };
 }
 
-/// Ended children of this process vanish by themselves, so that none is left as a zombie.
+/// Lets the kernel reap ended children of this process, so that none remains as a zombie.
 #[expect(unsafe_code, reason = "rustix does not touch the tables of libc")]
 pub(in crate::linux) fn auto_reap_children() {
     // SAFETY: ignoring needs no code of ours.

@@ -1,7 +1,7 @@
-//! The system calls that have no safe wrapper.
+//! System calls without a safe wrapper.
 //!
-//! Almost all `unsafe` of the sandbox is in this folder: a function that no caller can misuse is
-//! safe, every other one is an `unsafe fn` with its contract.
+//! Almost all `unsafe` code of the sandbox is in this folder: a function that no caller can misuse
+//! is safe, every other one is an `unsafe fn` with its contract.
 
 mod descriptors;
 mod fork;

@@ -12,10 +12,10 @@ struct MountAttributes {
     user_namespace: u64,
 }
 
-/// Of mount_setattr(2): all mounts under this one too.
+/// `AT_RECURSIVE` of mount_setattr(2): includes all mounts below.
 const AT_RECURSIVE: i32 = 0x8000;
 
-/// Sets flags of a mount, with all under it if `all`.
+/// Sets flags of a mount, and of all mounts below it if `all` is set.
 ///
 /// # Errors
 /// The error of the system call.
@@ -24,13 +24,14 @@ pub(in crate::linux) fn set_mount(mount: BorrowedFd<'_>, flags: u64, all: bool) 
     set_attributes(mount, &attributes, all)
 }
 
-/// Of mount_setattr(2): owners are those that a user namespace makes of them.
+/// `MOUNT_ATTR_IDMAP` of mount_setattr(2): a user namespace maps the owners of files.
 const OWNERS: u64 = 0x0010_0000;
 
-/// Sets flags of a mount and all below it, and maps the owners of its files by this user namespace.
+/// Sets flags of a mount and all mounts below it, and maps the owners of their files by this user
+/// namespace.
 ///
 /// # Errors
-/// The error of the system call, among others when one of its file systems does not support it.
+/// The error of the system call, for example when a file system does not support it.
 pub(in crate::linux) fn set_idmap(
     mount: BorrowedFd<'_>,
     flags: u64,
@@ -38,7 +39,8 @@ pub(in crate::linux) fn set_idmap(
 ) -> io::Result<()> {
     let user_namespace = u64::try_from(owners.as_raw_fd()).map_err(io::Error::other)?;
     let set = flags | OWNERS;
-    // What the host mounts below it later would come with its own owners: it stays outside.
+    // Make the mount private: mounts that the host adds below it later would keep their real
+    // owners.
     let propagation = libc::MS_PRIVATE;
     set_attributes(mount, &MountAttributes { set, clear: 0, propagation, user_namespace }, true)
 }

@@ -1,8 +1,8 @@
-//! System calls that a sandbox refuses, for its test of itself.
+//! System calls that a sandbox refuses, for its self test.
 
 use std::io;
 
-/// System calls that a sandbox refuses, with arguments that name no memory.
+/// A system call that a sandbox refuses, with arguments that reference no memory.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::linux) enum RefusedCall {
     /// ptrace(2), `PTRACE_TRACEME`.
@@ -25,7 +25,7 @@ pub(in crate::linux) enum RefusedCall {
     TerminalInput,
     /// `open_by_handle_at(2)`.
     OpenByHandle,
-    /// socket(2) of this domain, type and protocol.
+    /// socket(2) with this domain, type and protocol.
     Socket(libc::c_int, libc::c_int, libc::c_int),
 }
 
@@ -51,7 +51,7 @@ impl RefusedCall {
                 (libc::SYS_socket, [domain.into(), kind.into(), protocol.into(), 0, 0])
             }
         };
-        // SAFETY: each pointer among the arguments is null and the rest are numbers, so that the
+        // SAFETY: each pointer among the arguments is null and the others are numbers, so the
         // kernel changes no memory and closes no descriptor of this process.
         let result = unsafe { libc::syscall(call, a, b, c, d, e) };
         if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }

@@ -1,29 +1,29 @@
-//! Questions of a seccomp filter, `seccomp_unotify(2)`.
+//! Notifications of a seccomp filter, `seccomp_unotify(2)`.
 
 use std::io;
 use std::os::fd::{AsRawFd as _, BorrowedFd, FromRawFd as _, OwnedFd, RawFd};
 
-/// What the kernel asks on behalf of a filter, `struct seccomp_notif`.
+/// A notification by the kernel on behalf of a filter, `struct seccomp_notif`.
 #[repr(C)]
 #[derive(Default)]
 pub(in crate::linux) struct SyscallNotification {
     pub(in crate::linux) id: u64,
-    /// Who asks.
+    /// The calling process.
     pub(in crate::linux) pid: u32,
     flags: u32,
-    /// The number of the call, and its arguments.
+    /// The number of the system call, and its arguments.
     pub(in crate::linux) call: i32,
     machine: u32,
     at: u64,
     pub(in crate::linux) arguments: [u64; 6],
 }
 
-/// What becomes of a call that was asked about.
+/// The reply to a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::linux) enum NotificationReply {
-    /// It was done.
+    /// The call succeeds.
     Done,
-    /// It fails with this number.
+    /// The call fails with this error number.
     Fail(i32),
 }
 
@@ -43,14 +43,14 @@ const SEND: libc::c_ulong = 0xC018_2101;
 
 const IS_VALID: libc::c_ulong = 0x4008_2102;
 
-/// Applies a filter that asks; the descriptor is where it does.
+/// Installs a filter that sends notifications; returns their descriptor.
 ///
 /// # Safety
-/// From now on the filter decides what each system call of this thread and of its descendants
-/// does. It lets a call through, asks, or fails it with an error number that the callers of this
-/// process handle; and the process that answers says "done" only for what it did. A filter that
-/// reports the success of a call that was not made, such as `mmap` or `munmap`, breaks the memory
-/// of this process.
+/// From now on the filter determines the effect of each system call of this thread and its
+/// descendants. It must allow a call, notify, or fail it with an error number that the callers in
+/// this process handle; and the process that answers must reply "done" only for actions that it
+/// performed. A filter that reports the success of a call that was not made, such as `mmap` or
+/// `munmap`, breaks the memory of this process.
 ///
 /// # Errors
 /// The error of the system call.
@@ -65,11 +65,12 @@ pub(in crate::linux) unsafe fn install_notify_filter(
     }
     let length = libc::c_ushort::try_from(program.len()).map_err(io::Error::other)?;
     let program = Program { length, steps: program.as_ptr() };
-    // A signal does not end the wait for an answer once the question was heard (Linux 5.19).
+    // Once a notification was received, only fatal signals end the wait for the answer (Linux
+    // 5.19).
     const WAIT_FOR_THE_ANSWER: libc::c_ulong = 1 << 5;
     let apply = |flags: libc::c_ulong| {
         let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | flags;
-        // SAFETY: the program and its steps outlive the call, which copies them.
+        // SAFETY: the program and its instructions outlive the call, which copies them.
         unsafe {
             libc::syscall(
                 libc::SYS_seccomp,
@@ -84,42 +85,43 @@ pub(in crate::linux) unsafe fn install_notify_filter(
         fd => fd,
     };
     match RawFd::try_from(fd) {
-        // SAFETY: the kernel just made this descriptor for this call; it has no other owner.
+        // SAFETY: the kernel just created this descriptor for this call; it has no other owner.
         Ok(fd) if fd >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(fd) }),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Takes the next question of a filter.
+/// Receives the next notification of a filter.
 ///
 /// # Errors
-/// The error of the system call, also when the process that asked is gone.
+/// The error of the system call, also if the calling process has ended.
 #[expect(unsafe_code, reason = "these commands have no safe wrapper")]
 pub(in crate::linux) fn receive_notification(
     listener: BorrowedFd<'_>,
 ) -> io::Result<SyscallNotification> {
     let mut question = SyscallNotification::default();
-    // SAFETY: the structure is as large as the command says, zeroed as it wants it, and outlives
-    // the call, which fills it.
+    // SAFETY: the structure has the size that the command states, is zeroed as required, and
+    // outlives the call, which fills it.
     let result = unsafe { libc::ioctl(listener.as_raw_fd(), RECEIVE, &raw mut question) };
     if result == 0 { Ok(question) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Whether the process that asked still exists and waits.
+/// Checks that the calling process still exists and waits.
 ///
 /// # Errors
-/// It is not.
+/// The process no longer waits.
 #[expect(unsafe_code, reason = "these commands have no safe wrapper")]
 pub(in crate::linux) fn is_notification_valid(listener: BorrowedFd<'_>, id: u64) -> io::Result<()> {
-    // SAFETY: the number is as large as the command says and outlives the call, which reads it.
+    // SAFETY: the number has the size that the command states and outlives the call, which reads
+    // it.
     let result = unsafe { libc::ioctl(listener.as_raw_fd(), IS_VALID, &raw const id) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Answers a question.
+/// Replies to a notification.
 ///
 /// # Errors
-/// The error of the system call, also when the process that asked is gone.
+/// The error of the system call, also if the calling process has ended.
 #[expect(unsafe_code, reason = "these commands have no safe wrapper")]
 pub(in crate::linux) fn reply_notification(
     listener: BorrowedFd<'_>,
@@ -131,7 +133,8 @@ pub(in crate::linux) fn reply_notification(
         NotificationReply::Fail(error) => -error,
     };
     let answer = RawReply { id, value: 0, error, flags: 0 };
-    // SAFETY: the structure is as large as the command says and outlives the call, which reads it.
+    // SAFETY: the structure has the size that the command states and outlives the call, which reads
+    // it.
     let result = unsafe { libc::ioctl(listener.as_raw_fd(), SEND, &raw const answer) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }

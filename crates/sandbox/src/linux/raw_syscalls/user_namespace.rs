@@ -1,22 +1,22 @@
-//! A process that waits in a user namespace of its own, in the memory of this one.
+//! A process that waits in a separate user namespace and shares the memory of this process.
 
 use std::io;
 use std::mem::MaybeUninit;
 
 use rustix::process::{Pid, Signal, WaitOptions, kill_process, waitpid};
 
-/// Calls `work` with the ID of a process that waits in its own user namespace, and ends that
+/// Calls `work` with the ID of a process that waits in a separate user namespace, and ends that
 /// process.
 ///
 /// # Safety
 /// The process shares the memory of this one and runs on a stack that is freed when this function
-/// returns. So `work` returns or panics; it does not leave the function another way (a long jump,
-/// the end of the thread). And until it has, no other code of this process reaps its children
-/// with `__WALL` or `__WCLONE`: the ID of a reaped process may be reused, and a signal would reach
-/// another process.
+/// returns. Therefore `work` must return or panic; it must not leave the function another way (a
+/// long jump, the end of the thread). Until then, no other code of this process may reap its
+/// children with `__WALL` or `__WCLONE`: the ID of a reaped process may be reused, and a signal
+/// would hit another process.
 ///
 /// # Errors
-/// The error of the system call, or that of `work`.
+/// The error of the system call, or the error of `work`.
 #[expect(unsafe_code, reason = "no safe call makes a process in new namespaces")]
 pub(in crate::linux) unsafe fn with_user_namespace<T>(
     work: impl FnOnce(i32) -> io::Result<T>,
@@ -25,9 +25,9 @@ pub(in crate::linux) unsafe fn with_user_namespace<T>(
     let top: *mut libc::c_void = stack.as_mut_ptr_range().end.cast();
     let blocked = BlockedSignals::new();
     let flags = libc::CLONE_VM | libc::CLONE_NEWUSER;
-    // SAFETY: the stack is as long as two system calls need and ends aligned. It outlives the
-    // process: `Waiting`, declared later, is dropped first and waits for it. `wait` changes no
-    // memory but that stack, and no handler of a signal runs on it: all signals are blocked.
+    // SAFETY: the stack is large enough for two system calls, and its end is aligned. It outlives
+    // the process: `Waiting`, declared later, is dropped first and waits for it. `wait` changes no
+    // memory except that stack, and no signal handler runs on it, because all signals are blocked.
     let pid = unsafe { libc::clone(wait, top, flags, std::ptr::null_mut()) };
     let pid = Pid::from_raw(pid.max(0)).ok_or_else(io::Error::last_os_error)?;
     let waiting = Waiting(pid);
@@ -35,27 +35,27 @@ pub(in crate::linux) unsafe fn with_user_namespace<T>(
     work(waiting.0.as_raw_nonzero().get())
 }
 
-/// Runs in the process that shares this memory, so it only waits. Both calls go to the kernel
-/// directly: those of libc would write to the thread data of the thread that called `clone`.
+/// Runs in the process that shares this memory, so it only waits. Both calls go directly to the
+/// kernel: libc's wrappers would write to the thread data of the thread that called `clone`.
 extern "C" fn wait(_: *mut libc::c_void) -> libc::c_int {
     let _ = rustix::process::set_parent_process_death_signal(Some(Signal::KILL));
     rustix::event::pause();
     0
 }
 
-/// Ends the process, also when the work panics: it must not outlive its stack.
+/// Ends the process, also if `work` panics: the process must not outlive its stack.
 struct Waiting(Pid);
 
 impl Drop for Waiting {
     fn drop(&mut self) {
-        // waitpid(2): a process whose end sends no signal is waited for only with `__WALL`.
+        // waitpid(2): `__WALL` is needed for a process whose end sends no signal.
         let all = WaitOptions::from_bits_retain(libc::__WALL.cast_unsigned());
         let _ = kill_process(self.0, Signal::KILL);
         while let Err(rustix::io::Errno::INTR) = waitpid(Some(self.0), all) {}
     }
 }
 
-/// All signals of this thread are blocked until it is dropped.
+/// Blocks all signals of this thread until it is dropped.
 struct BlockedSignals {
     before: MaybeUninit<libc::sigset_t>,
 }
@@ -65,7 +65,7 @@ impl BlockedSignals {
     fn new() -> Self {
         let mut all = MaybeUninit::<libc::sigset_t>::uninit();
         let mut before = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: the call writes a whole set to where the pointer leads.
+        // SAFETY: the call writes a complete set to the pointer's target.
         unsafe { libc::sigfillset(all.as_mut_ptr()) };
         // SAFETY: the first set was written above and is only read; the second is written.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) };
@@ -77,7 +77,8 @@ impl Drop for BlockedSignals {
     #[expect(unsafe_code, reason = "rustix does not touch the masks of libc's threads")]
     fn drop(&mut self) {
         let before = self.before.as_ptr();
-        // SAFETY: `new` filled the set, for the call fails for no valid operation; it is only read.
+        // SAFETY: `new` filled the set, because the call does not fail for a valid operation; it is
+        // only read.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
     }
 }
@@ -105,7 +106,7 @@ mod tests {
     fn the_process_ends_also_when_the_work_panics() {
         let mut seen = 0;
         let work = std::panic::AssertUnwindSafe(|| {
-            // SAFETY: the work panics, and no other code of this test reaps with `__WALL`.
+            // SAFETY: `work` panics, and no other code of this test reaps with `__WALL`.
             unsafe {
                 with_user_namespace(|pid| -> io::Result<()> {
                     seen = pid;
@@ -114,7 +115,7 @@ mod tests {
             }
         });
         match std::panic::catch_unwind(work) {
-            // Where user namespaces cannot be made, the work does not run.
+            // If user namespaces are not available, `work` does not run.
             Ok(result) => assert!(result.is_err(), "the work did not panic"),
             Err(_) => assert!(!std::path::Path::new(&format!("/proc/{seen}")).exists()),
         }

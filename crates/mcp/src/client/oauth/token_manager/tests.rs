@@ -13,7 +13,7 @@ use crate::client::{ReviewedTools, Stdio};
 
 const SERVER: &str = "https://a.org/mcp";
 
-/// Stores one text. `meanwhile` is what another process stores before the lock is granted.
+/// Stores one text. `meanwhile` is the text that another process stores before the lock is granted.
 #[derive(Default)]
 struct Memory {
     changes: AtomicU64,
@@ -76,7 +76,7 @@ impl ClientHost for Memory {
     }
 }
 
-/// Stored credentials with a token that is due for renewal but cannot be renewed.
+/// Creates stored credentials with a token that is due for renewal but cannot be renewed.
 fn kept(access: Option<&str>) -> StoredCredentials {
     let tokens = |access: &str| StoredTokens {
         issuer: "https://l.org".to_owned(),
