@@ -3,7 +3,7 @@
 /// Why a daemon cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// An address, a socket or a file cannot be used; the text says what to do.
+    /// An address, a socket or a file cannot be used; the text states what to do.
     #[error("{0}")]
     Listen(String),
     /// The store failed.

@@ -21,15 +21,15 @@ pub(crate) enum RunError {
         "the conversation {0} has runs of others, and this token is limited to some tools; begin another conversation"
     )]
     ConversationOfOthers(ConversationId),
-    /// A run of this conversation has not ended: two would overwrite each other's messages.
+    /// A run of this conversation has not ended: two runs would overwrite each other's messages.
     #[error("the run {run} {} in this conversation; {}, or begin another conversation", .why.state(), .why.advice())]
     ConversationBusy {
-        /// The run.
+        /// The unfinished run.
         run: RunId,
         /// Its state.
         why: BusyReason,
     },
-    /// A limit of runs is reached, or the run is active already.
+    /// A limit on runs is reached, or the run is already active.
     #[error(transparent)]
     Refused(#[from] RunRefused),
     /// The idempotency key was used for another request.
@@ -41,10 +41,10 @@ pub(crate) enum RunError {
     /// Another process starts a run under the same key and has not stored it yet.
     #[error("another daemon is starting this run; send the same request again")]
     StartingElsewhere,
-    /// The program around the daemon refused.
+    /// The program around the daemon refused the run.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// The runner refused.
+    /// The runner refused the run.
     #[error(transparent)]
     Runner(RunnerError),
     /// The task of the run panicked.
@@ -58,11 +58,11 @@ pub(crate) enum RunError {
 /// Why a conversation is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BusyReason {
-    /// Its run waits for a person.
+    /// The run waits for a person.
     Paused,
-    /// Its run has no process and is recovered soon.
+    /// The run has no process and will be recovered soon.
     Abandoned,
-    /// Its run is active.
+    /// The run is active.
     Active,
 }
 
