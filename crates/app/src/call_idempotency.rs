@@ -22,8 +22,8 @@ impl Toolcrib {
     /// the call continues or ends as unknown.
     ///
     /// # Errors
-    /// [`SubmitError`]; then nothing runs. [`SubmitError::RunningElsewhere`] only after waiting for
-    /// the other process.
+    /// [`SubmitError`]; no call runs in that case. [`SubmitError::RunningElsewhere`] only after
+    /// waiting for the other process.
     pub async fn call_with_key(
         &self,
         name: &str,
@@ -35,10 +35,10 @@ impl Toolcrib {
         Ok(self.batch_with_key(batch, key).await?.pop())
     }
 
-    /// Same as [`call_with_key`](Self::call_with_key), for several calls.
+    /// Like [`call_with_key`](Self::call_with_key), for several calls.
     ///
     /// # Errors
-    /// As [`call_with_key`](Self::call_with_key).
+    /// The errors of [`call_with_key`](Self::call_with_key).
     pub async fn batch_with_key(
         &self,
         batch: Batch,

@@ -12,10 +12,10 @@ pub enum ToolLimit {
     /// Nothing, because the operation concerns more than the tools of the limit; the text states
     /// why.
     Refused(&'static str),
-    /// Whatever its roles allow for its tools: the handler compares each tool, call, question,
+    /// The permissions of its roles for its tools: the handler compares each tool, call, question,
     /// grant or stored result with the limit.
     Checked,
-    /// Whatever its roles allow; the text states why the limit does not matter.
+    /// All permissions of its roles; the text states why the limit does not matter.
     Free(&'static str),
 }
 

@@ -48,7 +48,8 @@ pub(super) fn end_on_revocation(
     })
 }
 
-/// The token of the machine and processes on the socket cannot be revoked.
+/// Returns whether the credential can be revoked. The token of the machine and processes on the
+/// socket cannot.
 fn is_revocable(known: &Authenticated) -> bool {
     known.session.is_some() || matches!(known.credential, Some(Credential::Stored(_)))
 }
