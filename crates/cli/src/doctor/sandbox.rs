@@ -29,8 +29,8 @@ pub(super) async fn check() -> Vec<Finding> {
     found
 }
 
-/// The Linux userland, unless there never was one. A configuration that cannot be read is a finding
-/// of its own.
+/// Checks the Linux userland, unless it was never installed. Another check reports a configuration
+/// that cannot be read.
 fn userland() -> Option<Finding> {
     let config = config::load(&Env::from_process(), None).ok()?;
     let status = bootstrap::userland(&config)?.status();
