@@ -8,8 +8,8 @@ use toolcrib_engine::{Engine, SubmitError};
 
 use crate::toolcrib::Toolcrib;
 
-/// How long to wait while another process runs the same calls; longer than the default limit of any
-/// tool. A caller that needs more repeats the request.
+/// Maximum time to wait while another process runs the same calls; longer than the default limit of
+/// any tool. A caller that needs more repeats the request.
 const MAX_WAIT: Duration = Duration::from_secs(300);
 /// The first wait between two attempts; doubles up to [`LONGEST_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_millis(5);

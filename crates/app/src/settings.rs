@@ -103,7 +103,7 @@ pub struct Settings {
     pub python: Option<PythonSettings>,
     /// MCP servers; disabled ones are skipped.
     pub mcp_servers: Vec<toolcrib_mcp::client::ServerConfig>,
-    /// How models find tools.
+    /// Settings of the search for tools by models.
     pub discovery: ToolSearchSettings,
 }
 
@@ -115,7 +115,7 @@ pub struct ToolFolder {
     /// The folder; a missing one has no tools.
     pub path: PathBuf,
     /// Whether the content is untrusted, as in a workspace from elsewhere. Its tools then have
-    /// critical risk, whatever they declare, and get no configured values.
+    /// critical risk, regardless of their declaration, and get no configured values.
     pub is_untrusted: bool,
 }
 

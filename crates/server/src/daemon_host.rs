@@ -38,7 +38,7 @@ pub struct RunRequest {
     pub depth: u32,
 }
 
-/// Why the program around the daemon failed.
+/// An error of the program around the daemon.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum HostError {
     /// The request is not valid: an unknown agent, model or key. The text states what to do.

@@ -12,7 +12,7 @@ use crate::run_supervisor::RunSupervisor;
 /// Maximum number of characters of a result's first line.
 const LINE_CHARS: usize = 300;
 
-/// How a task or goal ended.
+/// The outcome of a task or goal.
 pub(crate) struct End<'a> {
     /// Owner.
     pub(crate) owner: &'a str,

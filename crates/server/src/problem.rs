@@ -17,7 +17,7 @@ const ARTIFACT_CHARS: usize = 60;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $word:literal, $status:literal;)*) => {
-        /// Why a request failed. The codes are stable: programs match on them.
+        /// The reason for the failure of a request. The codes are stable: programs match on them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Code {
@@ -81,7 +81,7 @@ codes! {
     Unavailable = "unavailable", 503;
 }
 
-/// Why a request failed.
+/// The body of the response to a failed request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// The code.
@@ -90,7 +90,7 @@ pub struct Problem {
     pub status: u16,
     /// The code as text.
     pub title: String,
-    /// What is wrong with this request, and what to do.
+    /// The error of this request, and advice.
     pub detail: String,
     /// Seconds after which to try again.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
-//! Why a daemon cannot start.
+//! Errors that prevent a daemon from starting.
 
-/// Why a daemon cannot start.
+/// An error that prevents a daemon from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// An address, a socket or a file cannot be used; the text states what to do.

@@ -1,4 +1,5 @@
-//! What the sandbox of this host enforces: tested, not derived from version numbers.
+//! Checks the restrictions that the sandbox of this host enforces: by tests, not from version
+//! numbers.
 
 use toolcrib_sandbox::userland::{ShellTarget, State};
 use toolcrib_sandbox::{Backend as _, Feature, Level, Local};

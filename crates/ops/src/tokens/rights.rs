@@ -77,7 +77,7 @@ impl CallerRights<'_> {
         Ok(())
     }
 
-    /// Returns whether a limit to these tools is within the caller's own; `None` stands for all
+    /// Returns whether a limit to these tools is within the caller's own; `None` means all
     /// tools.
     fn has_tools(&self, tools: Option<&[String]>) -> bool {
         let Some(own) = self.tools else { return true };

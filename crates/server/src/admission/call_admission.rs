@@ -7,7 +7,7 @@ use toolcrib_core::CancellationToken;
 use super::admitted_caller::AdmittedCaller;
 use super::fair_queue::{FairQueue, Permit};
 
-/// Why the calls of a request did not get a permit. None of them was run.
+/// The reason why the calls of a request did not get a permit. None of them was run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CallRefused {
     /// The daemon is stopping.

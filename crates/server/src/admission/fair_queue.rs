@@ -64,7 +64,7 @@ struct QueueState {
     max_starting: usize,
     /// The two clients that sent the latest requests, the latest first, and when.
     recent_clients: [Option<(Arc<str>, Instant)>; 2],
-    /// When the queue last granted slots. Other clients become inactive only at that moment;
+    /// Time at which the queue last granted slots. Other clients become inactive only at that time;
     /// otherwise a request could become eligible without being granted a slot.
     last_checked: Instant,
     /// Maximum number of waiting requests.

@@ -47,7 +47,7 @@ pub struct Operation {
     pub method: Method,
     /// The path below the base, such as `/tools/{name}`.
     pub path: &'static str,
-    /// Who may call the operation.
+    /// The callers that the operation accepts.
     pub access: Access,
     pub(super) at_root: bool,
     pub(super) queues_calls: bool,

@@ -48,7 +48,7 @@ impl<T> Page<T> {
     }
 }
 
-/// Which page is requested. `#[serde(flatten)]` disables `deny_unknown_fields`, so queries with
+/// The requested page. `#[serde(flatten)]` disables `deny_unknown_fields`, so queries with
 /// more fields repeat these two.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]

@@ -1,7 +1,7 @@
 //! The router, built from operations and their handlers.
 //!
 //! Invariant: a route exists only as an [`Operation`], which names the role that may call it.
-//! [`ToolLimit`](crate::ToolLimit) adds what a token that is limited to some tools may do there.
+//! [`ToolLimit`](crate::ToolLimit) restricts tokens that are limited to some tools.
 
 use axum::Router;
 use axum::extract::Request;

@@ -1,11 +1,11 @@
-//! What a token that is limited to some tools may do at each route, in one table for all routes. A
-//! route without a row is refused.
+//! The rights of a token that is limited to some tools: one table for all routes. A route without
+//! a row is refused.
 
 use axum::http::Method;
 
 use self::ToolLimit::{Checked, Free, Refused};
 
-/// What a token that is limited to some tools may do with an operation. A token without a limit
+/// The rights of a token that is limited to some tools at an operation. A token without a limit
 /// may use every operation of its roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolLimit {

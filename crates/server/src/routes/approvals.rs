@@ -26,7 +26,7 @@ use crate::state::DaemonState;
 /// Name of the list in cursors.
 const LIST: &str = "approvals";
 
-/// Which questions are listed.
+/// The questions to list.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListApprovalsQuery {
@@ -39,7 +39,7 @@ struct ListApprovalsQuery {
     cursor: Option<String>,
 }
 
-/// Which questions.
+/// The state of the questions to list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ApprovalFilter {

@@ -18,7 +18,7 @@ use crate::state::DaemonState;
 /// Maximum number of changes in one request (docs/tools.md: the journal keeps 50).
 const MAX_CHANGES: usize = 50;
 
-/// Which changes are listed.
+/// The changes to list.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ChangesQuery {
@@ -31,7 +31,7 @@ struct ChangesQuery {
     undone: bool,
 }
 
-/// Which changes are undone: either `newest` and `count`, or `changes`.
+/// The changes to undo: either `newest` and `count`, or `changes`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UndoBody {
@@ -49,7 +49,7 @@ struct UndoBody {
     force: bool,
 }
 
-/// Which undone changes are redone.
+/// The undone changes to redo.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RedoBody {

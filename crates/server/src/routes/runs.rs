@@ -49,7 +49,7 @@ pub(crate) struct RunRow {
     pub(crate) agent: String,
     /// Its state: `running`, `paused` or `ended`.
     pub(crate) state: String,
-    /// Why it waits, or how it ended.
+    /// The reason why it waits, or the status with which it ended.
     pub(crate) status: Option<String>,
     /// Subject of its conversation.
     pub(crate) topic: String,
@@ -79,7 +79,7 @@ impl RunRow {
     }
 }
 
-/// Which runs are listed.
+/// The runs to list.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListRunsQuery {

@@ -18,7 +18,7 @@ use super::run_registry::RunRefused;
 use super::stored_snapshot;
 use super::supervisor::{RunPermit, RunSupervisor};
 
-/// Where the driver starts.
+/// The run that the driver starts or resumes.
 pub(super) enum StartPoint {
     /// A new run.
     Start(Box<StartRequest>),

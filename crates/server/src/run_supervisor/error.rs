@@ -1,4 +1,4 @@
-//! Why a run could not be started, resumed or read.
+//! Errors of starting, resuming and reading runs.
 
 use toolcrib_app::SubmitError;
 use toolcrib_app::runner::RunnerError;
@@ -7,7 +7,7 @@ use toolcrib_core::{ConversationId, RunId, StoreError};
 use super::run_registry::RunRefused;
 use crate::daemon_host::HostError;
 
-/// Why a run could not be started, resumed or read.
+/// An error of starting, resuming or reading a run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
     /// The daemon is stopping.
@@ -55,7 +55,7 @@ pub(crate) enum RunError {
     Store(#[from] StoreError),
 }
 
-/// Why a conversation is busy.
+/// The reason why a conversation is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BusyReason {
     /// The run waits for a person.

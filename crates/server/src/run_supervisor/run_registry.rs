@@ -28,7 +28,7 @@ pub(super) struct RunLimits {
     pub(super) per_client: usize,
 }
 
-/// Why a run may not be driven now.
+/// The reason why a run may not be driven now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RunRefused {
     /// This process already drives it.

@@ -251,7 +251,7 @@ async fn notifications(client: &Client, count: usize) -> Vec<Value> {
     }
 }
 
-/// Regression: nobody was notified of the results of tasks and goals.
+/// Regression: the results of tasks and goals caused no notification.
 #[tokio::test]
 async fn the_end_of_a_task_and_of_a_goal_is_notified_once() {
     let daemon = daemon().await;

@@ -141,7 +141,7 @@ async fn what_makes_no_sense_or_goes_too_far_is_refused() {
     daemon.stop().await;
 }
 
-/// A token that names tools can call exactly those, whatever else is in view.
+/// A token that names tools can call exactly those, and none of the other tools in view.
 #[tokio::test]
 async fn a_token_calls_the_tools_that_it_names() {
     let daemon = TestDaemon::start().await;

@@ -15,7 +15,7 @@ use crate::problem::{Code, Problem};
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// What to verify.
+/// The scope of the verification.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct VerifyBody {
