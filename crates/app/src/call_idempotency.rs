@@ -8,8 +8,8 @@ use toolcrib_engine::{Engine, SubmitError};
 
 use crate::toolcrib::Toolcrib;
 
-/// How long to wait while another process runs the same calls; longer than the default limit of any
-/// tool. A caller that needs more repeats the request.
+/// Maximum time to wait while another process runs the same calls; longer than the default limit of
+/// any tool. A caller that needs more repeats the request.
 const MAX_WAIT: Duration = Duration::from_secs(300);
 /// The first wait between two attempts; doubles up to [`LONGEST_WAIT`].
 const FIRST_WAIT: Duration = Duration::from_millis(5);
@@ -22,8 +22,8 @@ impl Toolcrib {
     /// the call continues or ends as unknown.
     ///
     /// # Errors
-    /// [`SubmitError`]; then nothing runs. [`SubmitError::RunningElsewhere`] only after waiting for
-    /// the other process.
+    /// [`SubmitError`]; no call runs in that case. [`SubmitError::RunningElsewhere`] only after
+    /// waiting for the other process.
     pub async fn call_with_key(
         &self,
         name: &str,
@@ -35,10 +35,10 @@ impl Toolcrib {
         Ok(self.batch_with_key(batch, key).await?.pop())
     }
 
-    /// Same as [`call_with_key`](Self::call_with_key), for several calls.
+    /// Like [`call_with_key`](Self::call_with_key), for several calls.
     ///
     /// # Errors
-    /// As [`call_with_key`](Self::call_with_key).
+    /// The errors of [`call_with_key`](Self::call_with_key).
     pub async fn batch_with_key(
         &self,
         batch: Batch,

@@ -1,4 +1,4 @@
-//! Files of documents: the assistant's traits on the readers of the built-in tools.
+//! Files of documents: implements the assistant's traits with the readers of the built-in tools.
 
 use std::sync::Weak;
 
@@ -8,10 +8,10 @@ use toolcrib_builtins::document::DocumentText;
 use toolcrib_builtins::{DocumentPart, StoredDocuments};
 use toolcrib_core::{BoxFuture, CallCtx, Catalog, ErrorType, ToolError};
 
-/// The tool whose presence says that a caller may read documents.
+/// A caller with this tool in view may read documents.
 const DOCUMENT: &str = "document";
 
-/// Reads files of the workspace, and text out of files.
+/// Reads files of the workspace, and extracts text from files.
 pub(crate) struct DocumentFiles(pub(crate) DocumentText);
 
 impl TextExtractor for DocumentFiles {
@@ -47,10 +47,10 @@ impl WorkspaceFiles for DocumentFiles {
     }
 }
 
-/// The documents that people have put in, for callers that have the tool for them.
+/// The documents that people have added, for callers that have the tool for them.
 pub(crate) struct ReadableDocuments {
     pub(crate) documents: Documents,
-    /// Weak: the catalog owns the tool that owns this.
+    /// Weak, because the catalog owns the tool that owns this value.
     pub(crate) catalog: Weak<dyn Catalog>,
 }
 

@@ -21,13 +21,13 @@ use crate::toolcrib::Toolcrib;
 pub struct ExecRequest<'a> {
     /// The whole response body, or a recorded stream.
     pub body: &'a [u8],
-    /// Its format; `None` detects it from the body.
+    /// Format of the response; `None` detects it from the body.
     pub format: Option<Format>,
     /// The origin of the calls.
     pub origin: Origin,
     /// The context of the calls.
     pub context: Arc<Context>,
-    /// The tools that may be called; the field `model` is filled in here.
+    /// The tools that may be called; `exec` sets the field `model`.
     pub view: ViewRequest,
     /// Limits of these calls together. With a key, only the number of calls is limited.
     pub limits: RunLimits,
@@ -67,7 +67,7 @@ pub struct ExecReply {
     pub complete: bool,
 }
 
-/// Why nothing was run.
+/// The reason why no call ran.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecError {
     /// The format was not given and cannot be detected.
@@ -87,7 +87,7 @@ pub enum ExecError {
 }
 
 impl Toolcrib {
-    /// Runs the calls of one response of a model; the reply has the messages to append to its
+    /// Runs the calls of one response of a model; the reply contains the messages to append to its
     /// conversation.
     ///
     /// ```
@@ -121,8 +121,7 @@ impl Toolcrib {
     /// ```
     ///
     /// # Errors
-    /// [`ExecError`] when the response cannot be read. Failing calls are not errors: they are
-    /// results.
+    /// [`ExecError`] if the response cannot be read. A failed call is not an error but a result.
     pub async fn exec(&self, request: ExecRequest<'_>) -> Result<ExecReply, ExecError> {
         run_exec(self, request).await
     }
@@ -178,8 +177,8 @@ async fn run_exec(toolcrib: &Toolcrib, request: ExecRequest<'_>) -> Result<ExecR
     })
 }
 
-/// Taint labels of the response itself, from content that the provider looked up. Only the caller
-/// knows what the model had read before.
+/// Returns the taint labels of the response itself, from content that the provider looked up. Only
+/// the caller knows what the model had read before.
 fn hosted_labels(hosted: &[HostedCall]) -> Labels {
     let mut labels = Labels::default();
     if let Some(call) = hosted.first() {
@@ -227,7 +226,7 @@ impl Drop for OpenRun<'_> {
     }
 }
 
-/// The error for a body in no known format, with a guess at what it is.
+/// Returns the error for a body in an unknown format, with a guess at its kind.
 fn unknown_format(body: &[u8]) -> ExecError {
     match providers::parse(Format::OpenAiChat, body) {
         Err(

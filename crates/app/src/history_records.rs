@@ -7,7 +7,8 @@ use toolcrib_engine::Engine;
 
 use crate::stores::Stores;
 
-/// The data sources on these stores. The engine is referenced weakly, since it owns the tools.
+/// Creates the data sources on these stores. The engine is referenced weakly, because it owns the
+/// tools.
 pub(crate) fn history_records(stores: &Stores, engine: &Engine) -> IntrospectionStores {
     IntrospectionStores {
         calls: Arc::clone(&stores.calls),

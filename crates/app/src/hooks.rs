@@ -33,39 +33,40 @@ pub use tool_matcher::ToolMatcher;
 use command_guard::CommandGuard;
 use command_observer::CommandObserver;
 
-/// Longest time of a guard, and its default. The call waits for it.
+/// Maximum and default time limit of a guard. The call waits for it.
 pub const GUARD_TIME: Duration = toolcrib_core::defaults::GUARD_TIMEOUT;
 
-/// Longest time of an observer, and its default.
+/// Maximum and default time limit of an observer.
 pub const OBSERVER_TIME: Duration = Duration::from_secs(10);
 
-/// How long a process waits for its observers before it ends.
+/// Time for which a process waits for its observers before it ends.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Most observer failures kept until they are read; further ones are counted.
+/// Maximum number of observer failures that are kept until they are read; further ones are only
+/// counted.
 const REMARKS: usize = 20;
 
 /// A hook that runs a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandHook {
-    /// Name for models and people.
+    /// Name of the hook for models and people.
     pub name: String,
-    /// Where it is configured, `PATH:LINE`.
+    /// Position in the configuration, `PATH:LINE`.
     pub origin: String,
-    /// When it runs.
+    /// The event at which the hook runs.
     pub event: HookEvent,
-    /// The tools that it applies to.
+    /// The tools that the hook applies to.
     pub matcher: ToolMatcher,
     /// The program, as an absolute path or a name in the `PATH` of `env`, and its arguments.
     pub command: Vec<String>,
     /// Time limit.
     pub time: Duration,
-    /// Its environment.
+    /// Environment of the program.
     pub env: Vec<(OsString, OsString)>,
 }
 
 impl CommandHook {
-    /// Name for messages.
+    /// Returns name for messages.
     fn label(&self) -> String {
         format!("{} ({})", self.name, self.origin)
     }
@@ -82,7 +83,7 @@ pub(crate) struct Hooks {
 /// Shared state of the hooks.
 #[derive(Default)]
 struct HookContext {
-    /// Their working folder.
+    /// Working folder of the hooks.
     folder: PathBuf,
     /// Aliases of tools, by canonical name.
     names: RwLock<HashMap<String, Vec<String>>>,
@@ -91,7 +92,7 @@ struct HookContext {
 }
 
 impl Hooks {
-    /// Creates the hooks of a workspace, in their order.
+    /// Creates the hooks of a workspace, in the configured order.
     pub(crate) fn new(hooks: &[CommandHook], workspace: Option<&PathBuf>) -> Self {
         let folder = workspace.map(|path| path.canonicalize().unwrap_or_else(|_| path.clone()));
         let folder = folder.unwrap_or_else(|| PathBuf::from("/"));
@@ -156,8 +157,8 @@ impl Hooks {
     }
 }
 
-/// Observer that forwards to the active hooks. The engine's observers are fixed when it is built,
-/// the hooks can change.
+/// An observer that forwards to the active hooks. The engine's observers are fixed when it is
+/// built, but the hooks can change.
 #[derive(Default)]
 pub(crate) struct HookRelay {
     hooks: RwLock<Hooks>,
@@ -168,7 +169,7 @@ impl HookRelay {
         Self { hooks: RwLock::new(hooks) }
     }
 
-    /// The active hooks.
+    /// Returns the active hooks.
     pub(crate) fn hooks(&self) -> Hooks {
         self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -195,7 +196,7 @@ impl Observer for HookRelay {
 }
 
 impl HookContext {
-    /// Whether a matcher covers this tool under any of its names.
+    /// Returns whether a matcher covers this tool under any of its names.
     fn matches_tool(&self, matcher: &ToolMatcher, tool: &str) -> bool {
         let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
         let others = names.get(tool).into_iter().flatten().map(String::as_str);

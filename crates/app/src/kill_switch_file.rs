@@ -1,8 +1,8 @@
 //! Kill switch as a file: `STOP` in the state folder. While it exists, no tool runs in any process
-//! with this state folder, for any contents of the store. Engaging it needs no store, process or
-//! network: `touch` is enough.
+//! with this state folder, regardless of the contents of the store. Engaging it needs no store,
+//! process or network: `touch` is sufficient.
 //!
-//! File tools cannot reach the state folder, and no operation that a model can call releases the
+//! File tools cannot access the state folder, and no operation that a model can call releases the
 //! switch.
 
 use std::fs::{self, DirBuilder, OpenOptions};
@@ -16,16 +16,17 @@ use toolcrib_core::{CallId, Clock as _, KillSwitch, SystemClock, display_text};
 /// File name in the state folder.
 const FILE: &str = "STOP";
 
-/// Bytes of the file that are read. The text is for people, and Toolcrib never writes more.
+/// Maximum number of bytes to read from the file. Toolcrib never writes more; the text is for
+/// people.
 const READ_BYTES: u64 = 64 * 1024;
 
-/// Content of the file: who stopped the tools, and how.
+/// Content of the file: the person who stopped the tools, and the options.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KillSwitchState {
-    /// Who engaged it; empty if unknown.
+    /// Name of the person who engaged the switch; empty if unknown.
     pub by: String,
-    /// When, in milliseconds since 1970.
+    /// Time in milliseconds since 1970.
     pub at: i64,
     /// Reason for people; empty if none was given.
     pub why: String,
@@ -34,7 +35,7 @@ pub struct KillSwitchState {
 }
 
 impl From<&str> for KillSwitchState {
-    /// Engaged now by this person; running calls are cancelled.
+    /// Creates the state of a switch that this person engages now; running calls are cancelled.
     fn from(by: &str) -> Self {
         Self { by: by.to_owned(), at: SystemClock.now_ms(), ..Self::default() }
     }
@@ -48,17 +49,17 @@ pub struct KillSwitchFile {
 }
 
 impl KillSwitchFile {
-    /// The kill switch of a state folder.
+    /// Returns the kill switch of a state folder.
     #[must_use]
     pub fn in_folder(state: &Path) -> Self {
         Self { path: state.join(FILE) }
     }
 
-    /// Whether tools are stopped. Any existing file counts, and so does one whose state cannot be
-    /// determined (fail closed).
+    /// Returns whether tools are stopped. Any existing file counts, and so does one whose state
+    /// cannot be determined (fail closed).
     #[must_use]
     pub fn is_engaged(&self) -> bool {
-        // `symlink_metadata`, so that a dangling link counts too.
+        // `symlink_metadata` also detects a dangling link.
         !matches!(fs::symlink_metadata(&self.path), Err(error) if error.kind() == ErrorKind::NotFound)
     }
 
@@ -67,7 +68,8 @@ impl KillSwitchFile {
     /// full, an empty file remains, which has the same effect.
     ///
     /// # Errors
-    /// The error of the file system if there is no such file in the end: tools continue to run.
+    /// The error of the file system if the file does not exist afterwards: tools then continue to
+    /// run.
     pub fn engage(&self, stop: impl Into<KillSwitchState>) -> io::Result<()> {
         let stop = stop.into();
         let folder = self.path.parent().unwrap_or(Path::new("/"));
@@ -92,8 +94,8 @@ impl KillSwitchFile {
         Ok(())
     }
 
-    /// Releases the switch, as far as this file goes; returns whether it existed. The removal is
-    /// synced.
+    /// Releases the switch by removing this file; returns whether it existed. The removal is
+    /// synced. Stored switches stay as they are.
     ///
     /// # Errors
     /// The error of the file system; tools then stay stopped.
@@ -108,8 +110,8 @@ impl KillSwitchFile {
         }
     }
 
-    /// The content; `None` if the switch is not engaged. A foreign or unreadable file gives empty
-    /// fields.
+    /// Reads the content; returns `None` if the switch is not engaged. A foreign or unreadable file
+    /// yields empty fields.
     #[must_use]
     pub fn read(&self) -> Option<KillSwitchState> {
         use io::Read as _;
@@ -136,11 +138,11 @@ impl KillSwitch for KillSwitchFile {
     }
 }
 
-/// Characters of the reason in the answer to a stopped call.
+/// Maximum number of characters of the reason in the answer to a stopped call.
 const REASON_CHARS: usize = 200;
 
 impl KillSwitchState {
-    /// Who stopped the tools, why, and how they start again, as one sentence.
+    /// Describes in one sentence who stopped the tools, why, and how they start again.
     #[must_use]
     pub fn sentence(&self) -> String {
         let line = |text: &str| -> String {
@@ -159,8 +161,8 @@ fn new_file(path: &Path) -> io::Result<fs::File> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)
 }
 
-/// Syncs the folder, without which a rename or removal may be lost in a power failure. Errors are
-/// ignored: the change is in effect until then.
+/// Syncs the folder; otherwise, a power failure may undo a rename or removal. Errors are ignored:
+/// the change is in effect until then.
 fn sync_folder(path: &Path) {
     if let Some(folder) = path.parent().and_then(|folder| fs::File::open(folder).ok()) {
         let _ = folder.sync_all();

@@ -1,4 +1,4 @@
-//! The facade that embedders use, and the binary too: [`Settings`] in, a working [`Toolcrib`] out.
+//! The facade for embedders and for the binary: [`Settings`] in, a working [`Toolcrib`] out.
 //!
 //! ```
 //! use serde_json::json;
@@ -23,7 +23,7 @@
 //! ```
 //!
 //! Invariants
-//! - Every call goes through [`toolcrib_core::Invoker`]; this crate adds no second path.
+//! - Every call passes [`toolcrib_core::Invoker`]; this crate adds no second path.
 //! - Nothing here reads the environment, the terminal or a configuration file: the caller passes
 //!   everything in [`Settings`].
 
@@ -68,7 +68,7 @@ pub use tool_search::{EmbeddingModel, ToolSearchSettings};
 pub use toolcrib::{AGENT_SOURCE, Builder, Toolcrib};
 pub use vault_secrets::{oauth_secret_name, secrets_to_mask as secret_values};
 
-/// The types that an embedder names to serve a tool, make a call, or take part in its decision.
+/// The types that an embedder names to provide a tool, make a call, or take part in its decision.
 /// The binary's own crates import everything else from the crate that owns it.
 pub use toolcrib_core::{
     Answer, Approver, ApproverReply, CallCtx, CallId, Context, ConversationId, Entry, ErrorType,
@@ -90,7 +90,7 @@ pub use toolcrib_engine::{
 pub use toolcrib_builtins::Opener;
 
 /// Runs a worker (sandbox helper, document reader, host of a terminal or interpreter of code) if
-/// the arguments, without the program name, select one; returns the exit code.
+/// the arguments, without the program name, select one; then returns its exit code.
 ///
 /// Call it first in `main`, before the program starts threads or reads anything.
 #[must_use]

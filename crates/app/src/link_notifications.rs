@@ -1,4 +1,4 @@
-//! Links for people at pages and clients: each is a notification.
+//! Links for people at pages and clients: each link becomes a notification.
 
 use toolcrib_assistant::LabelsOfRuns;
 use toolcrib_assistant::notify::{NewNotification, Notifier};
@@ -7,7 +7,8 @@ use toolcrib_core::{Author, BoxFuture, CallCtx, ToolError};
 
 /// Title of the notification.
 const TITLE: &str = "Open this link";
-/// Characters of an address in the message; the link has all of it.
+/// Maximum number of characters of an address in the message; the link contains the complete
+/// address.
 const SHOWN_CHARS: usize = 300;
 
 /// Shows links as notifications.

@@ -1,13 +1,13 @@
-//! Lost-update-safe changes of a user's file: an advisory lock between reading and writing, and an
-//! atomic replacement.
+//! Changes of a user's file without lost updates: an advisory lock between reading and writing, and
+//! an atomic replacement.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-/// Exclusive lock for changing a file. The lock is on its folder, since the file itself is
-/// replaced.
+/// Exclusive lock for changing a file. The lock is on the folder of the file, because the file
+/// itself is replaced.
 #[derive(Debug)]
 pub struct LockedFile {
     path: PathBuf,
@@ -16,8 +16,8 @@ pub struct LockedFile {
 }
 
 impl LockedFile {
-    /// Waits for the lock of the file's folder, which is created (mode 0700) if it is missing. The
-    /// path must be that of the file itself: a link would be replaced.
+    /// Waits for the lock of the file's folder, and creates the folder (mode 0700) if it is
+    /// missing. The path must name the file itself: a link would be replaced.
     ///
     /// # Errors
     /// A folder that cannot be created, opened or locked.
@@ -38,7 +38,7 @@ impl LockedFile {
     pub fn replace(&self, text: &str) -> io::Result<()> {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let staged = self.path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-        // Left by a process with the same id that died; safe to remove under the lock.
+        // A process with the same id that died left this file; it can be removed under the lock.
         let _ = fs::remove_file(&staged);
         let written = self.write(&staged, text);
         if written.is_err() {

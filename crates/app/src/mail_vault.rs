@@ -1,4 +1,5 @@
-//! Passwords of mail accounts in the vault, and what the accounts say about the tools.
+//! Passwords of mail accounts in the vault, and the configuration value that makes the mail tools
+//! available.
 
 use toolcrib_engine::Secrets;
 use toolcrib_mail::account::{MailAccounts, PasswordVault};
@@ -8,7 +9,7 @@ use toolcrib_store::vault::{Secret, SecretName, Vault};
 
 use crate::settings::Settings;
 
-/// The vault as the place of passwords.
+/// The vault as the store of passwords.
 pub(crate) struct MailVault {
     pub(crate) vault: Option<Vault>,
     pub(crate) masked: Secrets,
@@ -48,13 +49,13 @@ impl PasswordVault for MailVault {
     }
 }
 
-/// Gives the tools that need an account the configuration value that says that there is one; the
-/// registry leaves them out without it.
+/// Sets the configuration value that lists the mail accounts for the tools that need one; without
+/// it, the registry leaves them out.
 pub(crate) fn say_that_there_is_an_account(settings: &mut Settings) {
     let Some(path) = &settings.mail_accounts else { return };
     let vault = MailVault { vault: None, masked: Secrets::default() };
     let client = HttpClient::new(toolcrib_net::AddressPolicy::default());
-    // A file that cannot be read is reported by the tools, so they are left in.
+    // If the file cannot be read, the tools stay available and report the error.
     let accounts = MailAccounts::new(path.clone(), std::sync::Arc::new(vault), client);
     let value = match accounts.list() {
         Ok(all) => all.into_iter().map(|account| account.address).collect::<Vec<_>>().join(", "),

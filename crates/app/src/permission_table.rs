@@ -25,7 +25,7 @@ impl PermissionChoice {
     /// All settings, mildest first.
     pub const ALL: [Self; 4] = [Self::Granted, Self::Ask, Self::Denied, Self::Never];
 
-    /// Its word in the configuration.
+    /// Returns its word in the configuration.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -54,15 +54,15 @@ pub type PermissionChoices = BTreeMap<Permission, PermissionChoice>;
 /// The section `[permissions]`, all layers merged. Unnamed permissions are granted.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PermissionTable {
-    /// For all calls: `network = "ask"`.
+    /// Settings for all calls: `network = "ask"`.
     pub general: PermissionChoices,
-    /// For calls of these agents, `[permissions.agents.NAME]`. These only tighten, because any file
-    /// can claim an agent's name.
+    /// Settings for calls of these agents, `[permissions.agents.NAME]`. They can only tighten,
+    /// because any file can claim an agent's name.
     pub agents: BTreeMap<String, PermissionChoices>,
-    /// For calls in these workspaces, `[permissions.workspaces."/PATH"]`, instead of the general
-    /// ones. A folder includes its subfolders; the longest match wins.
+    /// Settings for calls in these workspaces, `[permissions.workspaces."/PATH"]`, instead of the
+    /// general ones. A folder includes its subfolders; the longest match wins.
     pub workspaces: BTreeMap<String, PermissionChoices>,
-    /// The file for changing them, as shown to people; empty if unknown.
+    /// Path of the configuration file for messages; empty if unknown.
     pub file: String,
 }
 
@@ -104,7 +104,8 @@ impl PermissionTable {
         }
         for (workspace, choices) in &other.workspaces {
             for (permission, choice) in choices {
-                // The setting already in force there, from an enclosing folder or in general.
+                // The setting that is already in force there, from an enclosing folder or the
+                // general section.
                 let context = Context { workspace: workspace.clone(), ..Context::default() };
                 let choice = self.resolve(permission, &context).0.max(*choice);
                 let own = self.workspaces.entry(workspace.clone()).or_default();
@@ -114,7 +115,7 @@ impl PermissionTable {
         self
     }
 
-    /// The setting of a permission in a context, and the configuration key that sets it.
+    /// Returns the setting of a permission in a context, and the configuration key that sets it.
     #[must_use]
     pub fn resolve(
         &self,
@@ -140,7 +141,7 @@ impl PermissionTable {
         }
     }
 
-    /// The setting of the longest matching workspace folder.
+    /// Returns the setting of the longest matching workspace folder.
     fn workspace(
         &self,
         permission: &Permission,

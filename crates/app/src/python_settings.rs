@@ -31,15 +31,15 @@ pub struct PythonSettings {
     pub env: Vec<(OsString, OsString)>,
 }
 
-/// The managed environment of this state folder.
+/// Returns the managed environment of this state folder.
 #[must_use]
 pub fn python_environment(state: &Path) -> VirtualEnv {
     VirtualEnv::new(state.join("python/environment"))
 }
 
 /// Builds the setup of Python from these settings: paths in `denied` and those that `masks` finds
-/// are hidden from code, processes run on `backend` or an own one, and scripts find tools with
-/// `search`.
+/// are hidden from code, processes run on `backend` or a backend of their own, and scripts find
+/// tools with `search`.
 pub(crate) fn python_setup(
     settings: &PythonSettings,
     state: &Path,
@@ -67,7 +67,7 @@ pub(crate) fn python_setup(
     }
 }
 
-/// The saved scripts in a folder of tools.
+/// Returns the saved scripts in a folder of tools.
 pub(crate) fn saved_chains(folder: &ToolFolder, setup: &Setup) -> SavedChains {
     SavedChains::new(format!("{}-chains", folder.id), &folder.path, folder.is_untrusted, setup)
 }

@@ -13,8 +13,8 @@ use crate::{vault_secrets, workbench};
 impl Toolcrib {
     /// Applies new settings, also to running runs: rules, permissions, presets, flags, limits,
     /// per-tool settings, the heartbeat, hooks, secrets and configuration values derived from them;
-    /// tool folders and MCP servers are read again. [`toolcrib_engine::Engine::reconfigure`] says
-    /// how calls received earlier are judged.
+    /// tool folders and MCP servers are read again. [`toolcrib_engine::Engine::reconfigure`]
+    /// documents the evaluation of calls that were received earlier.
     ///
     /// Settings that cannot change at run time keep their value. Returns the names of those that
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
@@ -24,8 +24,8 @@ impl Toolcrib {
     /// effect at once ([`crate::mcp::McpServers`]).
     ///
     /// # Errors
-    /// [`SetupError`] if any setting is invalid, including those that need a restart; then nothing
-    /// is changed.
+    /// [`SetupError`] if any setting is invalid, including those that need a restart; no setting is
+    /// changed in that case.
     pub async fn reconfigure(&self, settings: Settings) -> Result<Vec<&'static str>, SetupError> {
         let before = self.settings();
         let waiting = restart_needed(&before, &settings);
@@ -59,7 +59,7 @@ impl Toolcrib {
 }
 
 impl Toolcrib {
-    /// Puts path rules into force for MCP servers: one that runs began under other rules, so it is
+    /// Applies path rules to MCP servers: a running server started under the old rules, so it is
     /// ended, and the next call starts it again.
     async fn renew_shared_denials(&self, workbench: &ProgramRunner) {
         let denials = workbench::shared_denials(&self.settings());
@@ -98,7 +98,7 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
 }
 
-/// Validates settings that otherwise would fail only at the next start.
+/// Validates settings that would otherwise fail only at the next start.
 fn check_unchangeable(settings: &Settings, changed: &[&str]) -> Result<(), SetupError> {
     if changed.iter().any(|name| matches!(*name, "allow_net" | "resolve")) {
         http_client(settings)?;
@@ -109,7 +109,7 @@ fn check_unchangeable(settings: &Settings, changed: &[&str]) -> Result<(), Setup
     Ok(())
 }
 
-/// The new settings with the unchangeable ones kept.
+/// Returns the new settings with the unchangeable ones kept.
 fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
     let before = before.clone();
     Settings {

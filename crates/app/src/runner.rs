@@ -1,4 +1,4 @@
-//! Runner: runs agents with the agent loop over this Toolcrib's invoker, stores and library.
+//! Runner: runs agents with the agent loop, using this Toolcrib's invoker, stores and library.
 
 mod conversation_summaries;
 mod event_masking;
@@ -53,7 +53,7 @@ pub struct RunnerSettings {
     pub windows: Arc<ContextWindows>,
     /// Prices of models.
     pub prices: Arc<Prices>,
-    /// When older messages are replaced by a summary.
+    /// Rules for replacing older messages with a summary.
     pub compaction: CompactionRules,
 }
 
@@ -117,9 +117,9 @@ pub struct Runner {
     library: LibraryHandle,
     settings: Arc<RunnerSettings>,
     summaries: Arc<Summaries>,
-    /// What is checked before each request besides tool folders.
+    /// Checks before each request, besides tool folders.
     refresh: Arc<dyn ToolRefresh>,
-    /// Held while the library is read again.
+    /// Held while the library is reloaded.
     reloading: Arc<Mutex<()>>,
 }
 
@@ -131,11 +131,11 @@ pub struct StartRequest {
     pub agent: Agent,
     /// The models, in order of preference.
     pub models: Vec<Arc<dyn Model>>,
-    /// The conversation; a new id begins one.
+    /// The conversation; a new id starts one.
     pub conversation: ConversationId,
-    /// The context of the run; agent and conversation are filled in.
+    /// The context of the run; the runner sets agent and conversation.
     pub context: Context,
-    /// Limits of the run; where unset, those of the agent apply.
+    /// Limits of the run; the agent's limits apply to those that are unset.
     pub limits: RunnerLimits,
     /// A skill that is active from the start, in addition to the agent's own.
     pub skill: Option<String>,
@@ -143,37 +143,37 @@ pub struct StartRequest {
     pub stream: bool,
     /// Opaque data that another process needs to continue this run.
     pub setup: serde_json::Value,
-    /// What part of the message comes from, if that is outside text: the run begins untrusted.
+    /// Source of a part of the message that is untrusted text: the run then starts untrusted.
     pub untrusted: Option<String>,
 }
 
-/// How a run ended, or what it waits for.
+/// The end of a run, or the decision that it waits for.
 #[derive(Debug, Clone)]
 pub struct RunReport {
     /// The run.
     pub run: RunId,
     /// Its conversation.
     pub conversation: ConversationId,
-    /// How it ended, or what it waits for.
+    /// The end of the run, or the decision that it waits for.
     pub driven: DriveOutcome,
     /// Text of the last answer.
     pub text: String,
-    /// Messages that arrived too late for it.
+    /// Messages that arrived too late for the run.
     pub left_over: Vec<UserMessage>,
 }
 
 /// The connections of a run to the outside.
 #[derive(Clone)]
 pub struct RunHandles {
-    /// Stops it, and passes messages to it.
+    /// Stops the run, and passes messages to it.
     pub control: RunControl,
-    /// Receives its events.
+    /// Receives the run's events.
     pub events: EventSink,
     /// Answers questions of the model.
     pub person: Arc<dyn HumanInput>,
 }
 
-/// Why a run could not be started or resumed.
+/// The reason why a run could not be started or resumed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunnerError {
     /// The run does not exist.
@@ -197,8 +197,8 @@ pub enum RunnerError {
 }
 
 impl Runner {
-    /// A runner over a Toolcrib that was built [`for_agents`](crate::Builder::for_agents); reads
-    /// the library folders.
+    /// Creates a runner over a Toolcrib that was built [`for_agents`](crate::Builder::for_agents),
+    /// and reads the library folders.
     ///
     /// # Errors
     /// [`SetupError::NotForAgents`].
@@ -218,24 +218,24 @@ impl Runner {
         Ok(runner)
     }
 
-    /// The same runner with one more check before each request of its runs, such as for changed
-    /// rules. It comes before the check for changed tools.
+    /// Adds a check before each request of its runs, such as for changed rules. It runs before the
+    /// check for changed tools.
     #[must_use]
     pub fn with_refresh(mut self, refresh: Arc<dyn ToolRefresh>) -> Self {
         self.refresh = refresh;
         self
     }
 
-    /// The present library.
+    /// Returns the current library.
     #[must_use]
     pub fn library(&self) -> Arc<Library> {
         self.library.current()
     }
 
-    /// Reads the library folders again; returns the problems found.
+    /// Reads the library folders again; returns the problems.
     pub fn reload(&self) -> Vec<Problem> {
-        // One at a time: a reading that began before a file was written must not replace a later
-        // one.
+        // Only one reload at a time: one that started before a file was written must not replace a
+        // later one.
         let _alone = self.reloading.lock().unwrap_or_else(PoisonError::into_inner);
         let library = library_loader::load_library(&self.toolcrib, &self.settings.folders);
         let problems = library.problems.clone();
@@ -243,31 +243,31 @@ impl Runner {
         problems
     }
 
-    /// The folders that the library is read from.
+    /// Returns the folders from which the library is read.
     #[must_use]
     pub fn folders(&self) -> &Folders {
         &self.settings.folders
     }
 
-    /// The names of all tools, enabled or not, for checking tool lists.
+    /// Returns the names of all tools, enabled or not, for checking tool lists.
     #[must_use]
     pub fn tool_names(&self) -> Vec<ToolNames> {
         tool_names(&self.toolcrib)
     }
 
-    /// The price of a model; `None` if it is unknown.
+    /// Returns the price of a model; `None` if it is unknown.
     #[must_use]
     pub fn price(&self, provider: &str, model: &str) -> Option<Price> {
         self.settings.prices.find(provider, model)
     }
 
-    /// The context window that the owner configured for a model, in tokens.
+    /// Returns the context window that the owner configured for a model, in tokens.
     #[must_use]
     pub fn configured_window(&self, provider: &str, model: &str) -> Option<u64> {
         self.settings.windows.configured(provider, model)
     }
 
-    /// The store of conversations and runs.
+    /// Returns the store of conversations and runs.
     #[must_use]
     pub fn store(&self) -> &Arc<dyn ConversationAndRunStore> {
         &self.store
@@ -276,7 +276,7 @@ impl Runner {
     /// Starts a run and drives it until it ends or pauses.
     ///
     /// # Errors
-    /// [`RunnerError`] when it cannot start, or cannot be stored.
+    /// [`RunnerError`] if the run cannot start or cannot be stored.
     pub async fn start(
         &self,
         start: StartRequest,
@@ -288,7 +288,7 @@ impl Runner {
     /// Starts a run under an id chosen by the caller.
     ///
     /// # Errors
-    /// [`RunnerError`] when it cannot start, or cannot be stored.
+    /// [`RunnerError`] if the run cannot start or cannot be stored.
     pub async fn start_as(
         &self,
         id: RunId,
@@ -316,18 +316,18 @@ impl Runner {
     }
 
     /// Resumes a run that is paused, or whose process has died. `start` repeats the original
-    /// request; its message is ignored. The caller must make sure that no other process works on a
-    /// run in state `running`. For calls in flight, the engine continues from their records.
+    /// request; its message is ignored. The caller must make sure that no other process drives a
+    /// run in state `running`. The engine continues calls in flight from their records.
     ///
     /// # Errors
-    /// [`RunnerError`] when the run does not exist, is not paused, or cannot be stored.
+    /// [`RunnerError`] if the run does not exist, is not paused, or cannot be stored.
     pub async fn resume(
         &self,
         run: StoredRun,
         start: StartRequest,
         on: &RunHandles,
     ) -> Result<RunReport, RunnerError> {
-        // Claimed under the epoch that was read, so only one of two processes wins.
+        // The claim names the epoch that was read, so only one of two processes succeeds.
         let taken = self.store.claim_run(run.id, run.epoch).await;
         let taken = taken.map_err(|error| match error {
             StoreError::Missing(_) => RunnerError::UnknownRun(run.id),
@@ -353,7 +353,7 @@ impl Runner {
     }
 
     /// Releases a claimed run that cannot be driven: it is paused again, for a version that can
-    /// read it. If its conversation has continued without it, it ends.
+    /// read it. If its conversation has continued without it, the run ends.
     async fn release_run(
         &self,
         run: StoredRun,
@@ -423,7 +423,7 @@ impl Runner {
         })
     }
 
-    /// Loads the conversation; creates a new one.
+    /// Loads the conversation, or creates a new one.
     async fn open(&self, start: &StartRequest) -> Result<ConversationStart, RunnerError> {
         let now = self.clock.now_ms();
         let known = self.store.conversation(start.conversation).await?;
@@ -449,7 +449,7 @@ impl Runner {
             self.store.put_conversation(conversation).await?;
             return Ok(ConversationStart { history: Vec::new(), topic, labels: Labels::default() });
         }
-        // A conversation deleted in the meantime is not created again.
+        // A conversation that was deleted in the meantime is not created again.
         self.store.change_conversation(conversation).await?;
         let messages = self.store.messages(start.conversation, 0).await?;
         let labels = restored_labels::conversation_labels(&*self.store, &messages).await?;
@@ -467,7 +467,7 @@ impl Runner {
         extra: Option<&str>,
     ) -> Result<Vec<ActiveSkill>, RunnerError> {
         let library = self.library();
-        // An agent works without a skill of its file that is switched off.
+        // An agent works without a disabled skill of its file.
         let is_on = |name: &&String| !library.skills_off.iter().any(|skill| skill.name == **name);
         let names = agent.skills.iter().filter(is_on).map(String::as_str).chain(extra);
         names
@@ -494,7 +494,7 @@ struct ConversationStart {
     labels: Labels,
 }
 
-/// The first words of a message, as the title of a conversation.
+/// Returns the first words of a message as the title of a conversation.
 fn title(text: &str) -> String {
     const CHARS: usize = 60;
     let line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
@@ -504,7 +504,7 @@ fn title(text: &str) -> String {
     line.chars().take(CHARS).chain(['…']).collect()
 }
 
-/// What the message of a run makes of it.
+/// Returns the taint labels that the message of a run raises.
 fn message_labels(start: &StartRequest) -> Labels {
     let mut labels = Labels::default();
     if let Some(source) = &start.untrusted {

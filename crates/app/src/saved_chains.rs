@@ -1,4 +1,4 @@
-//! Saved chains: scripts that are stored as tools; listing, saving and removing them at run time.
+//! Saved chains: scripts that are stored as tools. Lists, saves and removes them at run time.
 
 use std::path::Path;
 
@@ -22,8 +22,8 @@ pub struct ChainEntry {
 }
 
 impl Toolcrib {
-    /// The saved scripts in the order of their folders. If a name occurs twice, the first one is
-    /// the tool.
+    /// Returns the saved scripts in the order of their folders. If a name occurs twice, the first
+    /// one is the tool.
     #[must_use]
     pub fn saved_chains(&self) -> Vec<ChainEntry> {
         let of = |folder: &ToolFolder| {
@@ -35,7 +35,7 @@ impl Toolcrib {
         self.settings().tool_folders.iter().flat_map(of).collect()
     }
 
-    /// The default folder for saving: that of the workspace, otherwise the first.
+    /// Returns the default folder for saving: the workspace's folder, otherwise the first one.
     #[must_use]
     pub fn saved_chain_folder(&self) -> Option<ToolFolder> {
         let settings = self.settings();
@@ -44,10 +44,12 @@ impl Toolcrib {
         workspace.or_else(|| folders.first()).cloned()
     }
 
-    /// Saves a script as a tool, replacing one of the same name there. It can be called at once.
+    /// Saves a script as a tool, replacing a script of the same name in the folder. It can be
+    /// called at once.
     ///
     /// # Errors
-    /// [`ChainError`]: then nothing has changed. `Definition` also if the name belongs to another
+    /// [`ChainError`]; nothing is changed in that case. `Definition` also if the name belongs to
+    /// another
     /// tool.
     pub async fn save_chain(
         &self,

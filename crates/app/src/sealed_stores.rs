@@ -26,7 +26,7 @@ const PENDING_POINTER: &str = "/state/phase/pending";
 pub(crate) struct SealedConversationAndRunStore {
     inner: Arc<dyn ConversationAndRunStore>,
     sealing: Sealing,
-    /// Errors of sealing checkpoints, until the caller flushes.
+    /// Errors from sealing checkpoints, until the caller flushes.
     failed: Mutex<HashMap<RunId, StoreError>>,
 }
 
@@ -60,7 +60,7 @@ fn seal(sealing: &Sealing, value: Value) -> Result<Value, SealError> {
     }
 }
 
-/// Seals the state of a run, which continues from it; only the pending question is masked.
+/// Seals the state of a run, from which the run continues; only the pending question is masked.
 fn seal_state(sealing: &Sealing, mut state: Value) -> Result<Value, SealError> {
     if let Some(pending) = state.pointer_mut(PENDING_POINTER) {
         *pending = sealing.secrets.mask_json(pending);

@@ -23,8 +23,8 @@ use crate::permission_table::PermissionTable;
 use crate::python_settings::PythonSettings;
 use crate::tool_search::ToolSearchSettings;
 
-/// Everything that can be set. The state folder has no default: a library does not look for a home
-/// folder.
+/// All settings of a Toolcrib. The state folder has no default, because a library must not use the
+/// home folder on its own.
 ///
 /// ```
 /// use toolcrib_app::Settings;
@@ -36,7 +36,7 @@ use crate::tool_search::ToolSearchSettings;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// Folders that file tools may access; the first is the workspace. Without any there are no
+    /// Folders that file tools may access; the first is the workspace. Without any, there are no
     /// file tools.
     pub roots: Vec<PathBuf>,
     /// Folder for artifacts and undo journals; no tool can reach it.
@@ -62,10 +62,10 @@ pub struct Settings {
     pub rules: RuleSet,
     /// Permissions that are granted, asked for or refused.
     pub permissions: PermissionTable,
-    /// Hook programs in their order. They run in the first root.
+    /// Hook programs in the order in which they run. They run in the first root.
     pub hooks: Vec<CommandHook>,
-    /// The vault: all its secrets are masked, and tools get those assigned to them. Without one, a
-    /// call that waits with a secret in its arguments can continue in this process only.
+    /// The vault: all its secrets are masked, and tools get those assigned to them. Without a
+    /// vault, a waiting call with a secret in its arguments can continue only in this process.
     pub vault: Option<Vault>,
     /// Names of secrets used as configuration values, by tool and key.
     pub secret_config: HashMap<String, HashMap<String, String>>,
@@ -77,7 +77,7 @@ pub struct Settings {
     /// The executable for sandboxes and document workers; its `main` must call
     /// [`crate::worker_entry`] first. `None` is the running one.
     pub sandbox_helper: Option<PathBuf>,
-    /// Idle time of a conversation after which its background processes are ended.
+    /// Idle time of a conversation after which its background processes end.
     pub background_idle: Duration,
     /// The desktop's program for opening files; `None` without a desktop.
     pub opener: Option<Opener>,
@@ -86,24 +86,24 @@ pub struct Settings {
     pub links_to_clients: bool,
     /// The services of the web tools.
     pub web: WebSettings,
-    /// Where notifications go.
+    /// Settings of notifications.
     pub notifications: NotifySettings,
-    /// The owner's calendar; `None` = events are only made as files.
+    /// The owner's calendar; without one (`None`), events are only created as files.
     pub calendar: Option<CalendarSettings>,
-    /// File of the mail accounts; `None` = there are none, and none can be added.
+    /// File of the mail accounts; `None` disables them.
     pub mail_accounts: Option<std::path::PathBuf>,
-    /// What lets drafts leave without being asked.
+    /// Rules by which drafts are sent without asking.
     pub send_rules: Vec<toolcrib_assistant::draft::SendRule>,
-    /// When the heartbeat runs. A daemon runs it.
+    /// Settings of the heartbeat, which a daemon runs.
     pub heartbeat: HeartbeatSettings,
-    /// The user's locale, such as `de-AT`, passed to external tools; it decides the units of
+    /// The user's locale, such as `de-AT`, passed to external tools; it determines the units of
     /// `get_weather`.
     pub locale: Option<String>,
     /// Code execution; `None` disables it.
     pub python: Option<PythonSettings>,
     /// MCP servers; disabled ones are skipped.
     pub mcp_servers: Vec<toolcrib_mcp::client::ServerConfig>,
-    /// How models find tools.
+    /// Settings of the search for tools by models.
     pub discovery: ToolSearchSettings,
 }
 
@@ -115,12 +115,12 @@ pub struct ToolFolder {
     /// The folder; a missing one has no tools.
     pub path: PathBuf,
     /// Whether the content is untrusted, as in a workspace from elsewhere. Its tools then have
-    /// critical risk, whatever they declare, and get no configured values.
+    /// critical risk, regardless of their declaration, and get no configured values.
     pub is_untrusted: bool,
 }
 
 impl ToolFolder {
-    /// A folder of the user's own.
+    /// Creates a folder of the user's own.
     pub fn new(id: impl Into<String>, path: impl Into<PathBuf>) -> Self {
         Self { id: id.into(), path: path.into(), is_untrusted: false }
     }
@@ -134,7 +134,8 @@ impl ToolFolder {
 }
 
 impl Settings {
-    /// One workspace folder, one state folder, defaults for everything else.
+    /// Creates settings with one workspace folder, one state folder, and defaults for all other
+    /// fields.
     #[must_use]
     pub fn new(root: impl Into<PathBuf>, state: impl Into<PathBuf>) -> Self {
         Self {
@@ -172,7 +173,7 @@ impl Settings {
     }
 }
 
-/// Why a Toolcrib could not be set up.
+/// The reason why a Toolcrib could not be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// A folder cannot be used as a root.

@@ -22,7 +22,7 @@ use toolcrib_store::{ArtifactLimits, Artifacts, OpenError, SqliteStore, StoreOpt
 /// File name of anchors in the audit folder.
 pub const ANCHORS_FILE: &str = "anchors.jsonl";
 
-/// Why stores could not be opened.
+/// The reason why stores could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum StoresError {
     /// The database cannot be used.
@@ -81,7 +81,7 @@ impl Stores {
     /// memory.
     ///
     /// # Errors
-    /// [`StoresError`] when the database or the audit key cannot be used.
+    /// [`StoresError`] if the database or the audit key cannot be used.
     pub fn open(database: Option<&Path>) -> Result<Self, StoresError> {
         let Some(path) = database else { return Ok(Self::memory()) };
         let store = SqliteStore::open_with(path, signing_options(&Self::audit_folder(path))?)?;
@@ -93,7 +93,7 @@ impl Stores {
     /// stay in this machine's state folder.
     ///
     /// # Errors
-    /// [`StoresError`] when the database, the folder or the key cannot be used.
+    /// [`StoresError`] if the database, the folder or the key cannot be used.
     #[cfg(feature = "postgres")]
     pub async fn connect(
         url: &str,
@@ -110,11 +110,11 @@ impl Stores {
         Ok(Self::from_store(Arc::new(store), Arc::new(artifacts)))
     }
 
-    /// Opens a database without the audit key, for inspection: closing it signs nothing. A missing
-    /// one is empty.
+    /// Opens a database without the audit key, for inspection: closing it signs no checkpoint. A
+    /// missing database counts as empty.
     ///
     /// # Errors
-    /// [`StoresError`] when the database cannot be used.
+    /// [`StoresError`] if the database cannot be used.
     pub fn unsigned(database: &Path) -> Result<Self, StoresError> {
         let store = if database.exists() {
             SqliteStore::open(database)?
@@ -127,7 +127,7 @@ impl Stores {
     /// Connects to a shared database without the audit key.
     ///
     /// # Errors
-    /// [`StoresError`] when the database cannot be used.
+    /// [`StoresError`] if the database cannot be used.
     #[cfg(feature = "postgres")]
     pub async fn connect_unsigned(url: &str, shared: SharedOptions) -> Result<Self, StoresError> {
         let options = StoreOptions { shared, ..StoreOptions::default() };
@@ -176,13 +176,13 @@ impl Stores {
         }
     }
 
-    /// Folder of a database's audit key and anchors: `audit` beside it.
+    /// Returns the folder of a database's audit key and anchors: `audit` beside it.
     #[must_use]
     pub fn audit_folder(database: &Path) -> PathBuf {
         database.with_file_name("audit")
     }
 
-    /// In-memory stores, lost with the process.
+    /// Creates in-memory stores, which are lost with the process.
     #[must_use]
     pub fn memory() -> Self {
         let runs = Arc::new(MemoryRuns::default());
@@ -209,7 +209,7 @@ impl Stores {
     }
 }
 
-/// Store options with the key and the anchors of this folder.
+/// Returns the store options with the key and the anchors of this folder.
 fn signing_options(folder: &Path) -> Result<StoreOptions, StoresError> {
     Ok(StoreOptions {
         signer: Some(Arc::new(AuditKey::open(folder)?)),
@@ -218,7 +218,7 @@ fn signing_options(folder: &Path) -> Result<StoreOptions, StoresError> {
     })
 }
 
-/// Artifacts with their rows in this store and their files beside its database.
+/// Returns an artifact store with its rows in this store and its files beside its database.
 fn artifacts(store: SqliteStore, database: &Path) -> Arc<dyn ArtifactStore> {
     let limits = ArtifactLimits::default();
     Arc::new(
@@ -226,7 +226,7 @@ fn artifacts(store: SqliteStore, database: &Path) -> Arc<dyn ArtifactStore> {
     )
 }
 
-/// The artifact folder of a database. It must be exclusive, because unknown files in it are
+/// Returns the artifact folder of a database. It must be exclusive, because unknown files in it are
 /// deleted.
 fn artifact_folder(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();

@@ -1,6 +1,6 @@
 //! Switch watcher: polls for switches set by another process, a command or the kill switch file.
-//! They take effect here before a call would start on stale switches, and the kill switch cancels
-//! running calls. It also picks up newly saved scripts.
+//! They take effect in this process before a call would start with stale switches, and the kill
+//! switch cancels running calls. It also picks up newly saved scripts.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use toolcrib_core::{CallId, StoreError};
 use crate::toolcrib::Toolcrib;
 
 /// Poll interval: half of the age at which known switches expire
-/// ([`SWITCH_CACHE_TTL`](crate::SWITCH_CACHE_TTL)), so that calls find them fresh and need not read
-/// the store themselves.
+/// ([`SWITCH_CACHE_TTL`](crate::SWITCH_CACHE_TTL)), so that calls find current switches and need
+/// not read the store themselves.
 const POLL_INTERVAL: Duration = Duration::from_millis(25);
 
-/// Poll interval for saved scripts; a saved one appears at once for people.
+/// Poll interval for saved scripts; a person notices a saved script at once.
 const SCRIPT_POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// An event for the caller.
@@ -28,7 +28,7 @@ pub enum SwitchEvent {
     Unreadable(StoreError),
 }
 
-/// Watches until it is dropped.
+/// Watches until this handle is dropped.
 #[must_use = "dropped, it watches no longer"]
 pub struct SwitchWatcher(JoinHandle<()>);
 
@@ -39,7 +39,7 @@ impl Drop for SwitchWatcher {
 }
 
 impl Toolcrib {
-    /// Starts watching on the present Tokio runtime. Changes take effect in this Toolcrib and are
+    /// Starts watching on the current Tokio runtime. Changes take effect in this Toolcrib and are
     /// reported to `told`.
     pub fn watch_switches(
         &self,
@@ -80,8 +80,8 @@ async fn poll_switches(toolcrib: Toolcrib, told: impl Fn(SwitchEvent)) {
     }
 }
 
-/// Concurrent with the switches: loading tools may take long, and the kill switch must not wait for
-/// it.
+/// Polls concurrently with the switches: loading tools may take long, and the kill switch must not
+/// wait for it.
 async fn poll_scripts(toolcrib: Toolcrib) {
     let mut look =
         tokio::time::interval_at(Instant::now() + SCRIPT_POLL_INTERVAL, SCRIPT_POLL_INTERVAL);

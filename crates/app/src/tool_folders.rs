@@ -1,4 +1,4 @@
-//! Tool folders: external tools and saved scripts, loaded again when they change.
+//! Tool folders: external tools and saved scripts, reloaded when they change.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
@@ -16,9 +16,9 @@ use crate::settings::{Settings, ToolFolder};
 
 /// A source that can detect changes.
 trait WatchedSource: Source {
-    /// A number that changes when the source may load something else.
+    /// Returns a number that changes when the source may load something else.
     fn fingerprint(&self) -> u64;
-    /// Whether the fingerprint is cheap enough to compute every second.
+    /// Returns whether the fingerprint is cheap enough to compute every second.
     fn is_cheap(&self) -> bool;
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct ToolFolders {
     ids: Vec<String>,
     /// Locked while loading, so that an older state never replaces a newer one.
     held: Mutex<LoadedFolder>,
-    /// How scripts run; `None` disables them.
+    /// The setup for running scripts; `None` disables them.
     setup: Option<Setup>,
     /// Time of the first load; cleared by the first check afterwards.
     loaded: std::sync::Mutex<Option<Instant>>,
@@ -62,13 +62,13 @@ struct LoadedFolder {
     seen: HashMap<String, u64>,
 }
 
-/// A run that starts right after the first load does not check the folders again: with a thousand
-/// tools the check is most of its start time.
+/// Time after the first load in which a starting run does not check the folders again: with a
+/// thousand tools, the check takes most of the start time.
 const RELOAD_INTERVAL: Duration = Duration::from_secs(1);
 
 impl ToolFolders {
-    /// The folders of these settings with the configured values of their tools; `setup` runs the
-    /// scripts in them.
+    /// Creates the folders of these settings with the configured values of their tools; `setup`
+    /// runs the scripts in them.
     pub(crate) fn new(settings: &Settings, setup: Option<Setup>) -> Self {
         let sources = sources(settings, setup.as_ref());
         let ids = sources.iter().map(|source| source.id().to_owned()).collect();
@@ -80,7 +80,7 @@ impl ToolFolders {
     /// attaches their tools.
     ///
     /// # Errors
-    /// A folder that cannot be read; then nothing is changed, and `change` is not called.
+    /// A folder that cannot be read; nothing is changed in that case, and `change` is not called.
     pub(crate) async fn reconfigure(
         &self,
         settings: &Settings,
@@ -91,7 +91,7 @@ impl ToolFolders {
         let (sources, mut seen) = (sources(settings, self.setup.as_ref()), HashMap::new());
         let mut read = Vec::with_capacity(sources.len());
         for source in &sources {
-            // Fingerprint before reading: a change in between causes another load.
+            // Compute the fingerprint before reading: a change in between causes another load.
             seen.insert(source.id().to_owned(), source.fingerprint());
             let tools = FixedSource::new(source.id(), source.load().await?);
             read.push(if source.is_remote() { tools.remote() } else { tools });
@@ -99,7 +99,7 @@ impl ToolFolders {
         change();
         for source in &read {
             if catalog.attach(source).await.is_err() {
-                // The source keeps its tools, and is tried again next time.
+                // The source keeps its tools and is loaded again next time.
                 seen.remove(source.id());
             }
         }
@@ -117,23 +117,23 @@ impl ToolFolders {
         Ok(())
     }
 
-    /// Whether the folders were loaded within [`RELOAD_INTERVAL`]; true at most once.
+    /// Returns whether the folders were loaded within [`RELOAD_INTERVAL`]; `true` at most once.
     fn are_fresh(&self) -> bool {
         let loaded = self.loaded.lock().unwrap_or_else(PoisonError::into_inner).take();
         loaded.is_some_and(|loaded| loaded.elapsed() < RELOAD_INTERVAL)
     }
 
     /// Loads the folders that changed since the last time; returns whether any did. Running calls
-    /// finish on the old tools.
+    /// finish with the old tools.
     ///
     /// # Errors
-    /// All failures as one error; the other folders are loaded, and the failed ones are tried again
-    /// next time.
+    /// All failures as one error; the other folders are loaded, and the failed ones are loaded
+    /// again next time.
     pub(crate) async fn load(&self, catalog: &dyn Catalog) -> Result<bool, ToolError> {
         self.load_matching(catalog, |_| true).await
     }
 
-    /// Same as [`load`](Self::load) for scripts only, which is cheap enough to poll.
+    /// Like [`load`](Self::load), only for scripts, which are cheap enough to poll.
     ///
     /// # Errors
     /// See [`load`](Self::load).
@@ -169,7 +169,7 @@ impl ToolFolders {
         failed.map_or(Ok(changed), Err)
     }
 
-    /// How scripts run; `None` if they are disabled.
+    /// Returns the setup for running scripts; `None` if they are disabled.
     pub(crate) fn setup(&self) -> Option<&Setup> {
         self.setup.as_ref()
     }
@@ -227,7 +227,7 @@ impl ToolRefresh for ToolFolderReload {
     }
 }
 
-/// The unusable tools of the folders, with the reasons.
+/// Returns the unusable tools of the folders, with the reasons.
 pub(crate) fn broken_files(folders: &ToolFolders, catalog: &dyn Catalog) -> Vec<String> {
     let infos = catalog.infos();
     let own = infos.iter().filter(|info| folders.is_ours(&info.source));
@@ -247,7 +247,7 @@ mod tests {
 
     use super::*;
 
-    /// A registry that refuses one source for a while.
+    /// A registry that refuses one source temporarily.
     struct Refusing<'a> {
         inner: &'a dyn Catalog,
         refuses: AtomicBool,

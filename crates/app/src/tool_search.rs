@@ -14,7 +14,7 @@ use toolcrib_tool_search::find_tools::{self, ModelChoice, ToolFinder, ToolSearch
 /// Settings of tool search.
 #[derive(Debug, Clone, Default)]
 pub struct ToolSearchSettings {
-    /// How tools get into the requests of runs.
+    /// Rules for selecting the tools in the requests of runs.
     pub offer: ToolSelectionRules,
     /// The embedding model.
     pub model: ModelChoice,
@@ -26,14 +26,14 @@ pub struct ToolSearchSettings {
 }
 
 impl ToolSearchSettings {
-    /// Tools that a model on this device may get, as entries of tool lists.
+    /// Returns the tools that a model on this device may get, as entries of tool lists.
     #[must_use]
     pub fn on_device_tools(&self) -> Vec<String> {
         let default = || ON_DEVICE_TOOLS.map(str::to_owned).to_vec();
         self.on_device.clone().unwrap_or_else(default)
     }
 
-    /// The models for the search.
+    /// Returns the models for the search.
     pub(crate) fn search_mode(&self) -> (&ModelChoice, Option<(&str, &str)>) {
         let embeddings = self.embeddings.as_ref();
         (&self.model, embeddings.map(|one| (one.provider.id.as_str(), one.model.as_str())))
@@ -43,9 +43,9 @@ impl ToolSearchSettings {
 /// A remote embedding model.
 #[derive(Debug, Clone)]
 pub struct EmbeddingModel {
-    /// Its provider.
+    /// The provider.
     pub provider: ProviderSettings,
-    /// Its name at the provider.
+    /// Name of the model at the provider.
     pub model: String,
 }
 
@@ -72,7 +72,7 @@ impl Embedder for RemoteEmbedder {
     }
 }
 
-/// Searches tools, and selects those in the requests of runs.
+/// Searches tools, and selects the tools in the requests of runs.
 #[derive(Clone)]
 pub(crate) struct ToolSearcher {
     pub(crate) finder: Arc<ToolFinder>,
@@ -80,6 +80,8 @@ pub(crate) struct ToolSearcher {
 }
 
 impl ToolSearcher {
+    /// Creates the search.
+    ///
     /// # Errors
     /// [`SettingsError`] if the settings of the embedding provider are invalid.
     pub(crate) fn new(settings: &ToolSearchSettings) -> Result<Self, SettingsError> {
@@ -92,12 +94,12 @@ impl ToolSearcher {
         Ok(Self { finder: Arc::new(finder), exposed: Arc::default() })
     }
 
-    /// The search for scripts over this registry.
+    /// Returns the search for scripts over this registry.
     pub(crate) fn for_scripts(&self, catalog: &Arc<dyn Catalog>) -> ScriptToolSearch {
         ScriptToolSearch { catalog: Arc::downgrade(catalog), finder: Arc::clone(&self.finder) }
     }
 
-    /// The search tools over this registry.
+    /// Returns the source of the search tools over this registry.
     pub(crate) fn source(&self, catalog: &Arc<dyn Catalog>) -> FixedSource {
         let exposure = Arc::clone(&self.exposed) as Arc<dyn ToolSelection>;
         find_tools::source(Arc::downgrade(catalog), Arc::clone(&self.finder), exposure)

@@ -44,10 +44,10 @@ pub(crate) use host_policy::HostPolicy;
 /// like.
 pub const AGENT_SOURCE: &str = "agent";
 
-/// Name in records of the decision on questions of a deleted conversation.
+/// Name in records for the decision on questions of a deleted conversation.
 const CLOSED_BY: &str = "removed";
 
-/// A working Toolcrib: engine, tools and stores. Clones share them.
+/// A working Toolcrib: engine, tools and stores. Clones share their state.
 #[derive(Clone)]
 pub struct Toolcrib {
     engine: Engine,
@@ -66,98 +66,100 @@ pub struct Toolcrib {
     pub(crate) hooks: Arc<HookRelay>,
     pub(crate) discovery: ToolSearcher,
     pub(crate) host: Arc<HostPolicy>,
-    /// The present settings.
+    /// The current settings.
     pub(crate) settings: Arc<RwLock<Arc<Settings>>>,
 }
 
 impl Toolcrib {
-    /// The engine: [`toolcrib_core::Invoker`] and switches.
+    /// Returns the engine: [`toolcrib_core::Invoker`] and switches.
     #[must_use]
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// The registry.
+    /// Returns the registry.
     #[must_use]
     pub fn catalog(&self) -> &dyn Catalog {
         self.engine.catalog()
     }
 
-    /// The rules of all layers in force.
+    /// Returns the rules of all layers in force.
     #[must_use]
     pub fn rules(&self) -> RuleSet {
         self.settings().rules.clone()
     }
 
-    /// The preset in force: it decides where no rule speaks.
+    /// Returns the preset in force, which decides if no rule matches.
     #[must_use]
     pub fn preset(&self) -> Preset {
         self.settings().engine.preset
     }
 
-    /// The settings in force; those that need a restart are as of the start. They contain values of
-    /// the vault.
+    /// Returns the settings in force; those that need a restart have the values from the start.
+    /// They contain values of the vault.
     pub(crate) fn settings(&self) -> Arc<Settings> {
         Arc::clone(&self.settings.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Addresses that the owner allows although they are not public, as `HOST:PORT`.
+    /// Returns addresses that the owner allows although they are not public, as `HOST:PORT`.
     #[must_use]
     pub fn allowed_addresses(&self) -> Vec<String> {
         self.settings().allow_net.clone()
     }
 
-    /// Blocks this local port for all tools, even if it is allowed: this program listens on it.
+    /// Blocks this local port for all tools, even if it is allowed, because this program listens on
+    /// it.
     pub fn deny_port(&self, port: u16) {
         self.settings().own_ports.block(port);
     }
 
-    /// Folder of artifacts, undo journals, the audit key and its anchors; no tool can reach it.
+    /// Returns the folder of artifacts, undo journals, the audit key and its anchors; tools cannot
+    /// access it.
     #[must_use]
     pub fn state_folder(&self) -> PathBuf {
         self.settings().state.clone()
     }
 
-    /// The workspace folder.
+    /// Returns the workspace folder.
     #[must_use]
     pub fn workspace_folder(&self) -> Option<PathBuf> {
         self.settings().roots.first().and_then(|root| root.canonicalize().ok())
     }
 
-    /// The vault, if there is one.
+    /// Returns the vault, if there is one.
     #[must_use]
     pub fn vault(&self) -> Option<toolcrib_store::vault::Vault> {
         self.settings().vault.clone()
     }
 
-    /// The program runner of tools; `None` if tools run no programs.
+    /// Returns the program runner of tools; `None` if tools run no programs.
     #[must_use]
     pub fn workbench(&self) -> Option<&Arc<ProgramRunner>> {
         self.workbench.as_ref()
     }
 
-    /// The configured MCP servers.
+    /// Returns the configured MCP servers.
     #[must_use]
     pub fn mcp(&self) -> &Arc<McpServers> {
         &self.mcp
     }
 
-    /// The kill switch of the state folder. While it is engaged, no tool runs;
+    /// Returns the kill switch of the state folder. While it is engaged, no tool runs;
     /// [`stop_calls`](Self::stop_calls) cancels running calls.
     #[must_use]
     pub fn kill_switch(&self) -> &KillSwitchFile {
         &self.kill_switch
     }
 
-    /// Reads the stored switches, which other processes may have changed, and puts them into force.
-    /// Running calls obey them at their next stage. Returns whether anything changed; if not, this
-    /// costs one query.
+    /// Reads the stored switches, which other processes may have changed, and applies them. Running
+    /// calls obey them at their next stage. Returns whether anything changed; if not, this costs
+    /// one query.
     ///
     /// # Errors
-    /// The error of the store; then nothing is changed.
+    /// The error of the store; nothing is changed in that case.
     pub async fn refresh_switches(&self) -> Result<bool, StoreError> {
         let changed = self.engine.refresh_switches().await?;
-        // Also where the engine has read them itself, before a call.
+        // Also applies if the engine has read the switches itself, before a call.
         if let Some(library) = &self.library {
             library.set_skills_off(self.engine.skills_off());
         }
@@ -175,8 +177,9 @@ impl Toolcrib {
     /// calls stay in the history and in the audit.
     ///
     /// # Errors
-    /// As [`delete_conversation`](toolcrib_core::ConversationStore::delete_conversation) of the
-    /// store; then nothing is changed.
+    /// The errors of
+    /// [`delete_conversation`](toolcrib_core::ConversationStore::delete_conversation); nothing is
+    /// changed in that case.
     pub async fn delete_conversation(
         &self,
         owner: &str,
@@ -189,7 +192,7 @@ impl Toolcrib {
     }
 
     /// Denies the pending questions of a deleted conversation: their runs no longer exist, and an
-    /// approved call would run on its own. A question that cannot be closed stays open.
+    /// approved call would run alone. A question that cannot be closed stays open.
     async fn deny_pending_approvals(&self, owner: &str, conversation: &str) {
         let approvals = self.approvals();
         for request in approvals.pending().await.unwrap_or_default() {
@@ -200,21 +203,20 @@ impl Toolcrib {
                     decided_by: CLOSED_BY.to_owned(),
                     decided_at: SystemClock.now_ms(),
                 };
-                // An earlier decision wins, and its maker continues the call.
+                // An earlier decision wins, and its process continues the call.
                 let _ = approvals.decide(request.id, closed).await;
             }
         }
     }
 
-    /// Releases what is kept for a run after its end: the variables of its code.
+    /// Releases the resources of a run after its end: the variables of its code.
     pub fn end_run(&self, run: RunId) {
         self.kernels.end(run);
     }
 
     /// Cancels running calls and kills their programs, shells, background processes and servers, if
-    /// the tools are stopped, by the file or by the stored switch, and running calls may not
-    /// finish. Returns the cancelled calls; [`toolcrib_sandbox::wait_for_dropped`] waits for the
-    /// programs.
+    /// the kill switch is engaged, by its file or in the store, and running calls may not finish.
+    /// Returns the cancelled calls; [`toolcrib_sandbox::wait_for_dropped`] waits for the programs.
     #[must_use]
     pub fn stop_calls(&self) -> Vec<CallId> {
         if self.engine.tools_enabled() {
@@ -228,8 +230,8 @@ impl Toolcrib {
                 }
                 self.kernels.end_all();
                 let stopped = self.engine.cancel_all(|_| true);
-                // What is merely ended gets time to end. Calls are cancelled first, so that none
-                // ends as one whose program crashed.
+                // Processes that are merely ended get time to exit. Calls are cancelled first, so
+                // that none of them ends with the error of a crashed program.
                 if let Some(workbench) = &self.workbench {
                     workbench.kill_started();
                 }
@@ -238,13 +240,13 @@ impl Toolcrib {
         }
     }
 
-    /// All tools, enabled or not.
+    /// Returns all tools, enabled or not.
     #[must_use]
     pub fn infos(&self) -> Vec<ToolInfo> {
         self.catalog().infos()
     }
 
-    /// Whether a tool is a program in a folder of tools, which runs without isolation.
+    /// Returns whether a tool is a program in a folder of tools, which runs without isolation.
     #[must_use]
     pub fn is_unisolated(&self, tool: &str) -> bool {
         let infos = self.infos();
@@ -253,81 +255,81 @@ impl Toolcrib {
         self.settings().tool_folders.iter().any(|folder| source == Some(folder.id.as_str()))
     }
 
-    /// The definition of a tool, enabled or not.
+    /// Returns the definition of a tool, enabled or not.
     #[must_use]
     pub fn spec(&self, name: &str) -> Option<Arc<ToolSpec>> {
         self.engine.spec(name)
     }
 
-    /// The entry of a tool, enabled or not.
+    /// Returns the entry of a tool, enabled or not.
     #[must_use]
     pub fn entry(&self, name: &str) -> Option<Entry> {
         self.engine.entry(name)
     }
 
-    /// The tool declarations of a view for a provider's request.
+    /// Returns the tool declarations of a view for a provider's request.
     #[must_use]
     pub fn declare(&self, format: Format, view: &Arc<ViewRequest>, strict: bool) -> Declarations {
         let view = self.catalog().view(view);
         providers::declare(format, &view.tools, &Options { strict, ..Options::default() })
     }
 
-    /// The store of conversations and runs.
+    /// Returns the store of conversations and runs.
     #[must_use]
     pub fn runs(&self) -> &Arc<dyn ConversationAndRunStore> {
         &self.stores.runs
     }
 
-    /// The store of approvals and questions.
+    /// Returns the store of approvals and questions.
     #[must_use]
     pub fn approvals(&self) -> &Arc<dyn ApprovalStore> {
         &self.stores.approvals
     }
 
-    /// All stores.
+    /// Returns all stores.
     #[must_use]
     pub fn stores(&self) -> &Stores {
         &self.stores
     }
 
-    /// The key-value store.
+    /// Returns the key-value store.
     #[must_use]
     pub fn facts(&self) -> &Arc<dyn KeyValueStore> {
         &self.stores.facts
     }
 
-    /// The library that `load_skill` reads; `None` if this was not built for agents.
+    /// Returns the library that `load_skill` reads; `None` if this was not built for agents.
     pub(crate) fn library(&self) -> Option<&LibraryHandle> {
         self.library.as_ref()
     }
 
-    /// The tools of the tool folders that did not load, each with the reason.
+    /// Returns the tools of the tool folders that failed to load, each with the reason.
     #[must_use]
     pub fn broken_tools(&self) -> Vec<String> {
         broken_files(&self.folders, self.engine.catalog())
     }
 
-    /// Reloads changed tool folders during a run.
+    /// Returns a check that reloads changed tool folders during a run.
     pub(crate) fn reload(&self) -> Arc<dyn toolcrib_agent::driver::ToolRefresh> {
         let (folders, catalog) = (Arc::clone(&self.folders), self.engine.shared_catalog());
         Arc::new(ToolFolderReload { folders, catalog })
     }
 
-    /// The entries of the undo journal, newest first; empty without a workspace.
+    /// Returns the entries of the undo journal, newest first; empty without a workspace.
     ///
     /// # Errors
-    /// [`JournalError`] when the journal cannot be read.
+    /// [`JournalError`] if the journal cannot be read.
     pub fn changes(&self) -> Result<Vec<toolcrib_builtins::fs::JournalEntry>, JournalError> {
         self.workspace.as_ref().and_then(|w| w.journal()).map_or(Ok(Vec::new()), Journal::list)
     }
 
-    /// Tools that a model on this device may get, as entries of tool lists.
+    /// Returns the tools that a model on this device may get, as entries of tool lists.
     #[must_use]
     pub fn on_device_tools(&self) -> Vec<String> {
         self.settings().discovery.on_device_tools()
     }
 
-    /// The roots and the undo journal of the workspace; `None` without a workspace.
+    /// Returns the roots and the undo journal of the workspace; `None` without a workspace.
     #[must_use]
     pub fn journal(&self) -> Option<(&Roots, &Journal)> {
         let workspace = self.workspace.as_ref()?;
@@ -338,7 +340,7 @@ impl Toolcrib {
     /// later changes.
     ///
     /// # Errors
-    /// [`JournalError`] when one of them is not in the journal, or it cannot be read or written. A
+    /// [`JournalError`] if one of them is not in the journal, or it cannot be read or written. A
     /// refusal is part of the report.
     pub fn undo(&self, ids: &[u64], force: bool) -> Result<UndoReport, JournalError> {
         let Some((roots, journal)) = self.journal() else { return Ok(UndoReport::default()) };
@@ -349,7 +351,7 @@ impl Toolcrib {
     /// later changes.
     ///
     /// # Errors
-    /// As for [`Toolcrib::undo`].
+    /// The errors of [`Toolcrib::undo`].
     pub fn redo(&self, ids: &[u64], force: bool) -> Result<UndoReport, JournalError> {
         let Some((roots, journal)) = self.journal() else { return Ok(UndoReport::default()) };
         journal.redo(roots, ids, force)
@@ -367,13 +369,13 @@ impl Toolcrib {
         self.engine.invoke(batch).await.pop()
     }
 
-    /// A batch of manual calls, outside a run, in the workspace.
+    /// Builds a batch of manual calls, outside a run, in the workspace.
     #[must_use]
     pub fn manual_batch(&self, calls: Vec<Call>, origin: Origin) -> Batch {
         Batch { context: self.with_workspace(Arc::default()), ..Batch::new(origin, calls) }
     }
 
-    /// Adds the workspace to a context, since rules and permissions may depend on it.
+    /// Adds the workspace to a context, because rules and permissions may depend on it.
     pub(crate) fn with_workspace(&self, context: Arc<Context>) -> Arc<Context> {
         let root = self.workspace.as_ref().and_then(|workspace| workspace.roots().paths().next());
         match root {

@@ -13,8 +13,7 @@ use crate::mail_vault;
 use crate::settings::Settings;
 
 /// Sets configuration values from the vault: the secret named for a key, or the one with the name
-/// `TOOL.KEY`. A value already set for the key stays. Returns all secrets of the vault, for
-/// masking.
+/// `TOOL.KEY`. A value that is already set stays. Returns all secrets of the vault, for masking.
 pub(crate) fn inject_secrets(settings: &mut Settings) -> Result<Vec<String>, VaultError> {
     mail_vault::say_that_there_is_an_account(settings);
     let Some(vault) = &settings.vault else { return Ok(Vec::new()) };
@@ -36,8 +35,8 @@ pub(crate) fn inject_secrets(settings: &mut Settings) -> Result<Vec<String>, Vau
     Ok(secrets_to_mask(&secrets))
 }
 
-/// The settings of services with the secrets of the vault in place of their names. A copy, because
-/// the settings themselves are compared with later ones, which have the names.
+/// Returns the settings of services with the secrets of the vault instead of their names. They are
+/// a copy, because the settings themselves are compared with later ones, which contain the names.
 pub(crate) fn service_settings(settings: &Settings) -> Result<WebSettings, VaultError> {
     let mut web = settings.web.clone();
     let Some(vault) = &settings.vault else { return Ok(web) };
@@ -55,7 +54,7 @@ pub(crate) fn service_settings(settings: &Settings) -> Result<WebSettings, Vault
     Ok(web)
 }
 
-/// The settings of notifications with the secrets of the vault in place of their names, as
+/// Returns the settings of notifications with the secrets of the vault instead of their names, as
 /// [`service_settings`].
 pub(crate) fn notify_settings(settings: &Settings) -> Result<NotifySettings, VaultError> {
     let mut notify = settings.notifications.clone();
@@ -65,7 +64,7 @@ pub(crate) fn notify_settings(settings: &Settings) -> Result<NotifySettings, Vau
     Ok(notify)
 }
 
-/// The owner's calendar with the password of the vault in place of its name, as
+/// Returns the owner's calendar with the password of the vault instead of its name, as
 /// [`service_settings`].
 pub(crate) fn calendar_settings(
     settings: &Settings,
@@ -77,7 +76,7 @@ pub(crate) fn calendar_settings(
     Ok(calendar)
 }
 
-/// Puts a secret of the vault in place of its name, if it is there.
+/// Replaces the name of a secret by its value, if the vault contains it.
 fn reveal(settings: &Settings, secret: &mut ChannelSecret) -> Result<(), VaultError> {
     let (Some(vault), ChannelSecret::Named(name)) = (&settings.vault, &*secret) else {
         return Ok(());
@@ -89,8 +88,8 @@ fn reveal(settings: &Settings, secret: &mut ChannelSecret) -> Result<(), VaultEr
     Ok(())
 }
 
-/// The texts to mask for these secrets. The authorization for an MCP server is a document with
-/// several secret values; an entry with such a name but another content is a secret of the user.
+/// Returns the texts to mask for these secrets. The authorization for an MCP server is a document
+/// with several secret values; an entry with such a name but other content is a secret of the user.
 #[must_use]
 pub fn secrets_to_mask(secrets: &BTreeMap<SecretName, Secret>) -> Vec<String> {
     let of = |(name, secret): (&SecretName, &Secret)| {
@@ -107,7 +106,7 @@ pub fn secrets_to_mask(secrets: &BTreeMap<SecretName, Secret>) -> Vec<String> {
 /// Name prefix of secrets with authorizations for MCP servers.
 const OAUTH_PREFIX: &str = "mcp-oauth-";
 
-/// Name of the secret with the authorization for an MCP server.
+/// Returns the name of the secret with the authorization for an MCP server.
 #[must_use]
 pub fn oauth_secret_name(server: &ServerName) -> Option<SecretName> {
     format!("{OAUTH_PREFIX}{server}").parse().ok()

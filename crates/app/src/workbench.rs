@@ -12,8 +12,8 @@ use toolcrib_sandbox::{Backend, BackendKind, Bubblewrap, Egress, Gvisor, Level, 
 
 use crate::settings::{Settings, SetupError};
 
-/// The program runner of these settings, if programs are enabled. What programs change in the
-/// workspace is recorded in its undo journal.
+/// Builds the program runner of these settings, if programs are enabled. The undo journal of the
+/// workspace records the changes of programs.
 pub(crate) fn build_workbench(
     settings: &Settings,
     workspace: Option<&Workspace>,
@@ -43,12 +43,12 @@ pub(crate) fn build_workbench(
     })))
 }
 
-/// The worker executable: the configured one, otherwise the running one.
+/// Returns the worker executable: the configured one, otherwise the running one.
 pub(crate) fn worker_program(settings: &Settings) -> Option<PathBuf> {
     settings.sandbox_helper.clone().or_else(|| std::env::current_exe().ok())
 }
 
-/// The program policy: the configured one, plus the workspace, minus protected paths.
+/// Returns the program policy: the configured one, plus the workspace, minus protected paths.
 pub(crate) fn sandbox_confines(settings: &Settings) -> Option<ProgramPolicy> {
     let mut confines = settings.workbench.clone()?;
     confines.roots.clone_from(&settings.roots);
@@ -56,21 +56,21 @@ pub(crate) fn sandbox_confines(settings: &Settings) -> Option<ProgramPolicy> {
     let own = [settings.state.as_path()].into_iter().chain(vault);
     confines.state_folders.extend(own.map(Into::into));
     confines.denied.extend(settings.protected.iter().cloned());
-    // Trusted tool folders are read-only: a program could otherwise place a tool there that runs as
-    // the owner's own.
+    // Trusted tool folders are read-only: otherwise, a program could place a tool there that runs
+    // as the owner's own.
     let trusted = settings.tool_folders.iter().filter(|folder| !folder.is_untrusted);
     confines.read_only.extend(trusted.map(|folder| folder.path.clone()));
     Some(confines)
 }
 
-/// What the rules of these settings keep from programs that serve several callers.
+/// Returns the paths that the rules of these settings deny to programs that serve several callers.
 pub(crate) fn shared_denials(settings: &Settings) -> Arc<dyn PathDenials> {
     let root = settings.roots.first().and_then(|root| root.canonicalize().ok());
     let workspace = root.map(|root| root.display().to_string()).unwrap_or_default();
     settings.rules.paths_denied_to_any(&workspace, SystemClock.now_ms())
 }
 
-/// Finds what rules hide from Python, which may run where other programs do not.
+/// Finds the paths that rules deny to Python, which may run where other programs do not.
 pub(crate) struct WorkbenchMasks(pub(crate) Option<Arc<ProgramRunner>>);
 
 impl MaskFinder for WorkbenchMasks {
@@ -86,7 +86,7 @@ impl MaskFinder for WorkbenchMasks {
     }
 }
 
-/// The egress settings: allowed hosts are reached as by the HTTP tools.
+/// Builds the egress settings: programs reach the allowed hosts as the HTTP tools do.
 fn build_egress(settings: &Settings) -> Result<Egress, SetupError> {
     let net = |error: &dyn std::fmt::Display| SetupError::Net(error.to_string());
     let policy = AddressPolicy::with_allowed(&settings.allow_net).map_err(|error| net(&error))?;

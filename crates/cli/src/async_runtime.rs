@@ -4,7 +4,7 @@ use tokio::runtime::Runtime;
 
 use crate::output::Failure;
 
-/// One thread is enough for one command, and starts fastest.
+/// Creates a runtime with one thread, which is sufficient for one command and starts fastest.
 pub(crate) fn runtime() -> Result<Runtime, Failure> {
     tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -12,7 +12,7 @@ pub(crate) fn runtime() -> Result<Runtime, Failure> {
         .map_err(|error| Failure::run(format!("the runtime cannot start: {error}")))
 }
 
-/// Runs a command to its end. What still blocks in the background, such as an abandoned name
+/// Runs a command to its end. Work that still blocks in the background, such as an abandoned name
 /// lookup, is left behind.
 pub(crate) fn block_on<T>(future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
     let runtime = runtime()?;

@@ -1,4 +1,4 @@
-//! A Toolcrib from the words of the command line and the environment.
+//! Builds a Toolcrib from the command line and the environment.
 
 use std::env;
 use std::ffi::OsString;
@@ -36,7 +36,7 @@ pub(crate) use crate::open_stores::without_postgres;
 pub(crate) use crate::open_stores::{StoreKind, daemon_stores, is_shared, stores, unsigned_stores};
 pub(crate) use crate::surroundings::{desktop_opener, surroundings};
 
-/// Builds what calls run on.
+/// Builds a Toolcrib that runs calls of a person.
 pub(crate) async fn build_for_person(world: &WorkspaceArgs) -> Result<Toolcrib, Failure> {
     let world =
         WorkspaceArgs { root: resolve_roots(&root_args(world))?, workspace: None, ..world.clone() };
@@ -50,7 +50,7 @@ pub(crate) async fn build_for_person(world: &WorkspaceArgs) -> Result<Toolcrib, 
     Ok(toolcrib)
 }
 
-/// Builds what is only looked at, with what is stored of it: the tools of agents too, in any
+/// Builds a read-only Toolcrib with its stores: includes the tools of agents, and works in any
 /// current folder.
 pub(crate) async fn build_with_stores(world: &WorkspaceArgs) -> Result<Toolcrib, Failure> {
     let world = or_current_dir(world);
@@ -59,7 +59,7 @@ pub(crate) async fn build_with_stores(world: &WorkspaceArgs) -> Result<Toolcrib,
     Ok(builder.stores(stores()?).build().await?)
 }
 
-/// Builds what tries one MCP server, with what is stored of it.
+/// Builds a Toolcrib for testing one MCP server, with its stores.
 pub(crate) async fn build_with_mcp_server(
     world: &WorkspaceArgs,
     server: ServerConfig,
@@ -73,13 +73,13 @@ pub(crate) async fn build_with_mcp_server(
     Ok(toolcrib)
 }
 
-/// Builds what is only looked at, with the switches that are stored. No call can run on it, so
-/// every current folder will do, and a database that is missing or cannot be used is ignored.
+/// Builds a read-only Toolcrib with the stored switches. It cannot run calls, so it works in any
+/// current folder, and ignores a database that is missing or cannot be used.
 pub(crate) async fn inspect(world: &WorkspaceArgs, json: bool) -> Result<Toolcrib, Failure> {
     Ok(inspect_builder(world, json)?.build().await?)
 }
 
-/// The same with the tools of the agent loop, as agents see them.
+/// Like [`inspect`], with the tools of the agent loop.
 pub(crate) async fn inspect_as_agent(
     world: &WorkspaceArgs,
     json: bool,
@@ -94,7 +94,7 @@ fn inspect_builder(world: &WorkspaceArgs, json: bool) -> Result<Builder, Failure
     with_stored_switches(builder, json)
 }
 
-/// The same with these rules, for agents.
+/// Like [`inspect_as_agent`], with these rules.
 pub(crate) async fn inspect_with_rules(
     world: &WorkspaceArgs,
     config: &Config,
@@ -125,20 +125,20 @@ fn with_stored_switches(builder: Builder, json: bool) -> Result<Builder, Failure
     }
 }
 
-/// The same world, in the current folder if it names none.
+/// Returns the arguments with the current folder if they name no folder.
 pub(crate) fn or_current_dir(world: &WorkspaceArgs) -> WorkspaceArgs {
     let named = root_args(world);
     let root = if named.is_empty() { vec![PathBuf::from(".")] } else { named };
     WorkspaceArgs { root, workspace: None, ..world.clone() }
 }
 
-/// The folders that were named, the workspace first.
+/// Returns the named folders, the workspace first.
 pub(crate) fn root_args(world: &WorkspaceArgs) -> Vec<PathBuf> {
     world.workspace.iter().chain(&world.root).cloned().collect()
 }
 
-/// Builds what calls run on that may have to wait for a person: another process knows then how to
-/// go on with them.
+/// Builds a Toolcrib for calls that may have to wait for a person: another process can then resume
+/// them.
 pub(crate) async fn build_for_calls(
     world: &WorkspaceArgs,
     on_ask: Option<OnAsk>,
@@ -146,7 +146,7 @@ pub(crate) async fn build_for_calls(
     build_call_toolcrib(world, on_ask, true).await
 }
 
-/// The same for calls that are only predicted: without an approver, no question can be asked.
+/// Builds a Toolcrib for calls that are only predicted: it has no approver, so it cannot ask.
 pub(crate) async fn build_read_only(
     world: &WorkspaceArgs,
     on_ask: Option<OnAsk>,
@@ -191,19 +191,19 @@ async fn build_call_toolcrib(
     Ok(toolcrib)
 }
 
-/// How long a question to a person waits.
+/// Sets how long a question to a person waits.
 pub(crate) fn apply_on_ask(settings: &mut Settings, on_ask: Option<OnAsk>) {
-    // A meaning of asking that the caller sets holds for every channel.
+    // A behavior that the caller sets applies to every channel.
     settings.engine.ask_everywhere = on_ask.is_some();
     match on_ask {
         Some(OnAsk::Wait(limit)) => settings.engine.approval_timeout = Some(limit),
-        // The question is not on a screen, so its time does not run.
+        // No person sees the question, so its time limit does not run.
         Some(OnAsk::Fail) => settings.engine.approval_timeout = None,
         Some(OnAsk::Deny) | None => {}
     }
 }
 
-/// Builds what rules are judged apart from: without any rule, and with nothing that is stored.
+/// Builds a Toolcrib for evaluating rules separately: without any rule, and without stored data.
 pub(crate) async fn build_without_rules(
     world: &WorkspaceArgs,
     config: &Config,
@@ -211,8 +211,8 @@ pub(crate) async fn build_without_rules(
     Ok(Toolcrib::builder(settings_without_rules(world, config)?).for_agents().build().await?)
 }
 
-/// The settings that these words and the configuration come to, with the rules of all layers. The
-/// roots are taken as they are.
+/// Returns the settings from the command line and the configuration, with the rules of all layers.
+/// The roots are used unchanged.
 pub(crate) fn settings(world: &WorkspaceArgs, config: &Config) -> Result<Settings, Failure> {
     let rules = rule_layers::load_rules(world.root.first().map(PathBuf::as_path), config)?;
     Ok(Settings { rules, ..settings_without_rules(world, config)? })
@@ -256,42 +256,43 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     Ok(settings)
 }
 
-/// What programs of tools may touch. Our configuration is not for their eyes.
+/// Returns the policy of programs that tools run. They must not read Toolcrib's configuration.
 fn sandbox_confines(config: &Config) -> ProgramPolicy {
     let confines = config.to_confines(sandbox_home(), &Env::from_process());
     let userland = userland(config);
-    // What is in it is seen by its own programs, as theirs.
+    // The programs in these folders see their content as their own.
     let own = config_folder().into_iter().chain(userland_folder()).collect();
     ProgramPolicy { state_folders: own, userland, shell: config.shell.target, ..confines }
 }
 
-/// The Linux userland of this person, whether it is installed or not; `None` = there is no place
-/// for it.
+/// Returns the Linux userland of this person, whether it is installed or not; `None` if there is no
+/// folder for it.
 pub(crate) fn userland(config: &Config) -> Option<Userland> {
     let home = config.to_confines(sandbox_home(), &Env::from_process()).home?;
     Some(Userland::new(userland_folder()?, home))
 }
 
-/// Code execution, in other roles of this executable. Without its path there is none.
+/// Returns the settings of code execution, with this executable as the worker; `None` if the path
+/// of the executable is unknown.
 fn python(config: &Config) -> Option<PythonSettings> {
     let worker = env::current_exe().ok()?;
     let full = config.python.full.unwrap_or(true);
     Some(PythonSettings { worker, full, program: python_program(config), env: python_variables() })
 }
 
-/// The Python that the configuration names.
+/// Returns the Python program of the configuration.
 pub(crate) fn python_program(config: &Config) -> Option<PathBuf> {
     config.python.program.as_deref().map(|path| config.resolve_path(path, &Env::from_process()))
 }
 
-/// The variables by which a Python is found and started to ask it what it is.
+/// Returns the environment variables for finding a Python and probing it.
 pub(crate) fn python_variables() -> Vec<(OsString, OsString)> {
     let names = ["PATH", "HOME", "PYENV_ROOT", "PYENV_VERSION"];
     names.iter().filter_map(|name| Some(((*name).into(), env::var_os(name)?))).collect()
 }
 
-/// The configuration of all layers, in the first root of this world. What people should know of it
-/// is said once.
+/// Loads the configuration of all layers, for the first root of these arguments. Prints its remarks
+/// once.
 pub(crate) fn load_config(world: &WorkspaceArgs) -> Result<Config, Failure> {
     let config = config::load(&Env::from_process(), world.root.first().map(PathBuf::as_path))?;
     let remarks = config.remarks.iter().cloned().chain(config.overruled_warning(world.policy));
@@ -299,14 +300,12 @@ pub(crate) fn load_config(world: &WorkspaceArgs) -> Result<Config, Failure> {
     Ok(config)
 }
 
-/// Waits until hooks were told of everything that has happened, and says what went wrong with them:
-/// before a process ends.
+/// Waits, before the process ends, until hooks have received all events, and prints their failures.
 pub(crate) async fn flush_hooks(toolcrib: &Toolcrib) {
     toolcrib.flush_hooks().await.iter().for_each(|remark| output::warn_once(remark));
 }
 
-/// Keeps secrets out of what is written down where no tools are at hand: every configured value
-/// counts as one.
+/// Returns the sealing for commands without a Toolcrib: every configured value counts as a secret.
 pub(crate) fn sealing() -> Result<Sealing, Failure> {
     let (env, vault) = (Env::from_process(), open_vault()?);
     let config = config::load(&env, None)?;

@@ -1,14 +1,14 @@
 //! `toolcrib chat`: a conversation with a model and its tools, at a terminal or over a pipe.
 //!
 //! Invariants
-//! - At a terminal there is one writer, the console; what a model, a tool or a file says is made
-//!   visible before it gets there.
-//! - A turn that is stopped keeps its text; leaving during a turn loses nothing that was stored.
-//! - Over a pipe there is no prompt and nothing moves: a line in, a turn, the answer out. Approvals
-//!   are as in `toolcrib run`.
+//! - At a terminal, the console is the only writer; control characters in text of models, tools and
+//!   files are escaped before they reach it.
+//! - A stopped turn keeps its text; leaving during a turn loses no stored data.
+//! - Over a pipe, there is no prompt and no animation: a line starts a turn, and the answer is
+//!   printed. Approvals are as in `toolcrib run`.
 //!
-//! What is typed while a turn works is read here, key by key, and given to the run at its next
-//! boundary; rustyline reads at the prompt only.
+//! Text that is typed during a turn is read here, key by key, and passed to the run after its
+//! current step; rustyline reads only at the prompt.
 
 mod line_editor;
 mod markdown;
@@ -47,7 +47,7 @@ pub(crate) struct Chat {
     record: Arc<Mutex<ChatRecord>>,
 }
 
-/// What happened so far.
+/// The record of the chat so far.
 #[derive(Default)]
 struct ChatRecord {
     calls: CallTable,
@@ -67,7 +67,7 @@ fn lock(record: &Mutex<ChatRecord>) -> MutexGuard<'_, ChatRecord> {
     record.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Talks until the person leaves or the input ends; the exit code.
+/// Chats until the person leaves or the input ends; returns the exit code.
 pub(crate) async fn run(command: &clap_args::Chat, json: bool) -> Result<u8, Failure> {
     let both = io::stdin().is_terminal() && io::stdout().is_terminal();
     let is_live = both && !json && !is_dumb_terminal();
@@ -85,7 +85,7 @@ pub(crate) async fn run(command: &clap_args::Chat, json: bool) -> Result<u8, Fai
     ended
 }
 
-/// The conversation that is gone on with and how many messages it has, or a new one.
+/// Returns the conversation to continue with its number of messages, or a new one.
 async fn conversation(
     command: &clap_args::Chat,
     session: &Session,
@@ -106,7 +106,7 @@ async fn conversation(
 }
 
 impl Chat {
-    /// Whether a turn may begin: no process has an unfinished turn in the conversation.
+    /// Checks that a turn may start: no process has an unfinished turn in the conversation.
     async fn is_free(&self) -> Result<(), Failure> {
         let store = self.session.runner.store();
         let known = store.conversation(self.conversation).await;
@@ -117,7 +117,7 @@ impl Chat {
     }
 }
 
-/// At a terminal.
+/// Chats at a terminal.
 async fn run_interactive(chat: &mut Chat, messages: usize) -> Result<u8, Failure> {
     let console = chat.session.console.clone();
     console.print(&chat.banner(messages));
@@ -173,7 +173,7 @@ async fn run_interactive(chat: &mut Chat, messages: usize) -> Result<u8, Failure
     }
 }
 
-/// A remark of the chat itself.
+/// Prints a note of the chat itself.
 fn note(console: &Console, text: &str) {
     let text = crate::terminal::escape_controls(text);
     let lines: String = text.lines().map(|line| format!("· {line}\n")).collect();
@@ -181,7 +181,7 @@ fn note(console: &Console, text: &str) {
     console.print(&lines.lines().map(|line| format!("{}\n", paint.dim(line))).collect::<String>());
 }
 
-/// Whether a run waits for a person beyond this turn.
+/// Returns whether a run waits for a person beyond this turn.
 fn is_paused(driven: &DriveOutcome) -> bool {
     matches!(driven, DriveOutcome::Paused(_))
 }

@@ -1,4 +1,4 @@
-//! The words of the command line.
+//! The arguments of the command line.
 
 mod agent;
 mod approve;
@@ -136,7 +136,7 @@ impl Cli {
         let mut args: Vec<OsString> = std::env::args_os().collect();
         let warnings = deprecated::replace_old_names(&mut args);
         for warning in warnings {
-            // The command line is not parsed yet, and warnings are JSON where the output is.
+            // The command line is not parsed yet; warnings must be JSON if the output is.
             output::warn(&warning, args.iter().any(|arg| arg == "--json"));
         }
         match args.get(1..3) {
@@ -148,7 +148,7 @@ impl Cli {
         }
     }
 
-    /// Parses with the grouped help; a wrong command line ends the process with exit code 2.
+    /// Parses with the grouped help; an invalid command line ends the process with exit code 2.
     fn parse_all(args: &[OsString]) -> Self {
         let mut command = command_groups::command();
         let parsed = command.try_get_matches_from_mut(args).and_then(|mut found| {

@@ -73,7 +73,7 @@ use toolcrib_core::SwitchState;
 use crate::clap_args::{Agent, Cli, Command, Kit, Net, Skill, Tool};
 use crate::output::Failure;
 
-/// Runs the command; the result is the exit code.
+/// Runs the command; returns the exit code.
 pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
     let json = cli.json;
     match cli.command {

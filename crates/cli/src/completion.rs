@@ -1,5 +1,5 @@
 //! Completion in shells. The script of `toolcrib util completions` runs this program with
-//! [`VARIABLE`] set; it answers with the commands, options and values that can follow.
+//! [`VARIABLE`] set; it prints the commands, options and values that can follow.
 
 use std::process::{Command as Process, Stdio};
 
@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use crate::clap_args::command_groups;
 
-/// Environment variable with the name of the shell that asks.
+/// Environment variable with the name of the requesting shell.
 pub(crate) const VARIABLE: &str = "TOOLCRIB_COMPLETE";
 
-/// A command of this program that lists what can stand in the place of an argument.
+/// A command of this program that lists the possible values of an argument.
 #[derive(Clone, Copy)]
 struct Listing {
     /// The command; with `--json` it prints an array of objects.
@@ -35,8 +35,8 @@ const CHAINS: Listing = Listing { command: &["chain", "list"], member: "name" };
 const KITS: Listing = Listing { command: &["kit", "list"], member: "name" };
 const ARTIFACTS: Listing = Listing { command: &["artifact", "list"], member: "id" };
 
-/// What the first positional argument of a command names. A key stands for the command and
-/// everything under it.
+/// The kind of the first positional argument of each command. An entry applies to the command and
+/// its subcommands.
 const POSITIONALS: [(&str, Listing); 25] = [
     ("tool show", TOOLS),
     ("tool call", TOOLS),
@@ -65,18 +65,18 @@ const POSITIONALS: [(&str, Listing); 25] = [
     ("artifact", ARTIFACTS),
 ];
 
-/// What options name, on every command that has them.
+/// The kind of options' values, on every command that has them.
 const OPTIONS: [(&str, Listing); 4] =
     [("agent", AGENTS), ("conversation", CONVERSATIONS), ("tool", TOOLS), ("run", RUNS)];
 
-/// Answers a shell that asks and ends the process; returns at once otherwise.
+/// Answers the request of a shell and ends the process; returns at once if there is none.
 pub(crate) fn answer_shell() {
     CompleteEnv::with_factory(|| with_values(command_groups::command(), ""))
         .var(VARIABLE)
         .complete();
 }
 
-/// The command line with the sources of its values.
+/// Adds the sources of values to the command line.
 fn with_values(command: Command, path: &str) -> Command {
     let first = command.get_positionals().next().map(|arg| arg.get_id().clone());
     let listed = POSITIONALS.iter().find(|(key, _)| {
@@ -99,15 +99,15 @@ fn with_values(command: Command, path: &str) -> Command {
 }
 
 fn completed(arg: Arg, listing: Listing) -> Arg {
-    // Switches and options with a fixed choice complete by themselves.
+    // Switches and options with a fixed choice are completed automatically.
     if !arg.get_action().takes_values() || !arg.get_possible_values().is_empty() {
         return arg;
     }
     arg.add(ArgValueCandidates::new(move || candidates(listing)))
 }
 
-/// The values that exist now. They come from the command itself, in a process of its own, so that
-/// a shell shows what the person would see, and no warning ends up in the line that they type.
+/// Returns the existing values. A separate process runs the command itself, so that a shell shows
+/// what the person would see, and no warning appears in the line that they type.
 fn candidates(listing: Listing) -> Vec<CompletionCandidate> {
     let Ok(program) = std::env::current_exe() else { return Vec::new() };
     let mut process = Process::new(program);
@@ -124,7 +124,7 @@ fn candidates(listing: Listing) -> Vec<CompletionCandidate> {
 mod tests {
     use super::*;
 
-    /// The commands that exist, by their paths.
+    /// Collects the existing commands, by their paths.
     fn paths(command: &Command, path: &str, found: &mut Vec<String>) {
         for child in command.get_subcommands() {
             let below = format!("{path} {}", child.get_name()).trim_start().to_owned();

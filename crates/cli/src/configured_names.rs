@@ -1,4 +1,4 @@
-//! Names of tools in the configuration and in matchers of hooks that no tool has.
+//! Unknown names of tools in the configuration and in matchers of hooks.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use crate::config::{Config, Env};
 use crate::output::{self, Failure};
 use crate::rule_layers;
 
-/// Tools that the configuration names and this machine does not have.
+/// Returns the tools that the configuration names and that do not exist on this machine.
 pub(crate) fn unknown_tools<'a>(toolcrib: &Toolcrib, config: &'a Config) -> Vec<UnknownTool<'a>> {
     if config.configured_tools().next().is_none() {
         return Vec::new();
@@ -34,12 +34,13 @@ pub(crate) fn unknown_tools<'a>(toolcrib: &Toolcrib, config: &'a Config) -> Vec<
         .collect()
 }
 
-/// A tool that the configuration names and this machine does not have.
+/// A tool that the configuration names and that does not exist on this machine.
 pub(crate) struct UnknownTool<'a> {
     name: &'a str,
-    /// The one that was probably meant.
+    /// The tool that was probably meant.
     near: Option<String>,
-    /// Whether it is switched off or asked about: then the one that was meant is open.
+    /// Whether the setting disables the tool or makes it ask: the intended tool then remains
+    /// unrestricted.
     closes: bool,
     place: String,
 }
@@ -54,7 +55,7 @@ impl fmt::Display for UnknownTool<'_> {
     }
 }
 
-/// Names of unknown tools in matchers of hooks: such a hook would silently never run.
+/// Returns unknown names in matchers of hooks: such a hook would silently never run.
 pub(crate) fn unknown_matchers(toolcrib: &Toolcrib, config: &Config) -> Vec<UnknownMatcher> {
     let hooks = config.command_hooks(&Env::from_process());
     let is_unknown = |name: &str| toolcrib.spec(name).is_none();
@@ -78,10 +79,10 @@ pub(crate) fn unknown_matchers(toolcrib: &Toolcrib, config: &Config) -> Vec<Unkn
     unknown
 }
 
-/// A name in the matcher of a hook that no tool here has.
+/// An unknown name in the matcher of a hook.
 pub(crate) struct UnknownMatcher {
     name: String,
-    /// The one that was probably meant.
+    /// The tool that was probably meant.
     near: Option<String>,
     place: String,
 }
@@ -97,21 +98,21 @@ impl fmt::Display for UnknownMatcher {
     }
 }
 
-/// Says which hooks will probably never run for a slip of the pen. A name like no other may be that
-/// of a tool of another workspace.
+/// Warns about hooks that will probably never run because of a typo. A name without a similar one
+/// may belong to a tool of another workspace.
 pub(crate) fn warn_misspelled_hooks(toolcrib: &Toolcrib, config: &Config) {
     let unknown = unknown_matchers(toolcrib, config);
     let slips = unknown.iter().filter(|matcher| matcher.near.is_some());
     slips.for_each(|matcher| output::warn_once(&matcher.to_string()));
 }
 
-/// Refuses a slip of the pen in the name of a tool that was to be switched off or asked about: the
-/// tool that was meant would be open.
+/// Refuses a typo in the name of a tool that is to be disabled or to ask: otherwise, the intended
+/// tool would remain unrestricted.
 pub(crate) fn check_tools(toolcrib: &Toolcrib, config: &Config) -> Result<(), Failure> {
     check_tool_names(toolcrib, config, &toolcrib.rules())
 }
 
-/// The same of a configuration and rules that are not in force yet.
+/// Checks the names in a configuration and rules that are not in force yet.
 pub(crate) fn check_tool_names(
     toolcrib: &Toolcrib,
     config: &Config,

@@ -1,6 +1,6 @@
 //! Diagnosis of this installation: one finding per check, with the remedy of each problem.
 //!
-//! Repairs are made on request only, and only safe ones: modes of the user's files, missing
+//! Repairs are made only on request, and only safe ones: modes of the user's files, missing
 //! folders, and leftovers of a daemon that crashed.
 
 mod clock_and_limits;
@@ -24,16 +24,16 @@ use crate::output::Failure;
 /// Options of a diagnosis.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct DoctorOptions {
-    /// Repair what is safe to repair.
+    /// Makes safe repairs.
     pub(crate) fix: bool,
-    /// Also check that providers answer.
+    /// Also checks that providers respond.
     pub(crate) online: bool,
 }
 
 /// Runs all checks.
 ///
 /// # Errors
-/// Exit code 3 when there is no home folder.
+/// Exit code 3 if there is no home folder.
 pub(crate) async fn run_checks(
     doctor: DoctorOptions,
     workspace: &Path,

@@ -9,11 +9,11 @@ use toolcrib_store::vault::Vault;
 
 use crate::output::Failure;
 
-/// Folder of a workspace that holds what it brings along for Toolcrib.
+/// Folder of a workspace that contains its settings for Toolcrib.
 pub(crate) const PROJECT_FOLDER: &str = ".toolcrib";
 
-/// Where the person's configuration, tools, agents and skills are: `$TOOLCRIB_HOME`, else the
-/// configuration folder of the XDG convention.
+/// Returns the folder of the person's configuration, tools, agents and skills: `$TOOLCRIB_HOME`,
+/// else the configuration folder of the XDG convention.
 pub(crate) fn config_folder() -> Option<PathBuf> {
     if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
         return Some(PathBuf::from(home));
@@ -22,7 +22,7 @@ pub(crate) fn config_folder() -> Option<PathBuf> {
     Some(strategy.config_dir().join("toolcrib"))
 }
 
-/// The folders that were named, or the current one, unless that is `/` or the home folder.
+/// Returns the named folders, or the current one, unless that is `/` or the home folder.
 pub(crate) fn resolve_roots(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if !named.is_empty() {
         return Ok(named.to_vec());
@@ -33,8 +33,8 @@ pub(crate) fn resolve_roots(named: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> 
     Ok(current.paths().map(Path::to_path_buf).collect())
 }
 
-/// Where artifacts and undo journals are kept: `$TOOLCRIB_HOME`, else the state folder of the XDG
-/// convention.
+/// Returns the folder of artifacts and undo journals: `$TOOLCRIB_HOME`, else the state folder of
+/// the XDG convention.
 pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
     if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
         return Ok(PathBuf::from(home).join("state"));
@@ -48,18 +48,18 @@ pub(crate) fn state_folder() -> Result<PathBuf, Failure> {
     Ok(state.join("toolcrib"))
 }
 
-/// The database file.
+/// Returns the path of the database file.
 pub(crate) fn database_path() -> Result<PathBuf, Failure> {
     Ok(state_folder()?.join("toolcrib.db"))
 }
 
-/// Where secrets are kept: in the state folder, out of reach of every tool.
+/// Opens the vault of secrets: in the state folder, which tools cannot access.
 pub(crate) fn open_vault() -> Result<Vault, Failure> {
     Ok(Vault::in_folder(state_folder()?.join("vault")))
 }
 
-/// The home folder of programs that tools run: `$TOOLCRIB_HOME/home`, else in the data folder of
-/// the XDG convention, where people see it.
+/// Returns the home folder of programs that tools run: `$TOOLCRIB_HOME/home`, else in the data
+/// folder of the XDG convention, where people find it.
 pub(crate) fn sandbox_home() -> Option<PathBuf> {
     if let Some(home) = env::var_os("TOOLCRIB_HOME").filter(|home| !home.is_empty()) {
         return Some(PathBuf::from(home).join("home"));
@@ -68,7 +68,7 @@ pub(crate) fn sandbox_home() -> Option<PathBuf> {
     Some(strategy.data_dir().join("toolcrib").join("home"))
 }
 
-/// Where the userland is: beside the home folder of programs.
+/// Returns the folder of the userland: beside the home folder of programs.
 pub(crate) fn userland_folder() -> Option<PathBuf> {
     Some(sandbox_home()?.with_file_name("userland"))
 }

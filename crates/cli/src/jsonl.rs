@@ -1,4 +1,4 @@
-//! Filters: one JSON object in and one out per line, flushed, in order.
+//! Filters: one JSON object of input and one of output per line, flushed, in order.
 
 use std::io::{self, BufRead as _, Write as _};
 
@@ -7,18 +7,18 @@ use serde_json::{Map, Value, json};
 
 use crate::output::Failure;
 
-/// Longest line that is read; a longer one is answered with an error and skipped.
+/// Maximum length of a line; a longer one is answered with an error and skipped.
 const LINE_BYTES: usize = 64 * 1024 * 1024;
 
-/// Answers every line of standard input. A line that cannot be read or answered gets its error, the
-/// next one is read, and the filter ends with the exit code of a usage error.
+/// Answers every line of standard input. A line that cannot be parsed or answered gets an error as
+/// its answer; the filter continues, and ends with the exit code of a usage error.
 pub(crate) fn run_filter<T: DeserializeOwned>(
     answer: impl FnMut(T) -> Result<Map<String, Value>, String>,
 ) -> Result<u8, Failure> {
     run_filter_with(Map::new(), answer)
 }
 
-/// The same; the error of a line that cannot be read has these members too.
+/// Like [`run_filter`]; errors of lines that cannot be parsed also have these members.
 pub(crate) fn run_filter_with<T: DeserializeOwned>(
     unreadable: Map<String, Value>,
     mut answer: impl FnMut(T) -> Result<Map<String, Value>, String>,
@@ -59,8 +59,8 @@ pub(crate) fn run_filter_with<T: DeserializeOwned>(
     Ok(code)
 }
 
-/// Reads up to and with the line break; `false` = the line was too long, and what was read of it is
-/// cut.
+/// Reads up to and including the line break; returns `false` if the line was too long, and then
+/// `line` has only its start.
 fn read_line(input: &mut impl io::BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     let read = io::Read::take(&mut *input, LINE_BYTES as u64).read_until(b'\n', line)?;
     if read < LINE_BYTES || line.ends_with(b"\n") {
@@ -92,7 +92,8 @@ fn read<T: DeserializeOwned>(line: &[u8]) -> (Value, Result<T, String>) {
     (id, serde_json::from_value(value).map_err(|error| error.to_string()))
 }
 
-/// The parser counts lines from the start of this one, which is useless to a caller that sent many.
+/// Rewords the error: the parser counts lines from the start of this one, which is useless to a
+/// caller that sent many.
 fn not_json(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let what = text.split(" at line ").next().unwrap_or(&text);
@@ -109,7 +110,7 @@ fn error_reply(number: usize, error: &str) -> Map<String, Value> {
     reply
 }
 
-/// An object as the map that a line is made of.
+/// Converts an object to the map of an output line.
 pub(crate) fn into_object(value: Value) -> Map<String, Value> {
     match value {
         Value::Object(map) => map,

@@ -1,5 +1,4 @@
-//! Where tools, agents, skills, kits and guides are looked for: the folders of the person and of
-//! the workspace.
+//! The folders of tools, agents, skills, kits and guides: those of the person and of the workspace.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,8 +11,8 @@ use crate::config::{Config, Env};
 use crate::folders::{PROJECT_FOLDER, config_folder};
 use crate::mcp_servers_file::mcp_servers;
 
-/// Folders of tools: the person's own, the workspace's, and those that were named. The author of a
-/// workspace is unknown: its tools never count as harmless, unless the owner trusts it.
+/// Returns the folders of tools: the person's own, the workspace's, and the named ones. The author
+/// of a workspace is unknown, so its tools never count as harmless, unless the owner trusts it.
 pub(crate) fn tool_folders(world: &WorkspaceArgs, config: &Config) -> Vec<ToolFolder> {
     let own = config_folder().map(|folder| ToolFolder::new("own", folder.join("tools")));
     let workspace = world.root.first().map(|root| {
@@ -28,12 +27,11 @@ pub(crate) fn tool_folders(world: &WorkspaceArgs, config: &Config) -> Vec<ToolFo
         let id = if at == 0 { "tools".to_owned() } else { format!("tools-{}", at + 1) };
         ToolFolder::new(id, path)
     });
-    // The first that has a name keeps it: a workspace cannot take the place of what the person
-    // brought.
+    // The first tool with a name keeps it: a workspace cannot replace the person's tools.
     own.into_iter().chain(named).chain(workspace).collect()
 }
 
-/// Where agents, skills, kits and guides are looked for: the person's folders and the workspace's.
+/// Returns the folders of agents, skills, kits and guides: the person's and the workspace's.
 pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Folders {
     let trusted =
         workspace.is_some_and(|root| config.is_trusted_workspace(root, &Env::from_process()));
@@ -54,7 +52,7 @@ pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Fold
     if let Some(own) = config_folder() {
         folders.skills.extend(skills_of_servers(&own));
     }
-    // Folders that other programs of this kind share (Agent Skills).
+    // Folders that similar programs share (Agent Skills).
     let shared = [".agents", ".claude"];
     let home = env::home_dir().filter(|_| env::var_os("TOOLCRIB_HOME").is_none());
     for (scope, base) in [(Scope::User, home.as_deref()), (Scope::Project, workspace)] {
@@ -65,13 +63,13 @@ pub(crate) fn library_folders(workspace: Option<&Path>, config: &Config) -> Fold
     folders
 }
 
-/// Skills that were taken over from MCP servers, in a folder for each server, so that no server
-/// replaces the skills of another.
+/// Returns the folder of skills that were installed from MCP servers, with a subfolder for each
+/// server, so that no server replaces the skills of another.
 pub(crate) fn server_skills(config: &Path) -> PathBuf {
     config.join("server-skills")
 }
 
-/// Those of servers that are there still.
+/// Returns the folders of servers that still exist.
 fn skills_of_servers(config: &Path) -> Vec<Folder> {
     let base = server_skills(config);
     if !base.is_dir() {

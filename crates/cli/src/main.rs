@@ -1,5 +1,5 @@
-//! The binary: words of the command line in, exit code out. Everything else is in the crates under
-//! it.
+//! The binary: parses the command line and returns the exit code. Everything else is in the crates
+//! below it.
 
 mod async_runtime;
 mod backup;
@@ -34,7 +34,8 @@ mod time_format;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before anything else: this executable is the sandbox helper too, which must have one thread.
+    // This must be first: this executable is also the sandbox helper, which must have only one
+    // thread.
     if let Some(code) = toolcrib_app::worker_entry(std::env::args_os().skip(1)) {
         return ExitCode::from(code);
     }

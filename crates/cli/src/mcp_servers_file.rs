@@ -6,12 +6,12 @@ use toolcrib_ops::mcp_servers::McpServersFile;
 use crate::folders::config_folder;
 use crate::output::Failure;
 
-/// The file of MCP servers; `None` = there is no configuration folder.
+/// Returns the file of MCP servers; `None` if there is no configuration folder.
 pub(crate) fn mcp_file() -> Option<McpServersFile> {
     Some(McpServersFile { path: config_folder()?.join("mcp.toml") })
 }
 
-/// The MCP servers of this person, those that are off too.
+/// Returns the MCP servers of this person, including disabled ones.
 pub(crate) fn mcp_servers() -> Result<Vec<ServerConfig>, Failure> {
     mcp_file().map_or_else(|| Ok(Vec::new()), |file| Ok(file.read()?))
 }

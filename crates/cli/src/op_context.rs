@@ -1,4 +1,4 @@
-//! The context in which commands run operations: the local owner, who sees everything.
+//! The context in which commands run operations: the local owner, who may see everything.
 
 use std::sync::OnceLock;
 
@@ -8,10 +8,10 @@ use toolcrib_ops::{NoActiveCalls, OpContext, StoreContext};
 
 use crate::os_user;
 
-/// Owner of everything that is stored on behalf of the command line.
+/// Owner of all data that is stored on behalf of the command line.
 pub(crate) const LOCAL_OWNER: &str = "";
 
-/// The context of operations that only need the stores.
+/// Returns the context of operations that need only the stores.
 pub(crate) fn for_stores(stores: &Stores) -> StoreContext<'_> {
     static ACTOR: OnceLock<String> = OnceLock::new();
     StoreContext {
@@ -23,7 +23,8 @@ pub(crate) fn for_stores(stores: &Stores) -> StoreContext<'_> {
     }
 }
 
-/// The context of all other operations; `library` where they look up agents or skills.
+/// Returns the context of all other operations, with `library` for those that look up agents or
+/// skills.
 pub(crate) fn for_toolcrib<'a>(
     toolcrib: &'a Toolcrib,
     library: Option<&'a Library>,
@@ -31,7 +32,7 @@ pub(crate) fn for_toolcrib<'a>(
     OpContext { toolcrib, library, store: for_stores(toolcrib.stores()) }
 }
 
-/// The context of operations on the tools of one Toolcrib and the history in these stores.
+/// Returns the context of operations on the tools of one Toolcrib and the history in these stores.
 pub(crate) fn for_history<'a>(toolcrib: &'a Toolcrib, stores: &'a Stores) -> OpContext<'a> {
     OpContext { toolcrib, library: None, store: for_stores(stores) }
 }

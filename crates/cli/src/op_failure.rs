@@ -1,14 +1,14 @@
-//! Failed operations as failures of a command: the text for people, with the command that helps,
-//! and the exit code.
+//! Converts failed operations to failures of a command: the text for people, with the command that
+//! helps, and the exit code.
 
 use toolcrib_ops::{OpError, Resource};
 
 use crate::output::Failure;
 use crate::terminal;
 
-/// Ids of an ambiguous beginning that are listed.
+/// Maximum number of listed ids for an ambiguous prefix.
 const LISTED_IDS: usize = 10;
-/// Columns of an unknown name that are repeated in an error.
+/// Number of columns of an unknown name that an error repeats.
 const NAME_WIDTH: usize = 80;
 
 impl From<OpError> for Failure {
@@ -21,7 +21,7 @@ impl From<OpError> for Failure {
     }
 }
 
-/// The reason of a step that this program carries out for an operation.
+/// The reason why a step failed that this program runs for an operation.
 impl From<Failure> for OpError {
     fn from(failure: Failure) -> Self {
         match failure.code {
@@ -33,7 +33,7 @@ impl From<Failure> for OpError {
     }
 }
 
-/// The failure, with `list` as the command that lists what there is.
+/// Returns the failure; `list` is the command that lists the existing objects.
 pub(crate) fn from_op_error(error: OpError, list: &str) -> Failure {
     let code = error.exit_code();
     let message = match error {
@@ -56,7 +56,7 @@ pub(crate) fn from_op_error(error: OpError, list: &str) -> Failure {
     Failure { code, message }
 }
 
-/// The command that lists things of this kind.
+/// Returns the command that lists objects of this kind.
 fn list_command(what: Resource) -> &'static str {
     match what {
         Resource::Tool => "tool list",
@@ -103,7 +103,7 @@ fn missing(what: Resource, name: String, near: Vec<String>, list: &str) -> Strin
         }
         what => {
             let name = terminal::escape_to_line(&name);
-            // A question is what people decide about; the decision is the approval.
+            // People decide questions; the decision is the approval.
             let what = match what {
                 Resource::Approval => "question".to_owned(),
                 what => what.to_string(),

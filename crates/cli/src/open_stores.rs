@@ -1,5 +1,5 @@
-//! The stores of this user: the file in the state folder, a database that several machines share,
-//! or memory.
+//! Opens the stores of this user: the file in the state folder, a database that several machines
+//! share, or memory.
 
 use toolcrib_app::Stores;
 use toolcrib_store::{Migrations, ProcessIdentity, SharedOptions};
@@ -12,13 +12,13 @@ use crate::folders::database_path;
 use crate::folders::state_folder;
 use crate::output::Failure;
 
-/// Everything that is kept of this person.
+/// Opens all stores of this person.
 pub(crate) fn stores() -> Result<Stores, Failure> {
     open_stores(SharedIdentity::default())
 }
 
-/// The same for a daemon, which the other daemons of a shared database list. `instance` identifies
-/// it across restarts.
+/// Opens the stores for a daemon, which the other daemons of a shared database list. `instance`
+/// identifies it across restarts.
 pub(crate) fn daemon_stores(instance: Option<String>) -> Result<Stores, Failure> {
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let process = ProcessIdentity { host, version: env!("CARGO_PKG_VERSION").to_owned() };
@@ -34,7 +34,8 @@ fn open_stores(identity: SharedIdentity) -> Result<Stores, Failure> {
     }
 }
 
-/// The same without the key of the audit, for verification: closing them signs nothing.
+/// Opens the stores without the key of the audit, for verification: closing them signs no
+/// checkpoint.
 pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
     match StoreKind::from_env()? {
         StoreKind::Shared(url) => {
@@ -46,26 +47,26 @@ pub(crate) fn unsigned_stores() -> Result<Stores, Failure> {
     }
 }
 
-/// Whether everything is kept in a database that several machines share.
+/// Returns whether the stores are in a database that several machines share.
 pub(crate) fn is_shared() -> Result<bool, Failure> {
     Ok(matches!(StoreKind::from_env()?, StoreKind::Shared(_)))
 }
 
-/// Where everything is kept.
+/// The kind of the stores.
 pub(crate) enum StoreKind {
-    /// In the file of the state folder.
+    /// The file in the state folder.
     InFile,
-    /// In memory, and gone with the process.
+    /// Memory, which is lost with the process.
     InMemory,
-    /// In the database of this address.
+    /// The database at this address.
     Shared(String),
 }
 
 impl StoreKind {
-    /// As the environment has it.
+    /// Returns the kind that the environment selects.
     ///
     /// # Errors
-    /// Exit code 3 where it is no text.
+    /// Exit code 3 if the variable is not UTF-8.
     pub(crate) fn from_env() -> Result<Self, Failure> {
         Ok(match Env::from_process().text(DATABASE_URL)? {
             None => Self::InFile,
@@ -74,7 +75,7 @@ impl StoreKind {
         })
     }
 
-    /// Its kind, in one word.
+    /// Returns its name as one word.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::InFile => "sqlite",
@@ -84,20 +85,21 @@ impl StoreKind {
     }
 }
 
-/// Names a database that several machines share, or [`IN_MEMORY`], in place of the file in the
-/// state folder. It may hold a password, so it is no option.
+/// Variable with the address of a database that several machines share, or [`IN_MEMORY`], instead
+/// of the file in the state folder. It may contain a password, so it is not an option.
 const DATABASE_URL: &str = "TOOLCRIB_DATABASE_URL";
-/// Nothing is kept longer than the process lives.
+/// No data outlives the process.
 const IN_MEMORY: &str = "memory:";
 
-/// What a shared database knows of this process; a command has neither.
+/// The identity of this process in a shared database; a command has none.
 #[derive(Default)]
 struct SharedIdentity {
     process: Option<ProcessIdentity>,
     instance: Option<String>,
 }
 
-/// Says what happens to missing migrations of a shared database: `apply` (default) or `refuse`.
+/// Variable for the handling of pending migrations of a shared database: `apply` (default) or
+/// `refuse`.
 const DATABASE_MIGRATIONS: &str = "TOOLCRIB_DATABASE_MIGRATIONS";
 
 fn shared_options(identity: SharedIdentity) -> Result<SharedOptions, Failure> {
@@ -113,7 +115,7 @@ fn shared_options(identity: SharedIdentity) -> Result<SharedOptions, Failure> {
     Ok(SharedOptions { identity: process, instance, migrations })
 }
 
-/// Connects on a thread of its own: callers may be async already.
+/// Connects on a separate thread, because callers may already be async.
 #[cfg(feature = "postgres")]
 fn open_shared_stores(url: String, signs: bool, shared: SharedOptions) -> Result<Stores, Failure> {
     let state = state_folder()?;

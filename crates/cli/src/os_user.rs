@@ -1,8 +1,8 @@
-//! Who sits at the terminal, for what is written down of decisions.
+//! The name of the person at the terminal, for records of decisions.
 
 use std::env;
 
-/// The login name, else "command line".
+/// Returns the login name, else "command line".
 pub(crate) fn current_user() -> String {
     let named = ["USER", "LOGNAME", "USERNAME"]
         .into_iter()

@@ -1,5 +1,4 @@
-//! What comes from standard input, and what goes to standard output and standard error: data on the
-//! one, everything else on the other.
+//! Standard input, and output: data goes to standard output, everything else to standard error.
 
 use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
@@ -11,12 +10,12 @@ use serde_json::{Value, json};
 use toolcrib_app::{ExecError, Secrets, SetupError, SubmitError};
 use toolcrib_core::{ErrorType, ToolError};
 
-/// Why a command ends without its result.
+/// The reason why a command ends without its result.
 #[derive(Debug)]
 pub(crate) struct Failure {
     /// Exit code.
     pub(crate) code: u8,
-    /// What happened and what to do.
+    /// The error, with advice.
     pub(crate) message: String,
 }
 
@@ -40,7 +39,7 @@ impl Failure {
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        // A reader that went away, such as `head`, is no failure of ours.
+        // A closed reader, such as `head`, is not a failure of this program.
         let code = if error.kind() == io::ErrorKind::BrokenPipe { 0 } else { 1 };
         Self { code, message: error.to_string() }
     }
@@ -74,7 +73,7 @@ impl From<ExecError> for Failure {
 impl From<SubmitError> for Failure {
     fn from(error: SubmitError) -> Self {
         let code = match &error {
-            // HTTP 409 and 400: asked for in a way that cannot be answered.
+            // As HTTP 409 and 400: the request itself cannot be answered.
             SubmitError::KeyReused(_) | SubmitError::BadKey | SubmitError::SecretKey => 2,
             SubmitError::OtherEnvironment(_) => 3,
             SubmitError::RunningElsewhere(_) | SubmitError::Store(_) => 1,
@@ -89,12 +88,12 @@ impl From<ToolError> for Failure {
     }
 }
 
-/// Secrets that stand in nothing that is said on standard error.
+/// Secrets that are masked in every text on standard error.
 static SECRETS: OnceLock<Secrets> = OnceLock::new();
 
-/// Hides these from now on: errors of providers and of files may repeat what they were given.
+/// Masks these secrets from now on: errors of providers and of files may repeat their input.
 pub(crate) fn set_secrets(secrets: &Secrets) {
-    // The first ones stay; what is learned later is in them too.
+    // The first value stays; it shares secrets that are added later.
     let _ = SECRETS.set(secrets.clone());
 }
 
@@ -102,12 +101,12 @@ fn masked(text: &str) -> String {
     SECRETS.get().map_or_else(|| text.to_owned(), |secrets| secrets.mask(text.to_owned()))
 }
 
-/// Whether a text holds a secret that is hidden.
+/// Returns whether a text contains a masked secret.
 pub(crate) fn contains_secret(text: &str) -> bool {
     SECRETS.get().is_some_and(|secrets| secrets.occurs_in(text))
 }
 
-/// Says why a command failed.
+/// Prints the reason why a command failed.
 pub(crate) fn print_failure(failure: &Failure, as_json: bool) {
     if failure.code == 0 {
         return;
@@ -119,8 +118,8 @@ pub(crate) fn print_failure(failure: &Failure, as_json: bool) {
     }
 }
 
-/// Reads standard input to its end. A person who only typed the command would wait forever without
-/// a message.
+/// Reads standard input to its end. Prints a hint at a terminal, because a person who only typed
+/// the command would wait without knowing for what.
 pub(crate) fn read_stdin() -> io::Result<Vec<u8>> {
     if io::stdin().is_terminal() {
         eprint_line("toolcrib: reading from the terminal; end the input with Ctrl-D");
@@ -140,26 +139,26 @@ pub(crate) fn print_line(text: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// Prints data exactly as it is.
+/// Prints data unchanged.
 pub(crate) fn print_raw(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
 }
 
-/// Prints a JSON document: indented for people, in one line for machines.
+/// Prints a JSON document: indented for people, on one line for machines.
 pub(crate) fn print_json(value: &Value, as_json: bool) -> io::Result<()> {
     let text = if as_json { value.to_string() } else { format!("{value:#}") };
     print_line(&text)
 }
 
-/// Says something beside the data. A reader of these words that went away, such as `head`, does not
-/// stop the work.
+/// Prints a line to standard error. A closed reader, such as `head`, does not stop the work.
 pub(crate) fn eprint_line(text: &str) {
     let _ = writeln!(io::stderr(), "{}", masked(text));
 }
 
-/// Says what of a printed result was made harmless, and whether it reads like orders to a model.
+/// Prints the changes of the sanitizer in a printed result, and whether the result reads like
+/// instructions to a model.
 pub(crate) fn eprint_sanitized(is_flagged: bool, changes: &[String]) {
     if is_flagged {
         eprint_line("toolcrib: this text contains what reads like instructions to a model");
@@ -167,18 +166,18 @@ pub(crate) fn eprint_sanitized(is_flagged: bool, changes: &[String]) {
     changes.iter().for_each(|change| eprint_line(&format!("toolcrib: neutralised: {change}")));
 }
 
-/// Whether remarks are for machines.
+/// Whether warnings are for machines.
 static JSON_WARNINGS: AtomicBool = AtomicBool::new(false);
 
-/// What was said already.
+/// The warnings that were already printed.
 static WARNED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
-/// From now on remarks are for machines.
+/// Sets whether warnings are for machines.
 pub(crate) fn set_json_warnings(json: bool) {
     JSON_WARNINGS.store(json, Ordering::Relaxed);
 }
 
-/// Says something beside the data that is found out more than once in a process, and said once.
+/// Prints a warning once, even if it occurs several times in a process.
 pub(crate) fn warn_once(text: &str) {
     let mut said = WARNED.lock().unwrap_or_else(PoisonError::into_inner);
     if said.insert(text.to_owned()) {
@@ -186,13 +185,13 @@ pub(crate) fn warn_once(text: &str) {
     }
 }
 
-/// Begins a line on stderr that a person ends by typing.
+/// Prints the start of a line on standard error that a person ends by typing.
 pub(crate) fn eprint_prompt(text: &str) {
     let mut err = io::stderr().lock();
     let _ = write!(err, "{text}").and_then(|()| err.flush());
 }
 
-/// Says something beside the data, for machines as one JSON object per line.
+/// Prints a warning to standard error, for machines as one JSON object per line.
 pub(crate) fn warn(text: &str, as_json: bool) {
     if as_json {
         eprint_line(&json!({"note": text}).to_string());
@@ -201,7 +200,7 @@ pub(crate) fn warn(text: &str, as_json: bool) {
     }
 }
 
-/// The table of errors, one row per type.
+/// Returns the table of errors, one row per type.
 pub(crate) fn error_table() -> Vec<Value> {
     ErrorType::ALL
         .iter()

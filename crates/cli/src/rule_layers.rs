@@ -1,4 +1,4 @@
-//! The rules of all layers: where their files are, and all of them together.
+//! The rules of all layers, and their files.
 
 use std::path::{Path, PathBuf};
 
@@ -12,12 +12,12 @@ use crate::config::{Config, Env};
 use crate::folders;
 use crate::output::Failure;
 
-/// The rules of the operator of the machine. They are always read: nothing that a caller sets
-/// leaves them out.
+/// The rule file of the operator of the machine. It is always read: no setting of a caller omits
+/// it.
 const MANAGED: &str = "/etc/toolcrib/rules.toml";
-/// Names one more file of such rules, which has to be there.
+/// Variable with one more file of such rules, which must exist.
 const MANAGED_VARIABLE: &str = "TOOLCRIB_MANAGED_RULES";
-/// The file in the person's configuration folder, and in `.toolcrib` of a workspace.
+/// Name of the file in the person's configuration folder, and in `.toolcrib` of a workspace.
 const FILE: &str = "rules.toml";
 
 impl From<RulesError> for Failure {
@@ -27,7 +27,7 @@ impl From<RulesError> for Failure {
     }
 }
 
-/// The files of rules, strongest layer first.
+/// Lists the rule files, strongest layer first.
 pub(crate) fn list_rule_files(workspace: Option<&Path>, config: &Config) -> Vec<RuleFile> {
     let managed = RuleFile::new(Layer::Managed, MANAGED);
     let more = Env::from_process()
@@ -37,30 +37,30 @@ pub(crate) fn list_rule_files(workspace: Option<&Path>, config: &Config) -> Vec<
     [managed].into_iter().chain(more).chain(user_file()).chain(project).collect()
 }
 
-/// The person's own file; `None` = there is no home to keep it in.
+/// Returns the person's own file; `None` if there is no home folder.
 pub(crate) fn user_file() -> Option<RuleFile> {
     folders::config_folder().map(|folder| RuleFile::new(Layer::User, folder.join(FILE)))
 }
 
-/// The file that a workspace brings along.
+/// Returns the file of a workspace.
 pub(crate) fn project_file(workspace: &Path, config: &Config) -> RuleFile {
     let trusted = config.is_trusted_workspace(workspace, &Env::from_process());
     let layer = if trusted { Layer::Project } else { Layer::Untrusted };
-    // Where a rule stands is read in other folders too.
+    // The origin of a rule is also read in other folders, so the path must be absolute.
     let folder = std::path::absolute(workspace).unwrap_or_else(|_| PathBuf::from(workspace));
     RuleFile::new(layer, folder.join(folders::PROJECT_FOLDER).join(FILE))
 }
 
-/// The rules that hold in a workspace.
+/// Loads the rules that apply in a workspace.
 ///
 /// # Errors
-/// Exit code 3: a file is broken, so no call may run.
+/// Exit code 3 if a file is broken: no call may run then.
 pub(crate) fn load_rules(workspace: Option<&Path>, config: &Config) -> Result<RuleSet, Failure> {
     Ok(rule_files::compile_files(&list_rule_files(workspace, config))?)
 }
 
-/// Refuses a slip of the pen in the name of a tool that is to be denied or asked about: the tool
-/// that was meant would be open.
+/// Refuses a typo in the name of a tool that is to be denied or to ask: otherwise, the intended
+/// tool would remain unrestricted.
 ///
 /// # Errors
 /// Exit code 3, with the name that was probably meant.

@@ -1,4 +1,4 @@
-//! The daemon as a service of the system: a unit of systemd for one user, an agent of launchd.
+//! The daemon as a service of the system: a unit of systemd for one user, or an agent of launchd.
 
 mod launchd;
 mod service_command;
@@ -11,35 +11,35 @@ use crate::output::Failure;
 /// Name of the service.
 pub(crate) const SERVICE_NAME: &str = "toolcrib";
 
-/// What the service starts.
+/// The definition of the service.
 #[derive(Debug, Clone)]
 pub(crate) struct Service {
     /// The program.
     pub(crate) program: PathBuf,
-    /// Where its tools work.
+    /// Workspace of the daemon.
     pub(crate) workspace: PathBuf,
-    /// `TOOLCRIB_HOME`, where it is set: the service has to find the same state.
+    /// `TOOLCRIB_HOME`, if it is set: the service has to find the same state.
     pub(crate) home: Option<PathBuf>,
-    /// Folders that it writes.
+    /// Folders that the service may write.
     pub(crate) writes: Vec<PathBuf>,
 }
 
-/// What starts services here.
+/// The service manager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ServiceManager {
-    /// Of Linux.
+    /// systemd on Linux.
     Systemd,
-    /// Of macOS.
+    /// launchd on macOS.
     Launchd,
 }
 
 impl ServiceManager {
-    /// That of this system.
+    /// Returns the service manager of this system.
     pub(crate) fn detect() -> Self {
         if cfg!(target_os = "macos") { Self::Launchd } else { Self::Systemd }
     }
 
-    /// The file that describes the service.
+    /// Returns the content of the service's file.
     pub(crate) fn definition(self, service: &Service) -> Result<String, Failure> {
         match self {
             Self::Systemd => systemd::unit(service),
@@ -47,7 +47,7 @@ impl ServiceManager {
         }
     }
 
-    /// Where it is.
+    /// Returns the path of the service's file.
     pub(crate) fn path(self) -> Result<PathBuf, Failure> {
         match self {
             Self::Systemd => systemd::path(),
@@ -55,10 +55,10 @@ impl ServiceManager {
         }
     }
 
-    /// Whether what starts services can be talked with; launchd always runs.
+    /// Checks that the service manager can be reached; launchd always runs.
     ///
     /// # Errors
-    /// Why not, and what to do.
+    /// The reason, with advice.
     pub(crate) fn check_reachable(self) -> Result<(), Failure> {
         match self {
             Self::Systemd => systemd::check_reachable(),
@@ -66,7 +66,7 @@ impl ServiceManager {
         }
     }
 
-    /// Lets it be started with the user's session, and now.
+    /// Starts the service now, and at every login of the user.
     pub(crate) fn install(self) -> Result<(), Failure> {
         match self {
             Self::Systemd => systemd::install(),
@@ -74,7 +74,7 @@ impl ServiceManager {
         }
     }
 
-    /// The opposite.
+    /// Stops the service, and removes it from logins.
     pub(crate) fn uninstall(self) -> Result<(), Failure> {
         match self {
             Self::Systemd => systemd::uninstall(),
@@ -96,7 +96,7 @@ impl ServiceManager {
         }
     }
 
-    /// What it says of the service, and of its output so many lines; the exit code.
+    /// Prints the state of the service with this many lines of its log; returns the exit code.
     pub(crate) fn status(self) -> Result<u8, Failure> {
         match self {
             Self::Systemd => systemd::status(),

@@ -1,5 +1,4 @@
-//! Everything that a run needs, from the words of the command line, the configuration and the
-//! environment.
+//! Builds all parts of a run from the command line, the configuration and the environment.
 
 mod approver_selection;
 mod call_rows;
@@ -44,7 +43,7 @@ pub(crate) use worker_liveness::has_live_worker;
 pub(crate) struct Session {
     pub(crate) runner: Runner,
     pub(crate) toolcrib: Toolcrib,
-    /// Lets the kill switch stop what is at work.
+    /// Lets the kill switch cancel running calls.
     _watching: SwitchWatcher,
     pub(crate) stores: Stores,
     pub(crate) agent: Agent,
@@ -54,31 +53,31 @@ pub(crate) struct Session {
     pub(crate) setup: RunSetup,
     pub(crate) console: Console,
     on_ask: Option<OnAsk>,
-    /// What people should know before it begins.
+    /// Warnings for the person before the session starts.
     pub(crate) warnings: Vec<String>,
 }
 
-/// How a session is set up, besides the words that are stored with its runs.
+/// Options of a session, besides the setup that is stored with its runs.
 pub(crate) struct SessionOptions {
-    /// What happens to calls that need approval.
+    /// The handling of calls that need approval.
     pub(crate) on_ask: Option<OnAsk>,
-    /// Where people are asked.
+    /// The console on which people are asked.
     pub(crate) console: Console,
-    /// Models that are connected already, and whether they stream.
+    /// Models that are already connected, and whether they stream.
     pub(crate) models: Option<(Vec<Arc<dyn Model>>, bool)>,
 }
 
 impl SessionOptions {
-    /// People are asked at the terminal, if there is one.
+    /// Creates options that ask people at the terminal, if there is one.
     pub(crate) fn at_terminal(on_ask: Option<OnAsk>) -> Self {
         Self { on_ask, console: Console::default(), models: None }
     }
 }
 
-/// Sets a session up.
+/// Builds a session.
 ///
 /// # Errors
-/// Exit code 2 or 3, with what to do.
+/// Exit code 2 or 3, with advice.
 pub(crate) async fn open_session(
     brain: &ModelArgs,
     world: &WorkspaceArgs,
@@ -124,12 +123,12 @@ pub(crate) async fn open_session(
 }
 
 impl Session {
-    /// Who answers the questions of its models.
+    /// Returns the person who answers questions of the models.
     pub(crate) fn person(&self) -> TerminalPerson {
         TerminalPerson::new(self.console.clone(), self.on_ask)
     }
 
-    /// A run of this session that begins with a message.
+    /// Returns a request for a run of this session that starts with a message.
     pub(crate) fn start(&self, text: &str, conversation: ConversationId) -> StartRequest {
         let library = self.runner.library();
         let skill = toolcrib_agent::library::parse_slash_command(text, &library);

@@ -1,11 +1,11 @@
-//! Ctrl-C, and the signal that ends services: the first one stops the run, the second one leaves.
+//! Ctrl-C, and the signal that ends services: the first one stops the run, the second one exits.
 
 use toolcrib_agent::driver::RunControl;
 
 /// Exit code of an interrupted command.
 pub(crate) const EXIT_INTERRUPTED: i32 = 130;
 
-/// Stops this run when the person interrupts.
+/// Stops this run on a signal.
 pub(crate) fn stop_on_signal(control: &RunControl) {
     let control = control.clone();
     tokio::spawn(async move {
@@ -19,7 +19,7 @@ pub(crate) fn stop_on_signal(control: &RunControl) {
     });
 }
 
-/// Waits for either signal; `false` = none can be waited for here.
+/// Waits for either signal; returns `false` if signals are not available.
 #[cfg(unix)]
 pub(crate) async fn asked_to_stop() -> bool {
     use tokio::signal::unix::{SignalKind, signal};

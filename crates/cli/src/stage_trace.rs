@@ -35,7 +35,7 @@ fn to_text(outcome: &Outcome) -> String {
     format_stages(&format!("{} {}", outcome.asked, outcome.kind), &outcome.report.stages)
 }
 
-/// What every stage decided, one line each.
+/// Renders the decision of every stage, one line each.
 pub(crate) fn format_stages(title: &str, stages: &[StageRecord]) -> String {
     let total: u64 = stages.iter().map(|record| record.nanos).sum();
     let mut lines = vec![format!("{title} in {}", duration(total))];

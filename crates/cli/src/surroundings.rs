@@ -1,4 +1,4 @@
-//! What the environment says about the person and the desktop at this terminal.
+//! Reads information on the person and the desktop from the environment.
 
 use std::env;
 use std::path::PathBuf;
@@ -7,9 +7,9 @@ use toolcrib_app::Opener;
 use toolcrib_assistant::notify::DesktopProgram;
 use toolcrib_core::Surroundings;
 
-/// The variables that lead to the person's desktop, as far as they are set.
+/// Returns the variables for access to the person's desktop, as far as they are set.
 fn desktop_env() -> Vec<(String, String)> {
-    /// What leads to a desktop, and what programs of one expect.
+    /// Variables for access to a desktop, and those that its programs expect.
     const NAMES: [&str; 12] = [
         "DISPLAY",
         "WAYLAND_DISPLAY",
@@ -27,7 +27,7 @@ fn desktop_env() -> Vec<(String, String)> {
     NAMES.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect()
 }
 
-/// What opens files on the person's desktop; `None` = there is none to be seen from here.
+/// Returns the program that opens files on the person's desktop; `None` if there is no desktop.
 pub(crate) fn desktop_opener() -> Option<Opener> {
     let env = desktop_env();
     let has = |name: &str| env.iter().any(|(own, value)| own == name && !value.is_empty());
@@ -39,7 +39,8 @@ pub(crate) fn desktop_opener() -> Option<Opener> {
     Some(Opener { program: program.into(), env })
 }
 
-/// What shows notifications on the person's desktop; `None` = there is none to be seen from here.
+/// Returns the program that shows notifications on the person's desktop; `None` if there is no
+/// desktop.
 pub(crate) fn desktop_notifier() -> Option<DesktopProgram> {
     let env = desktop_env();
     let value = |name: &str| env.iter().find(|(own, _)| own == name).map(|(_, value)| value);
@@ -55,7 +56,7 @@ pub(crate) fn desktop_notifier() -> Option<DesktopProgram> {
     is_installed.then(|| DesktopProgram { program: program.into(), env })
 }
 
-/// What the environment says about the person at this terminal.
+/// Returns the information of the environment about the person at this terminal.
 pub(crate) fn surroundings() -> Surroundings {
     let zone = jiff::tz::TimeZone::system();
     let said = Surroundings {
@@ -68,7 +69,7 @@ pub(crate) fn surroundings() -> Surroundings {
     if said.check().is_ok() { said } else { Surroundings::default() }
 }
 
-/// The person's locale as the environment has it: `de_AT.UTF-8` is `de-AT`.
+/// Returns the person's locale from the environment: `de_AT.UTF-8` becomes `de-AT`.
 pub(crate) fn locale() -> Option<String> {
     let value = ["LC_ALL", "LC_MESSAGES", "LANG"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! Times as people write them, and as they are shown to them.
+//! Parses times as people write them, and formats times for people.
 #![deny(clippy::indexing_slicing)]
 
 use jiff::civil::{Date, DateTime};
@@ -6,11 +6,11 @@ use jiff::fmt::friendly::SpanParser;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// A moment in milliseconds since 1970: an age (`90m`, `2h`, `3d`, `1w`), a date (its beginning),
-/// or a date and time, local unless it says otherwise.
+/// Parses a time, in milliseconds since 1970: an age (`90m`, `2h`, `3d`, `1w`), a date (its start),
+/// or a date and time, local unless it has an offset.
 ///
 /// # Errors
-/// In words for people, with the text.
+/// A message for people, with the text.
 pub(crate) fn parse_time(text: &str) -> Result<i64, String> {
     parse_at(text.trim(), &Zoned::now()).map(Timestamp::as_millisecond).ok_or_else(|| {
         format!(
@@ -20,7 +20,7 @@ pub(crate) fn parse_time(text: &str) -> Result<i64, String> {
 }
 
 fn parse_at(text: &str, now: &Zoned) -> Option<Timestamp> {
-    // A bare number could be anything.
+    // A bare number is ambiguous.
     if text.is_empty() || text.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
@@ -41,7 +41,7 @@ fn parse_at(text: &str, now: &Zoned) -> Option<Timestamp> {
     Some(now.checked_sub(age).ok()?.timestamp())
 }
 
-/// A time by the clock on the wall.
+/// Formats a time as local time.
 pub(crate) fn format_local(ms: i64) -> String {
     format_in_zone(ms, TimeZone::system())
 }
@@ -52,8 +52,8 @@ fn format_in_zone(ms: i64, zone: TimeZone) -> String {
         .unwrap_or_else(|_| "-".to_owned())
 }
 
-/// How long ago something was, in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`. What lies ahead,
-/// by a clock that was put back, is `0 s`.
+/// Formats an age in its largest unit: `12 s`, `5 min`, `3 h`, `2 d`. A future time, as after a
+/// clock was set back, is `0 s`.
 pub(crate) fn format_age(ms: i64, now_ms: i64) -> String {
     let seconds = now_ms.saturating_sub(ms).max(0) / 1000;
     match seconds {
@@ -64,7 +64,7 @@ pub(crate) fn format_age(ms: i64, now_ms: i64) -> String {
     }
 }
 
-/// How long something took.
+/// Formats an elapsed time.
 pub(crate) fn format_elapsed(nanos: u64) -> String {
     let micros = nanos / 1000;
     match micros {
@@ -96,7 +96,7 @@ mod tests {
         check("2h ago", Some("2026-11-21T09:00:00Z"));
         check("3d", Some("2026-11-18T11:00:00Z"));
         check("1w", Some("2026-11-14T11:00:00Z"));
-        // Across the end of summer time a day is a day on the wall.
+        // Across the end of summer time, a day is a calendar day.
         check("30d", Some("2026-10-22T10:00:00Z"));
         check("2026-11-20", Some("2026-11-19T23:00:00Z"));
         check("2026-11-20T08:30:00", Some("2026-11-20T07:30:00Z"));

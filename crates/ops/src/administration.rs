@@ -1,4 +1,4 @@
-//! Audit records of administration: who changed the setup or took something back, and how.
+//! Audit records of administration: the actor, the changed or revoked object, and the action.
 
 use toolcrib_app::Secrets;
 use toolcrib_core::{AuditEvent, CallId, Clock as _, RunId, SystemClock};
@@ -6,42 +6,42 @@ use toolcrib_core::{AuditEvent, CallId, Clock as _, RunId, SystemClock};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Most characters of the description of an action.
+/// Maximum number of characters in the description of an action.
 const ABOUT_CHARS: usize = 500;
 
-/// Something other than a call that a person or a token did.
+/// An action other than a call, by a person or a token.
 #[derive(Debug, Clone)]
 pub struct Act {
     /// A stable name, such as `rule.add` or `token.revoke`.
     pub name: &'static str,
-    /// To what it was done, without the values of secrets; known secrets are masked in it.
+    /// The object of the action, without the values of secrets; known secrets are masked in it.
     pub about: String,
-    /// The call that it is about.
+    /// The call that the action concerns.
     pub call: Option<CallId>,
-    /// The run that it is about.
+    /// The run that the action concerns.
     pub run: Option<RunId>,
 }
 
 impl Act {
-    /// An action that is about no call.
+    /// Creates an action that concerns no call.
     #[must_use]
     pub fn new(name: &'static str, about: impl Into<String>) -> Self {
         Self { name, about: about.into(), call: None, run: None }
     }
 }
 
-/// Where operations on the owner's files and on the vault record what they did.
+/// Target of the records of operations on the owner's files and the vault.
 #[derive(Clone, Copy)]
 pub enum Recorder<'a> {
-    /// In the audit of a daemon: its callers are not the owner of the files.
+    /// The audit of a daemon, whose callers are not the owner of the files.
     Audit {
         /// The caller and the stores.
         store: StoreContext<'a>,
-        /// What is masked in records.
+        /// The secrets to mask in records.
         secrets: &'a Secrets,
     },
-    /// Nowhere: a local command changes the files of the person who runs it, as an editor does, and
-    /// must work without a database.
+    /// No record: a local command changes the files of the person who runs it, as an editor does,
+    /// and must work without a database.
     None,
 }
 
@@ -58,7 +58,7 @@ impl Recorder<'_> {
     }
 }
 
-/// Records an action, to be called when it is done and before it is reported as done.
+/// Records an action. Call it after the action and before the action is reported as done.
 ///
 /// # Errors
 /// [`OpError::Unrecorded`] if the record cannot be written: an action that is not in the audit log

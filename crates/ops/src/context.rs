@@ -1,4 +1,4 @@
-//! What an operation runs on: the stores or the Toolcrib, and for whom.
+//! The context of operations: the stores or the Toolcrib, and the caller.
 
 use toolcrib_agent::library::Library;
 use toolcrib_app::{Stores, Toolcrib};
@@ -6,14 +6,15 @@ use toolcrib_core::CallId;
 
 /// The caller of an operation, and the stores that it may read and write.
 ///
-/// Operations that look back take this alone: they need no tools, no rules and no configuration.
+/// Operations on stored data take only this context: they need no tools, rules or configuration.
 #[derive(Clone, Copy)]
 pub struct StoreContext<'a> {
     /// All stores.
     pub stores: &'a Stores,
-    /// Rows of this owner are visible, rows of others do not exist. Empty = the local owner.
+    /// The owner whose rows are visible; rows of others are reported as not found. Empty for the
+    /// local owner.
     pub owner: &'a str,
-    /// Name of the acting person or token, as audit records have it.
+    /// Name of the acting person or token in audit records.
     pub actor: &'a str,
     /// Whether replies contain arguments, results and texts that may repeat them.
     pub shows_payloads: bool,
@@ -21,12 +22,12 @@ pub struct StoreContext<'a> {
     pub active_calls: &'a dyn ActiveCalls,
 }
 
-/// A Toolcrib beside its stores, for operations on tools, rules and agents.
+/// A Toolcrib with its stores, for operations on tools, rules and agents.
 #[derive(Clone, Copy)]
 pub struct OpContext<'a> {
     /// The tools, rules and switches.
     pub toolcrib: &'a Toolcrib,
-    /// Agents, skills, kits and guides; `None` where the surface has loaded none.
+    /// Agents, skills, kits and guides; `None` if the surface has loaded none.
     pub library: Option<&'a Library>,
     /// The caller and the stores.
     pub store: StoreContext<'a>,
@@ -34,20 +35,20 @@ pub struct OpContext<'a> {
 
 /// Calls in the memory of this process.
 pub trait ActiveCalls: Send + Sync {
-    /// A call of this owner that was accepted and has not ended.
+    /// Returns a call of this owner that was accepted and has not ended.
     fn find(&self, owner: &str, call: CallId) -> Option<AcceptedCall>;
 }
 
-/// A call that was accepted by this process.
+/// A call that this process accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AcceptedCall {
     /// The tool, as the caller named it.
     pub tool: String,
-    /// Who made the call.
+    /// The principal that made the call.
     pub actor: String,
 }
 
-/// The table of a process that accepts no calls for others.
+/// The table of a process that accepts no calls of others.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoActiveCalls;
 

@@ -1,47 +1,47 @@
-//! Why an operation failed, and the one table from a failure to its HTTP status and exit code.
+//! The errors of operations, and the table that maps a failure to its HTTP status and exit code.
 
 use std::fmt;
 
 use toolcrib_core::{StoreError, ToolError};
 
-/// Why an operation failed.
+/// The reason why an operation failed.
 ///
-/// The texts name no command and no route: each surface adds its own hint about what to do next.
+/// The texts name no command and no route: each surface adds its own hint on the next step.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum OpError {
-    /// Nothing of this kind has this name or id, or it belongs to another owner.
+    /// The name or id does not exist, or belongs to another owner.
     #[error("there is no {what} {name}")]
     NotFound {
-        /// The kind of thing.
+        /// The kind of object.
         what: Resource,
-        /// The name or id that was asked for.
+        /// The requested name or id.
         name: String,
-        /// Names or ids that may be meant, the nearest first.
+        /// Similar names or ids, the nearest first.
         near: Vec<String>,
     },
-    /// What was asked for is not there; the text says what is.
+    /// The requested object does not exist; the text states what does.
     #[error("{0}")]
     Absent(String),
-    /// The beginning of an id fits several.
+    /// The prefix of an id matches several ids.
     #[error("{prefix} is the beginning of {} ids", ids.len())]
     Ambiguous {
-        /// The kind of thing.
+        /// The kind of object.
         what: Resource,
-        /// The beginning.
+        /// The prefix.
         prefix: String,
-        /// All ids that begin with it.
+        /// All ids with this prefix.
         ids: Vec<String>,
     },
-    /// Another process removed or changed it while the operation ran.
+    /// Another process removed or changed the object during the operation.
     #[error("{0}")]
     Overtaken(String),
-    /// The request is readable and makes no sense.
+    /// The request can be parsed but is not valid.
     #[error("{0}")]
     Invalid(String),
-    /// A file of the owner cannot be used as it is.
+    /// A file of the owner is not valid.
     #[error("{0}")]
     Unusable(String),
-    /// A change of something that exists has to name the version that it changes.
+    /// A change of an existing object must name the version that it changes.
     #[error("{0}")]
     NeedsVersion(String),
     /// The tool has no switch: the switch of a feature controls it.
@@ -58,25 +58,25 @@ pub enum OpError {
         /// Id of the run.
         run: String,
     },
-    /// The engine refused it.
+    /// The engine refused the call.
     #[error("{}", _0.message)]
     Refused(ToolError),
     /// The caller may not do this.
     #[error("{0}")]
     Denied(String),
-    /// The request contradicts the present state.
+    /// The request contradicts the current state.
     #[error("{0}")]
     Conflict(String),
-    /// What the request names was changed since the caller read it.
+    /// The object was changed after the caller read it.
     #[error("{0}")]
     Stale(String),
-    /// The thing was there and has expired or ended.
+    /// The object existed, but has expired or ended.
     #[error("{0}")]
     Gone(String),
     /// The operation was done, and its audit record could not be written.
     #[error("{0}")]
     Unrecorded(String),
-    /// A file of the owner exists and cannot be read.
+    /// A file of the owner exists but cannot be read.
     #[error("{0}")]
     Unreadable(String),
     /// A file or a store that the operation needs cannot be written or read.
@@ -95,7 +95,7 @@ pub enum OpError {
 
 macro_rules! classes {
     ($($(#[$doc:meta])* $name:ident: $code:literal, $status:literal, $exit:literal;)*) => {
-        /// The row of the table that a failure belongs to.
+        /// A row of the table of failures.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum ErrorClass {
             $($(#[$doc])* $name,)*
@@ -105,19 +105,19 @@ macro_rules! classes {
             /// All rows.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The `code` of the problem document over HTTP.
+            /// Returns the `code` of the problem document over HTTP.
             #[must_use]
             pub fn code(self) -> &'static str {
                 match self { $(Self::$name => $code),* }
             }
 
-            /// The HTTP status.
+            /// Returns the HTTP status.
             #[must_use]
             pub fn http_status(self) -> u16 {
                 match self { $(Self::$name => $status),* }
             }
 
-            /// The exit code of the command line.
+            /// Returns the exit code of the command line.
             #[must_use]
             pub fn exit_code(self) -> u8 {
                 match self { $(Self::$name => $exit),* }
@@ -127,45 +127,45 @@ macro_rules! classes {
 }
 
 classes! {
-    /// No such thing.
+    /// The object does not exist.
     NotFound: "not_found", 404, 4;
-    /// A request that makes no sense.
+    /// The request is not valid.
     Invalid: "invalid", 422, 2;
-    /// No permission.
+    /// The caller lacks the permission.
     Denied: "forbidden", 403, 5;
-    /// It contradicts the present state.
+    /// The request contradicts the current state.
     Conflict: "conflict", 409, 5;
-    /// Changed since the caller read it.
+    /// The object was changed after the caller read it.
     Stale: "stale", 412, 5;
-    /// The version that is changed was not named.
+    /// The request does not name the version to change.
     NeedsVersion: "needs_match", 428, 5;
-    /// Expired or ended.
+    /// The object has expired or ended.
     Gone: "gone", 410, 6;
     /// A store does not answer.
     Unavailable: "unavailable", 503, 1;
-    /// A fault in this process.
+    /// A bug in this process.
     Internal: "internal", 500, 1;
 }
 
 impl OpError {
-    /// Nothing of this kind has this name; there is nothing to suggest.
+    /// Creates the error for a name that does not exist, without suggestions.
     #[must_use]
     pub fn not_found(what: Resource, name: impl fmt::Display) -> Self {
         Self::NotFound { what, name: name.to_string(), near: Vec::new() }
     }
 
-    /// The exit code: that of the class, except where the engine or a file is the reason.
+    /// Returns the exit code of the class, unless the engine or a file causes the failure.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(error) => error.error_type.exit_code(),
-            // Files and vaults that cannot be used are a configuration to correct.
+            // An unusable file or vault is a configuration error.
             Self::Unusable(_) | Self::Unreadable(_) | Self::Vault(_) => 3,
             error => error.class().exit_code(),
         }
     }
 
-    /// The row of the table.
+    /// Returns the row of the table.
     #[must_use]
     pub fn class(&self) -> ErrorClass {
         match self {
@@ -191,7 +191,7 @@ impl OpError {
 
 macro_rules! resources {
     ($($(#[$doc:meta])* $name:ident = $word:literal;)*) => {
-        /// Kinds of things that operations look up.
+        /// Kinds of objects that operations look up.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Resource {
             $($(#[$doc])* $name,)*
@@ -248,7 +248,7 @@ resources! {
     Secret = "secret";
     /// A rule.
     Rule = "rule";
-    /// A script that is kept as a tool.
+    /// A script that is saved as a tool.
     Chain = "script";
     /// A token of the REST API.
     Token = "token";

@@ -1,22 +1,22 @@
-//! Ids that are shortened to their beginning.
+//! Resolves ids that are shortened to a prefix.
 
 use std::fmt::Display;
 
 use crate::error::{OpError, Resource};
 
-/// Near ids in an error.
+/// Maximum number of similar ids in an error.
 const SUGGESTION_LIMIT: usize = 3;
 
-/// The beginning of an id as a person typed or copied it: the ellipsis after a shortened id is no
-/// part of it.
+/// Returns the prefix of an id that a person typed or copied, without the ellipsis after a
+/// shortened id.
 #[must_use]
 pub fn typed_prefix(text: &str) -> String {
     let text = text.trim();
     text.trim_end_matches('…').trim_end_matches("...").to_ascii_lowercase()
 }
 
-/// The one id that begins like `text`; its prefix (`call_`, `run_`, ...) may be left out, and an
-/// ellipsis may follow it.
+/// Returns the only id that starts with `text`; its type prefix (`call_`, `run_`, ...) is optional,
+/// and an ellipsis may follow.
 ///
 /// # Errors
 /// [`OpError::Ambiguous`], or [`OpError::NotFound`] with the nearest ids.
@@ -42,7 +42,7 @@ pub fn resolve<T: Copy + Display>(what: Resource, text: &str, known: &[T]) -> Re
     }
 }
 
-/// The ids whose beginning has the smallest edit distance to `text`.
+/// Returns the ids whose start has the smallest edit distance to `text`.
 #[must_use]
 pub fn nearest<T: Copy + Display>(text: &str, known: &[T]) -> Vec<T> {
     let typed = without_prefix(text);

@@ -1,16 +1,16 @@
-//! Operations: what a person or a program can ask of Toolcrib besides running calls, once for all
-//! surfaces.
+//! Operations: everything that a person or a program can request from Toolcrib besides running
+//! calls, implemented once for all surfaces.
 //!
 //! Each operation is one file with a typed request, a typed reply and one async function. The REST
 //! routes (`server`) and the command line (`cli`) parse, call the operation, and render the reply;
-//! README.md says how to add one.
+//! README.md explains how to add one.
 //!
 //! Invariants
-//! - A reply holds no payload (arguments, results, texts that may repeat them) unless
+//! - A reply contains no payload (arguments, results, texts that may repeat them) unless
 //!   [`StoreContext::shows_payloads`] is set.
 //! - Rows of another owner are reported exactly like rows that do not exist.
 //!
-//! Absent on purpose: HTTP, the command line, configuration files, text for people other than
+//! Deliberately absent: HTTP, the command line, configuration files, text for people other than
 //! errors.
 
 pub mod administration;

@@ -2,10 +2,11 @@
 
 use toolcrib_core::TokenId;
 
-/// Begins the names of tokens in records.
+/// Prefix of the names of tokens in records.
 const TOKEN_PREFIX: &str = "token ";
 
-/// The person behind a name in records. Four eyes are those of two persons, on whatever surface.
+/// The person behind a name in records. Four eyes require two different persons, regardless of the
+/// surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Person<'a> {
     /// The owner of the daemon: on the socket, with the token of this machine, on the page, at the
@@ -16,14 +17,14 @@ pub enum Person<'a> {
 }
 
 impl<'a> Person<'a> {
-    /// The name in records of a token with this name and id. The id ends it, so that a name that a
-    /// person chose cannot stand for another token.
+    /// Returns the name in records of a token with this name and id. The name ends with the id, so
+    /// that a name that a person chose cannot imitate another token.
     #[must_use]
     pub fn token_name(name: &str, id: TokenId) -> String {
         format!("{TOKEN_PREFIX}{name} ({id})")
     }
 
-    /// The person of a name in records.
+    /// Returns the person of a name in records.
     #[must_use]
     pub fn of_record(name: &'a str) -> Self {
         if name.starts_with(TOKEN_PREFIX) { Self::Token(name) } else { Self::Owner }

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a principal may do.
+/// The permissions of a principal.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -29,10 +29,10 @@ impl Role {
     pub const ALL: [Self; 5] =
         [Self::Viewer, Self::Caller, Self::Approver, Self::Operator, Self::Owner];
 
-    /// The roles that see arguments and results.
+    /// The roles that may see arguments and results.
     pub const SEE_PAYLOADS: [Self; 4] = [Self::Caller, Self::Approver, Self::Operator, Self::Owner];
 
-    /// The name in the API.
+    /// Returns the name in the API.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -67,26 +67,26 @@ impl FromStr for Role {
 pub struct Roles(u8);
 
 impl Roles {
-    /// This set.
+    /// Creates the set of these roles.
     #[must_use]
     pub fn from_roles(roles: &[Role]) -> Self {
         Self(roles.iter().fold(0, |all, role| all | 1 << *role as u8))
     }
 
-    /// Whether the set includes this role.
+    /// Returns whether the set includes this role.
     #[must_use]
     pub fn allows(self, role: Role) -> bool {
         let has = |role: Role| self.0 & (1 << role as u8) != 0;
         has(role) || has(Role::Owner) || (role == Role::Viewer && self.0 != 0)
     }
 
-    /// The roles as they were given, the weakest first.
+    /// Returns the roles as they were given, the weakest first.
     #[must_use]
     pub fn list(self) -> Vec<Role> {
         Role::ALL.into_iter().filter(|role| self.0 & (1 << *role as u8) != 0).collect()
     }
 
-    /// Whether `other` includes all of them.
+    /// Returns whether `other` includes all of them.
     #[must_use]
     pub fn is_subset_of(self, other: Self) -> bool {
         self.list().into_iter().all(|role| other.allows(role))

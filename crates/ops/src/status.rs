@@ -1,4 +1,4 @@
-//! How a daemon stands, in numbers. The server fills it in: only the process knows.
+//! The status of a daemon, in numbers. The server supplies it, because only its process knows it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,43 +10,43 @@ use toolcrib_core::store::Member;
 pub struct DaemonStatus {
     /// Its version.
     pub version: String,
-    /// Its process.
+    /// Its process id.
     pub pid: u32,
     /// Seconds since it started.
     pub up_seconds: u64,
-    /// Whether it is stopping and accepts nothing new.
+    /// Whether it is stopping and accepts no new work.
     pub stopping: bool,
     /// The kind of its store: `memory`, `sqlite` or `postgres`.
     pub store: String,
-    /// The workspace folder; absent = there is none.
+    /// The workspace folder; absent if there is none.
     pub workspace: Option<String>,
-    /// Whether tools run at all: neither the kill switch nor its file is against it.
+    /// Whether tools can run: the kill switch is not engaged, neither by its row nor by its file.
     pub tools_enabled: bool,
-    /// Switches that are set, the kill switch among them.
+    /// Number of switches that are set, including the kill switch.
     pub switches: usize,
-    /// Tools that there are.
+    /// Number of tools.
     pub tools: usize,
-    /// Of these, those that are on.
+    /// Number of enabled tools.
     pub tools_on: usize,
     /// A number that grows with every change of the tools.
     pub generation: u64,
     /// Calls of all owners.
     pub calls: CallCounts,
-    /// Active runs on this daemon.
+    /// Number of active runs on this daemon.
     pub runs: usize,
-    /// Questions of this owner that a person has to decide.
+    /// Number of questions of this owner that a person has to decide.
     pub approvals_pending: usize,
-    /// The daemons that share the store, the oldest first; absent = the store is not shared.
+    /// The daemons that share the store, the oldest first; absent if the store is not shared.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub daemons: Vec<DaemonRow>,
 }
 
-/// A daemon that shares the store. Times are by the clock of the database.
+/// A daemon that shares the store. Times are from the clock of the database.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DaemonRow {
     /// Name of its machine.
     pub host: String,
-    /// Its process on that machine.
+    /// Its process id on that machine.
     pub pid: u64,
     /// Its version.
     pub version: String,
@@ -54,8 +54,8 @@ pub struct DaemonRow {
     pub started_at: i64,
     /// When it last renewed its lease, in milliseconds since 1970.
     pub heartbeat_at: i64,
-    /// Whether its lease still runs. Others take up the work of a daemon whose lease has run out;
-    /// it is listed for a day.
+    /// Whether its lease is valid. Other daemons take over the work of a daemon whose lease has
+    /// expired; it is listed for a day.
     pub alive: bool,
 }
 
@@ -66,19 +66,19 @@ impl From<Member> for DaemonRow {
     }
 }
 
-/// Calls in numbers.
+/// Figures on calls.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallCounts {
-    /// At work on this daemon.
+    /// Calls that run on this daemon.
     pub running: usize,
-    /// Calls that this daemon accepted and that have not ended, running calls included.
+    /// Calls that this daemon accepted and that have not ended, including running ones.
     pub open: u64,
     /// Requests in the queue.
     pub queued: usize,
-    /// Places that are held, of `places`.
+    /// Slots in use, of `places`.
     pub held: usize,
-    /// Places that there are (`calls_at_once`).
+    /// Number of slots (`calls_at_once`).
     pub places: usize,
-    /// Received since the daemon started.
+    /// Calls received since the daemon started.
     pub received: u64,
 }

@@ -1,4 +1,4 @@
-//! Usage of models and tools, added up.
+//! Sums of the usage of models and tools.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -8,18 +8,18 @@ use toolcrib_core::{QUARTER_HOUR_MS, UsageAggregator, UsageBy, UsageTotals};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which usage, and how it is grouped.
+/// Filter and grouping of usage.
 #[derive(Debug, Clone)]
 pub struct UsageRequest {
-    /// The rows of the reply.
+    /// The grouping.
     pub by: UsageRows,
-    /// At or after, milliseconds since 1970.
+    /// Only usage at or after this time, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Before, milliseconds since 1970.
+    /// Only usage before this time, in milliseconds since 1970.
     pub until: Option<i64>,
 }
 
-/// What usage is added up by.
+/// The grouping of usage.
 #[derive(Debug, Clone)]
 pub enum UsageRows {
     /// By provider and model.
@@ -32,8 +32,8 @@ pub enum UsageRows {
     Day(TimeZone),
 }
 
-/// One row for each model, agent or tool, with the most requests, or calls, first; or one for each
-/// day with any, the oldest first.
+/// One row for each model, agent or tool, the one with the most requests or calls first; or one for
+/// each day with usage, the oldest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UsageReply {
     /// The rows.
@@ -58,7 +58,7 @@ pub async fn usage(ctx: &StoreContext<'_>, request: UsageRequest) -> Result<Usag
         None => store.usage(ctx.owner, by, since).await?,
         Some(until) if since.is_some_and(|since| since >= until) => Vec::new(),
         Some(until) => {
-            // The store adds up from a time on: what came after the window is subtracted.
+            // The store sums from a start time on, so the usage after the period is subtracted.
             let after = store.usage(ctx.owner, by, Some(until)).await?;
             let all = store.usage(ctx.owner, by, since).await?;
             without(all, &after)
@@ -71,12 +71,12 @@ pub async fn usage(ctx: &StoreContext<'_>, request: UsageRequest) -> Result<Usag
     Ok(UsageReply { totals })
 }
 
-/// Adds quarters of an hour up to days.
+/// Sums quarters of an hour to days.
 fn by_day(totals: Vec<UsageTotals>, zone: &TimeZone) -> Vec<UsageTotals> {
     let mut days = UsageAggregator::default();
     for sum in totals {
         let start = sum.name.parse::<i64>().ok().and_then(|at| at.checked_mul(QUARTER_HOUR_MS));
-        // A time that no calendar has comes of a broken clock.
+        // A time outside of the calendar comes from a broken clock.
         let Some(at) = start.and_then(|ms| Timestamp::from_millisecond(ms).ok()) else { continue };
         days.add(UsageTotals { name: at.to_zoned(zone.clone()).date().to_string(), ..sum });
     }
@@ -105,7 +105,7 @@ fn less(sum: UsageTotals, later: &UsageTotals) -> UsageTotals {
     let minus = |one: Option<u64>, other: Option<u64>| {
         one.map(|one| one.saturating_sub(other.unwrap_or_default()))
     };
-    // No figure was reported in this time, so it is unknown again.
+    // If no figure was reported in this period, it is unknown again.
     let tokens = |one, other| minus(one, other).filter(|_| requests > unreported);
     UsageTotals {
         requests,
@@ -144,7 +144,7 @@ mod tests {
             let at: Timestamp = text.parse().unwrap();
             sum(&toolcrib_core::quarter_hour(at.as_millisecond()), 1, 0, Some(10))
         };
-        // Berlin has 23 hours on 29 March 2026: from 23:00 UTC of the 28th to 22:00 UTC.
+        // Berlin has 23 hours on 29 March 2026: from 23:00 UTC on the 28th to 22:00 UTC.
         let all = [
             "2026-03-28T22:50:00Z",
             "2026-03-28T23:00:00Z",

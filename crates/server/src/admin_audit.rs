@@ -1,4 +1,4 @@
-//! Audit records of administration: who changed the setup of this daemon, and how.
+//! Audit records of administration: which principal changed the setup of this daemon, and how.
 
 use toolcrib_ops::administration::{self, Act};
 
@@ -16,15 +16,15 @@ impl<'a> AdminAudit<'a> {
         Self { daemon }
     }
 
-    /// Records that this principal did something other than a call: `act` is a stable name, such as
-    /// `rule.add` or `token.revoke`; `about` says to what, without the values of secrets. Known
-    /// secrets are masked in it.
+    /// Records an action of this principal other than a call: `act` is a stable name, such as
+    /// `rule.add` or `token.revoke`; `about` identifies the object of the action, without the
+    /// values of secrets. Known secrets are masked in it.
     ///
-    /// To be called when the action is done, before the response.
+    /// Call it after the action and before the response.
     ///
     /// # Errors
-    /// `unavailable` if the record cannot be written: an action that is not in the audit is not
-    /// answered as a success.
+    /// `unavailable` if the record cannot be written: an action without an audit record is not
+    /// reported as a success.
     pub(crate) async fn record(
         &self,
         principal: &Principal,

@@ -1,5 +1,5 @@
-//! The tools that a principal is limited to, for handlers: calls check the limit in the pipeline,
-//! as the view of the caller; everything else that is about a tool checks it here.
+//! The tools that a principal is limited to, for handlers: the pipeline checks the limit for calls,
+//! as the view of the caller; all other handlers that concern a tool check it here.
 
 use std::collections::HashSet;
 
@@ -14,12 +14,12 @@ use crate::state::DaemonState;
 /// The tools that a principal is limited to, by canonical name.
 pub(crate) struct AllowedTools {
     by: String,
-    /// `None` = all.
+    /// `None` = all tools.
     names: Option<HashSet<String>>,
 }
 
 impl DaemonState {
-    /// The tools that this principal is limited to.
+    /// Returns the tools that this principal is limited to.
     pub(crate) fn allowed_tools(&self, principal: &Principal) -> AllowedTools {
         let names = principal.tools.as_deref().map(|tools| {
             let known = self.runner().tool_names();
@@ -28,10 +28,11 @@ impl DaemonState {
         AllowedTools { by: principal.name.clone(), names }
     }
 
-    /// Refuses a call of a tool that this principal is not limited to, unless it made the call.
+    /// Refuses access to a call of a tool outside this principal's limit, unless the principal made
+    /// the call.
     ///
     /// # Errors
-    /// `forbidden`, and those of looking the call up.
+    /// `forbidden`, and the errors of looking up the call.
     pub(crate) async fn require_call(
         &self,
         principal: &Principal,
@@ -47,12 +48,12 @@ impl DaemonState {
 }
 
 impl AllowedTools {
-    /// Whether the limit includes this tool.
+    /// Returns whether the limit includes this tool.
     pub(crate) fn includes(&self, tool: &str) -> bool {
         self.names.as_ref().is_none_or(|names| names.contains(tool))
     }
 
-    /// Whether the limit includes the tool of this operation: `TOOL`, or `TOOL.ACTION`.
+    /// Returns whether the limit includes the tool of this operation: `TOOL`, or `TOOL.ACTION`.
     pub(crate) fn includes_operation(&self, operation: &str) -> bool {
         self.includes(tool_of(operation))
     }
@@ -65,7 +66,7 @@ impl AllowedTools {
         self.require(tool_of(operation))
     }
 
-    /// Refuses what is about another tool.
+    /// Refuses requests that concern another tool.
     ///
     /// # Errors
     /// `forbidden`.
@@ -79,12 +80,12 @@ impl AllowedTools {
         ))
     }
 
-    /// Whether there is no limit.
+    /// Returns whether there is no limit.
     pub(crate) fn is_unlimited(&self) -> bool {
         self.names.is_none()
     }
 
-    /// Refuses a call of another tool, unless the principal made it.
+    /// Refuses access to a call of another tool, unless the principal made it.
     ///
     /// # Errors
     /// `forbidden`.
@@ -96,7 +97,7 @@ impl AllowedTools {
     }
 }
 
-/// The tool of an operation; names of tools have no dots.
+/// Returns the tool of an operation; names of tools have no dots.
 fn tool_of(operation: &str) -> &str {
     operation.split_once('.').map_or(operation, |(tool, _)| tool)
 }

@@ -1,5 +1,5 @@
 //! The composition root: builds the services of a daemon, and starts and stops its listeners and
-//! background tasks. What handlers share is in [`DaemonState`].
+//! background tasks. [`DaemonState`] contains the state that handlers share.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use crate::start_error::StartError;
 use crate::state::{DaemonState, StateParts};
 use crate::{draft_feed, notification_feed, pursuit, routes, scheduler, telemetry};
 
-/// Requests of one webhook in a minute.
+/// Maximum number of requests per minute to one webhook.
 const HOOK_CALLS_PER_MINUTE: u32 = 30;
 
-/// The daemon. Clones are the same daemon.
+/// The daemon. Clones share their state.
 #[derive(Clone)]
 pub struct Daemon {
     state: DaemonState,
@@ -38,7 +38,7 @@ pub struct Daemon {
 }
 
 impl Daemon {
-    /// A daemon over a Toolcrib that was built for agents. It does not listen yet.
+    /// Creates a daemon over a Toolcrib that was built for agents. It does not listen yet.
     ///
     /// # Errors
     /// [`StartError`] if the store or a file of the daemon cannot be used.
@@ -130,7 +130,8 @@ impl Daemon {
         let mail = scheduler::run_mail_watcher(supervisor);
         let notifications = notification_feed::run_feed(supervisor);
         let drafts = draft_feed::run_feed(supervisor);
-        // Documents whose reading another process left; an error of the store shows in /health.
+        // Another process may have left documents whose reading it started. /health reports an
+        // error of the store.
         let documents = state.toolcrib().documents().clone();
         tokio::spawn(async move { documents.finish().await });
         let pursuits = pursuit::run_pursuits(supervisor);
@@ -147,21 +148,21 @@ impl Daemon {
         run_supervisor::pause_all(self.state.run_supervisor());
     }
 
-    /// Reads the certificate and its key again, for new connections.
+    /// Reloads the certificate and its key, for new connections.
     ///
     /// # Errors
-    /// [`StartError`] if they cannot be used; then the old ones stay in use.
+    /// [`StartError`] if they cannot be used; the old ones then stay in use.
     pub fn reload_certificates(&self) -> Result<(), StartError> {
         self.tls.as_ref().map_or(Ok(()), |tls| tls.reload())
     }
 
-    /// Subscribers of the event streams of runs.
+    /// Returns the number of subscribers to the event streams of runs.
     #[must_use]
     pub fn run_subscribers(&self) -> usize {
         self.state.run_supervisor().subscriber_count()
     }
 
-    /// Runs that this daemon drives.
+    /// Returns the number of runs that this daemon drives.
     #[must_use]
     pub fn active_runs(&self) -> usize {
         self.state.run_supervisor().active_count()
@@ -177,11 +178,11 @@ impl Daemon {
         }
     }
 
-    /// The routes behind the middleware.
+    /// Builds the router: the routes behind the middleware.
     fn router(&self) -> Router {
         let (router, _) = routes::all().finish();
-        // The endpoint owns a clone of the state, so it is a layer of the router and no part of the
-        // state: that would be a cycle of reference counts.
+        // The endpoint owns a clone of the state. It is a layer of the router rather than a part of
+        // the state, which would create a cycle of reference counts.
         let router = router.layer(Extension(self.mcp.clone()));
         let router = middleware::wrap(&self.middleware, router.with_state(self.state.clone()));
         telemetry::wrap(self.state.telemetry(), router)

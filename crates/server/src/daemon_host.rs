@@ -1,5 +1,5 @@
-//! What a daemon needs from the program around it: the configuration, and the models and agents
-//! that the configuration names.
+//! The interface between a daemon and the program around it, which supplies the configuration, and
+//! the models and agents that the configuration names.
 
 use toolcrib_agent::library::Agent;
 use toolcrib_app::mcp::client::ServerConfig;
@@ -15,50 +15,51 @@ use toolcrib_sandbox::userland::Userland;
 pub struct RunRequest {
     /// The message.
     pub text: String,
-    /// Images beside it.
+    /// Images of the message.
     pub images: Vec<Blob>,
     /// The conversation; `None` starts one.
     pub conversation: Option<ConversationId>,
-    /// Name of the agent; `None` = the configured one.
+    /// Name of the agent; `None` selects the configured one.
     pub agent: Option<String>,
-    /// Model as `provider/model` or by its name; `None` = that of the agent, else the configured
-    /// one.
+    /// Model as `provider/model` or by its configured name; `None` selects the model of the agent,
+    /// else the configured one.
     pub model: Option<String>,
     /// A skill that is active from the start.
     pub skill: Option<String>,
-    /// Its limits.
+    /// Limits of the run.
     pub limits: RunnerLimits,
-    /// Its owner.
+    /// Owner of the run.
     pub owner: String,
-    /// Its channel, such as `chat` or `external-agent`.
+    /// Channel of the run, such as `chat` or `external-agent`.
     pub channel: String,
-    /// What the client says about the person who asks.
+    /// Information from the client about the person who asks.
     pub surroundings: Surroundings,
-    /// How many goals and tasks started one another until this run.
+    /// Length of the chain of goals and tasks that led to this run.
     pub depth: u32,
 }
 
-/// Why the program around the daemon failed.
+/// An error of the program around the daemon.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum HostError {
-    /// The request is not valid: an unknown agent, model or key. The text says what to do.
+    /// The request is not valid: an unknown agent, model or key. The text states what to do.
     #[error("{0}")]
     Invalid(String),
-    /// It does not exist.
+    /// The requested object does not exist.
     #[error("{0}")]
     NotFound(String),
-    /// It was changed since it was read.
+    /// The object was changed after it was read.
     #[error("{0}")]
     Stale(String),
-    /// It failed for reasons other than the request.
+    /// The host failed for reasons other than the request.
     #[error("{0}")]
     Failed(String),
 }
 
 /// The program around the daemon: `toolcrib serve`, or a program that embeds
-/// [`Daemon`](crate::Daemon). The methods with a default are for hosts that have more to offer.
+/// [`Daemon`](crate::Daemon). Methods with a default implementation are optional features.
 ///
-/// The text of a [`HostError`] reaches the client, so it says what to do and contains no secret.
+/// The text of a [`HostError`] reaches the client, so it must state what to do and contain no
+/// secret.
 ///
 /// ```
 /// use std::path::PathBuf;
@@ -131,100 +132,102 @@ pub enum HostError {
 /// ```
 pub trait DaemonHost: Send + Sync {
     /// Prepares a new run.
+    ///
+    /// # Errors
+    /// [`HostError::Invalid`] for an unknown agent, model or skill.
     fn prepare_run(&self, request: RunRequest) -> BoxFuture<'_, Result<StartRequest, HostError>>;
 
-    /// Prepares a stored run to be resumed, by the setup of its [`StartRequest`].
+    /// Prepares to resume a stored run, with the setup of its [`StartRequest`].
     fn prepare_resume<'a>(
         &'a self,
         run: &'a StoredRun,
     ) -> BoxFuture<'a, Result<StartRequest, HostError>>;
 
-    /// The worker that drives a stored run (`CallStore::worker` reports whether it is alive);
-    /// `None` = there is none.
+    /// Returns the worker that drives a stored run (`CallStore::worker` reports whether it is
+    /// alive); `None` if there is none.
     fn worker_of(&self, run: &StoredRun) -> Option<u64>;
 
-    /// The configured models, as a [`RunRequest`] names them, the default first.
+    /// Returns the configured models, as a [`RunRequest`] names them, the default first.
     fn models(&self) -> Vec<String>;
 
-    /// The name of the model that replays the tour, where no model is configured.
+    /// Returns the name of the model that replays the tour, if no model is configured.
     fn tour(&self) -> Option<String> {
         None
     }
 
-    /// Models that could be configured: of providers whose key the environment holds, and of
-    /// servers on this machine. Each with why it is offered.
+    /// Returns models that could be configured, each with the reason for the offer: models of
+    /// providers whose key is in the environment, and of servers on this machine.
     fn found_models(&self) -> BoxFuture<'_, Result<Vec<(String, String)>, HostError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    /// Sends this model one small request. [`HostError::Failed`] says why it does not answer.
+    /// Sends this model one small request. [`HostError::Failed`] states why it does not answer.
     fn test_model<'a>(&'a self, model: &'a str) -> BoxFuture<'a, Result<(), HostError>>;
 
-    /// The agent of a [`RunRequest`] that names none.
+    /// Returns the agent of a [`RunRequest`] that names none.
     fn default_agent(&self) -> Result<Agent, HostError>;
 
-    /// All keys of the configuration with their values.
+    /// Returns all keys of the configuration with their values.
     fn settings(&self) -> Result<Vec<SettingRow>, HostError>;
 
-    /// Writes a key into the user's file; `None` removes it. If the whole configuration would not
-    /// be valid, the file stays unchanged.
+    /// Writes a key into the user's configuration file; `None` removes it. If the whole
+    /// configuration would not be valid, the file stays unchanged.
     fn set_setting(&self, key: &str, value: Option<&str>) -> Result<(), HostError>;
 
-    /// Takes a backup without keys, and returns its file, which has no name any more. Blocks while
-    /// the disk works.
+    /// Creates a backup without keys, and returns its file, which is already unlinked. Blocks on
+    /// disk I/O.
     fn backup(&self) -> Result<std::fs::File, HostError> {
         Err(HostError::Invalid("this daemon takes no backups; use `toolcrib backup`".to_owned()))
     }
 
-    /// Reloads the configuration and applies it. An invalid one changes nothing; the error says
-    /// where.
+    /// Reloads the configuration and applies it. An invalid configuration changes nothing; the
+    /// error states the position.
     fn reload(&self) -> BoxFuture<'_, Result<Reloaded, HostError>>;
 
-    /// Names of secrets in the configuration, each with what uses it.
+    /// Returns the names of secrets in the configuration, each with its consumer.
     fn secret_consumers(&self) -> Vec<(String, SecretConsumer)> {
         Vec::new()
     }
 
-    /// The MCP servers of the user's file, those that are off too.
+    /// Returns the MCP servers of the user's file, including disabled ones.
     fn mcp_servers(&self) -> Result<Vec<ServerConfig>, HostError> {
         Ok(Vec::new())
     }
 
-    /// Puts into a new MCP server what its program needs to start in the sandbox. Returns what the
-    /// program gets, one line each.
+    /// Adds to a new MCP server the settings that its program needs to start in the sandbox.
+    /// Returns a description of what the program gets, one line per item.
     fn prepare_mcp_server(&self, server: &mut ServerConfig) -> Vec<String> {
         let _ = server;
         Vec::new()
     }
 
-    /// Writes the MCP servers into the user's file; a [`reload`](Self::reload) puts them into
-    /// force.
+    /// Writes the MCP servers into the user's file; a [`reload`](Self::reload) applies them.
     fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {
         let _ = servers;
         Err(HostError::Failed("this program keeps no MCP servers".to_owned()))
     }
 
-    /// Removes an MCP server from the user's file, with its authorization, its secrets, its skills
-    /// and what was reviewed; a [`reload`](Self::reload) puts it into force.
+    /// Removes an MCP server from the user's file, with its authorization, secrets, skills and
+    /// reviews; a [`reload`](Self::reload) applies the change.
     fn remove_mcp_server<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
         let _ = name;
         let error = HostError::Failed("this program keeps no MCP servers".to_owned());
         Box::pin(async move { Err(error) })
     }
 
-    /// The Linux userland of the person; `None` = there is no place for one.
+    /// Returns the Linux userland of the user; `None` if the host has no folder for one.
     fn userland(&self) -> Option<Userland> {
         None
     }
 
-    /// The file that added rules are written to: the user's own.
+    /// Returns the file to which added rules are written: the user's own.
     fn rules_file(&self) -> std::path::PathBuf;
 
-    /// The folder that added agents are written to: the user's own.
+    /// Returns the folder to which added agents are written: the user's own.
     fn agents_folder(&self) -> std::path::PathBuf;
 }
 
-/// The configuration of a host, as the operations see it.
+/// The configuration of a host, in the form that the operations use.
 pub(crate) struct HostConfiguration<'a>(pub(crate) &'a dyn DaemonHost);
 
 impl Configuration for HostConfiguration<'_> {

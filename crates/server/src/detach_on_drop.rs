@@ -1,5 +1,5 @@
-//! Work that outlives its caller: it is polled by the caller's task, and continues in a task of its
-//! own when the caller is dropped.
+//! Work that outlives its caller: the caller's task polls it, and it continues in a separate task
+//! when the caller is dropped.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -14,14 +14,14 @@ use tokio::runtime::Handle;
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct TaskPanicked;
 
-/// Work that continues when this is dropped. Most work ends soon, with its caller still there:
-/// spawning it at once would cost the wakeup of another thread.
+/// Work that continues when this future is dropped. Most work ends soon, while its caller still
+/// waits: spawning it at once would cost the wakeup of another thread.
 pub(crate) struct DetachOnDrop<T: Send + 'static>(
     Option<BoxFuture<'static, Result<T, TaskPanicked>>>,
 );
 
 impl<T: Send + 'static> DetachOnDrop<T> {
-    /// The work starts with the first poll.
+    /// Wraps work; it starts with the first poll.
     pub(crate) fn new(work: impl Future<Output = T> + Send + 'static) -> Self {
         let caught = AssertUnwindSafe(work).catch_unwind();
         Self(Some(caught.map(|done| done.map_err(|_| TaskPanicked)).boxed()))

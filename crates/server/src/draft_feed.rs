@@ -1,5 +1,5 @@
-//! Publishes changes of drafts on the stream of everything, also those of other processes that use
-//! the same store.
+//! Publishes changes of drafts on the stream of everything, including changes of other processes
+//! that use the same store.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use toolcrib_assistant::draft::DraftError;
 
 use crate::run_supervisor::RunSupervisor;
 
-/// Time between two looks at the store; changes of this process are seen at once.
+/// Interval for reading the store; changes of this process are published at once.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Publishes until the daemon is told to stop.
@@ -27,8 +27,8 @@ pub(crate) async fn run_feed(supervisor: &RunSupervisor) {
     }
 }
 
-/// Publishes what changed since the last look; the first one only remembers where it began.
-/// Returns the number of each owner's last change.
+/// Publishes the changes since the last read; the first read only remembers its position. Returns
+/// the number of each owner's last change.
 async fn look(
     supervisor: &RunSupervisor,
     last: Option<&HashMap<String, i64>>,
@@ -45,7 +45,7 @@ async fn look(
         for id in ids {
             match drafts.get(&owner, &id).await {
                 Ok(draft) => supervisor.publish_draft(&owner, &draft),
-                // An old one was removed for a newer one.
+                // An old draft was removed for a newer one.
                 Err(DraftError::Unknown(_)) => {}
                 Err(error) => return Err(error),
             }

@@ -1,40 +1,40 @@
-//! Tells the person that a task or goal has ended, or waits for them.
+//! Notifies the person that a task or goal has ended, or waits for a decision.
 //!
 //! Invariants
-//! - One notification for a task or goal: a newer one replaces it.
-//! - None for a run that has notified the person itself.
+//! - A task or goal has one notification: a newer one replaces it.
+//! - A run that has notified the person itself causes none.
 
 use toolcrib_assistant::notify::{MAX_TITLE_CHARS, NewNotification, NotifyError};
 use toolcrib_core::{Author, ConversationId, RunId, StoreError};
 
 use crate::run_supervisor::RunSupervisor;
 
-/// Characters of a result's first line.
+/// Maximum number of characters of a result's first line.
 const LINE_CHARS: usize = 300;
 
-/// How a task or goal ended.
+/// The outcome of a task or goal.
 pub(crate) struct End<'a> {
     /// Owner.
     pub(crate) owner: &'a str,
-    /// Id of the task or goal: the tag.
+    /// Id of the task or goal, used as the tag of the notification.
     pub(crate) id: &'a str,
-    /// What it was for.
+    /// Purpose of the task or goal.
     pub(crate) subject: &'a str,
-    /// Whether it succeeded.
+    /// Whether the task or goal succeeded.
     pub(crate) ok: bool,
-    /// The answer, or why there is none.
+    /// The answer, or the reason for its absence.
     pub(crate) result: &'a str,
-    /// What makes the answer outside text.
+    /// The source that makes the answer untrusted text.
     pub(crate) untrusted: Option<String>,
-    /// Its run.
+    /// The run of the task or goal.
     pub(crate) run: Option<RunId>,
-    /// The conversation of its run.
+    /// The conversation of the run.
     pub(crate) conversation: Option<ConversationId>,
-    /// Who sends the notification.
+    /// Sender of the notification.
     pub(crate) by: &'a str,
 }
 
-/// Notifies the owner. A notification that cannot be sent changes nothing else.
+/// Notifies the owner. A notification that cannot be sent has no further effect.
 pub(crate) async fn notify_end(supervisor: &RunSupervisor, end: End<'_>) {
     let id = end.id;
     if let Err(error) = try_notify(supervisor, &end).await {
@@ -46,7 +46,7 @@ async fn try_notify(supervisor: &RunSupervisor, end: &End<'_>) -> Result<(), Not
     let notifier = supervisor.toolcrib().notifier();
     if end.run.is_some() {
         let all = notifier.list(end.owner).await?;
-        // Its own calls, not an earlier notification of this kind.
+        // Counts the run's own calls, not an earlier notification of this kind.
         if all.iter().any(|one| one.author.run == end.run && one.author.call.is_some()) {
             return Ok(());
         }
@@ -71,7 +71,7 @@ async fn try_notify(supervisor: &RunSupervisor, end: &End<'_>) -> Result<(), Not
     }
 }
 
-/// Whether a question of its run waits in the inbox.
+/// Returns whether a question of the run waits in the inbox.
 async fn asks(
     supervisor: &RunSupervisor,
     conversation: Option<ConversationId>,

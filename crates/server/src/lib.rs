@@ -1,14 +1,15 @@
 //! The daemon: an HTTP API over a `Toolcrib` and a `Runner`, for any language.
 //!
 //! Invariants
-//! - A call over HTTP goes through [`toolcrib_core::Invoker`] like every other; no other code
-//!   here runs a tool.
+//! - A call over HTTP goes through [`toolcrib_core::Invoker`] like every other; no other code here
+//!   runs a tool.
 //! - Every route names the role that may call it ([`Operation`]), and what a token that is limited
 //!   to some tools may do there ([`ToolLimit`]).
-//! - Host and Origin are checked before everything else, also for errors; requests of foreign pages
+//! - Host and Origin are checked before everything else, even for errors; requests of foreign pages
 //!   are refused.
-//! - A slow reader, a dead connection or a client with a burst of requests delays no other client.
-//! - No secret and no token is in a response, a log or an error.
+//! - A slow reader, a dead connection or a client with a burst of requests does not delay other
+//!   clients.
+//! - Responses, logs and errors contain no secrets and no tokens.
 //!
 //! The crate reads no command line, no configuration files and no environment variables; a
 //! [`DaemonHost`] does.

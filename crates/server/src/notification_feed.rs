@@ -1,5 +1,5 @@
-//! Publishes new notifications on the stream of everything, also those of other processes that use
-//! the same store.
+//! Publishes new notifications on the stream of everything, including those of other processes that
+//! use the same store.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use toolcrib_core::{Clock as _, NotificationId, SystemClock};
 
 use crate::run_supervisor::RunSupervisor;
 
-/// Time between two looks at the store.
+/// Interval for reading the store.
 const LOOK: Duration = Duration::from_secs(1);
-/// How far a look goes back, in milliseconds: a row of another process can be committed after rows
+/// Milliseconds by which consecutive reads overlap: another process may commit a row after rows
 /// that were created later.
 const OVERLAP_MS: i64 = 10_000;
-/// Rows of one look.
+/// Maximum number of rows per read.
 const MOST: usize = 200;
 
 /// Publishes until the daemon is told to stop.

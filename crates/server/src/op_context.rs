@@ -12,7 +12,7 @@ use crate::role::Principal;
 use crate::state::DaemonState;
 
 impl DaemonState {
-    /// The context of operations that only need the stores.
+    /// Returns the context of operations that need only the stores.
     pub(crate) fn store_context<'a>(&'a self, principal: &'a Principal) -> StoreContext<'a> {
         StoreContext {
             stores: self.stores(),
@@ -23,7 +23,8 @@ impl DaemonState {
         }
     }
 
-    /// The context of all other operations; `library` where they look up agents or skills.
+    /// Returns the context of all other operations, with `library` for those that look up agents or
+    /// skills.
     pub(crate) fn op_context<'a>(
         &'a self,
         principal: &'a Principal,
@@ -32,7 +33,7 @@ impl DaemonState {
         OpContext { toolcrib: self.toolcrib(), library, store: self.store_context(principal) }
     }
 
-    /// The context of operations on the library.
+    /// Returns the context of operations on the library.
     pub(crate) fn library_context(&self) -> LibraryContext<'_> {
         LibraryContext {
             toolcrib: self.toolcrib(),
@@ -41,13 +42,13 @@ impl DaemonState {
         }
     }
 
-    /// Records the actions of this principal in the audit.
+    /// Returns a recorder for the actions of this principal in the audit.
     pub(crate) fn recorder<'a>(&'a self, principal: &'a Principal) -> Recorder<'a> {
         let secrets = &self.toolcrib().engine().sealing().secrets;
         Recorder::Audit { store: self.store_context(principal), secrets }
     }
 
-    /// The context of operations on tokens.
+    /// Returns the context of operations on tokens.
     pub(crate) fn token_context<'a>(&'a self, principal: &'a Principal) -> TokenContext<'a> {
         TokenContext {
             store: self.store_context(principal),

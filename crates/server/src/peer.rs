@@ -6,29 +6,29 @@ use tokio::net::UnixStream;
 
 use crate::peer_process;
 
-/// The peer of a connection; in the extensions of every request.
+/// The peer of a connection; part of the extensions of every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Peer {
-    /// Over TCP.
+    /// A TCP connection.
     Tcp {
         /// The address of the daemon.
         local: SocketAddr,
         /// The address of the peer.
         remote: SocketAddr,
     },
-    /// On the unix socket: a process of this machine.
+    /// A connection on the unix socket, from a process of this machine.
     Unix {
-        /// Its user id.
+        /// User id of the process.
         uid: u32,
-        /// Its process id; `None` = the system does not report it.
+        /// Process id; `None` if the system does not report it.
         pid: Option<i32>,
-        /// Why its requests are refused.
+        /// Reason for refusing its requests.
         refused: Option<&'static str>,
     },
 }
 
 impl Peer {
-    /// The process, by the credentials that the kernel recorded when it connected.
+    /// Identifies the process by the credentials that the kernel recorded when it connected.
     pub(crate) fn from_unix(stream: &UnixStream) -> Self {
         let credentials = stream.peer_cred();
         let (uid, pid) = match &credentials {

@@ -1,11 +1,11 @@
-//! Whether a process on the unix socket is a tool. A tool must not approve its own calls, so
-//! requests of processes that descend from a process that runs tools are refused.
+//! Detects whether a process on the unix socket is a tool. A tool must not approve its own calls,
+//! so requests of processes that descend from a process that runs tools are refused.
 //!
-//! Two signs are enough, each for itself: the mark that every program of a tool inherits
-//! ([`is_tool_process`]), which holds after the process that started it is gone; and the ancestors.
-//! The daemon is a child subreaper (`listen::subreaper`), so that a process that detached from its
-//! parents is still a descendant of the daemon. A process about which either sign cannot be read is
-//! refused.
+//! Either of two signs is sufficient: the mark that every program of a tool inherits
+//! ([`is_tool_process`]), which remains after the process that started the program has ended; and
+//! the ancestors. The daemon is a child subreaper (`listen::subreaper`), so that a process that
+//! detached from its parents is still a descendant of the daemon. A process is refused if either
+//! sign cannot be read.
 
 #[cfg(target_os = "linux")]
 use toolcrib_sandbox::process::is_tool_process;
@@ -15,11 +15,11 @@ const TOOL: &str = "requests of tools are refused on the socket";
 /// Refusal of a process whose ancestors cannot be read.
 #[cfg(target_os = "linux")]
 const UNKNOWN: &str = "the process cannot be identified; use TCP with a token";
-/// Ancestors that are examined. A longer chain is refused: it may hide a tool.
+/// Maximum number of examined ancestors. A longer chain is refused, because it may hide a tool.
 #[cfg(target_os = "linux")]
 const MAX_ANCESTORS: usize = 1_000;
 
-/// Why requests of this process are refused; `None` = they are not.
+/// Returns the reason for refusing requests of this process; `None` if they are allowed.
 #[cfg(target_os = "linux")]
 pub(crate) fn refuse_tool_process(pid: Option<i32>) -> Option<&'static str> {
     let Some(pid) = pid.filter(|pid| *pid > 0) else { return Some(UNKNOWN) };
@@ -31,12 +31,12 @@ pub(crate) fn refuse_tool_process(pid: Option<i32>) -> Option<&'static str> {
     }
     let exe = exe_of("self");
     judge(pid, own, parent_of, |pid| {
-        // By name too: another version of the program also runs tools.
+        // Compare the name, too: another version of the program also runs tools.
         exe_of(&pid.to_string()).is_some_and(|of| Some(&of) == exe.as_ref() || of.is_toolcrib)
     })
 }
 
-/// On other systems the ancestors of a process are not examined.
+/// Accepts every process: other systems do not examine ancestors.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn refuse_tool_process(_pid: Option<i32>) -> Option<&'static str> {
     let _ = TOOL;
@@ -65,7 +65,7 @@ fn judge(
             return None;
         }
         let Some(next) = parent(above) else {
-            // It may have just ended, and its child has another parent now.
+            // The process may have just ended, and its child then has another parent.
             match parent(below) {
                 Some(now) if now != above => {
                     above = now;
@@ -79,7 +79,7 @@ fn judge(
     Some(UNKNOWN)
 }
 
-/// The parent, from `/proc/PID/stat`, where it follows the name in parentheses.
+/// Reads the parent from `/proc/PID/stat`, where it follows the name in parentheses.
 #[cfg(target_os = "linux")]
 fn parent_of(pid: i32) -> Option<i32> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
@@ -96,7 +96,8 @@ struct Exe {
     is_toolcrib: bool,
 }
 
-/// `None` = it cannot be read: another user's process.
+/// Returns the executable of a process; `None` if it cannot be read because the process belongs to
+/// another user.
 #[cfg(target_os = "linux")]
 fn exe_of(process: &str) -> Option<Exe> {
     use std::os::unix::fs::MetadataExt as _;
@@ -113,8 +114,8 @@ fn exe_of(process: &str) -> Option<Exe> {
 mod tests {
     use super::*;
 
-    /// The refusal of a process, where 100 is the daemon, 50 another process that runs tools, and
-    /// each process has this parent.
+    /// Checks the refusal of a process, where 100 is the daemon, 50 another process that runs
+    /// tools, and `parents` maps each process to its parent.
     fn check(pid: i32, parents: &[(i32, i32)], expected: Option<&str>) {
         let parent = |pid| parents.iter().find(|(of, _)| *of == pid).map(|(_, parent)| *parent);
         assert_eq!(judge(pid, 100, parent, |pid| pid == 50), expected, "{pid} {parents:?}");

@@ -10,14 +10,14 @@ use toolcrib_agent::library::UnknownName;
 use toolcrib_core::StoreError;
 use toolcrib_ops::{OpError, Resource};
 
-/// Characters of an unknown name that are repeated in an error.
+/// Number of characters of an unknown name that an error repeats.
 const NAME_CHARS: usize = 80;
-/// The same of an unknown stored result.
+/// Number of characters of an unknown artifact id that an error repeats.
 const ARTIFACT_CHARS: usize = 60;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $word:literal, $status:literal;)*) => {
-        /// Why a request failed. The codes are stable: programs match on them.
+        /// The reason for the failure of a request. The codes are stable: programs match on them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(rename_all = "snake_case")]
         pub enum Code {
@@ -28,13 +28,13 @@ macro_rules! codes {
             /// All codes.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The code as it is sent.
+            /// Returns the code as it is sent.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $word),* }
             }
 
-            /// The HTTP status.
+            /// Returns the HTTP status.
             #[must_use]
             pub fn status(self) -> u16 {
                 match self { $(Self::$name => $status),* }
@@ -81,7 +81,7 @@ codes! {
     Unavailable = "unavailable", 503;
 }
 
-/// Why a request failed.
+/// The body of the response to a failed request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// The code.
@@ -90,7 +90,7 @@ pub struct Problem {
     pub status: u16,
     /// The code as text.
     pub title: String,
-    /// What is wrong with this request, and what to do.
+    /// The error of this request, and advice.
     pub detail: String,
     /// Seconds after which to try again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem with a detail about this request.
+    /// Creates a problem with a detail about this request.
     #[must_use]
     pub fn new(code: Code, detail: impl Into<String>) -> Self {
         let title = code.as_str().replace('_', " ");
@@ -109,32 +109,32 @@ impl Problem {
         Self { code, status, title, detail: detail.into(), retry_after: None, about: None }
     }
 
-    /// It does not exist.
+    /// Creates the problem of an object that does not exist.
     #[must_use]
     pub fn not_found(detail: impl Into<String>) -> Self {
         Self::new(Code::NotFound, detail)
     }
 
-    /// It can be parsed but is not valid.
+    /// Creates the problem of a request that can be parsed but is not valid.
     #[must_use]
     pub fn invalid(detail: impl Into<String>) -> Self {
         Self::new(Code::Invalid, detail)
     }
 
-    /// It conflicts with the current state.
+    /// Creates the problem of a request that conflicts with the current state.
     #[must_use]
     pub fn conflict(detail: impl Into<String>) -> Self {
         Self::new(Code::Conflict, detail)
     }
 
-    /// With the seconds after which to try again.
+    /// Adds the seconds after which to try again.
     #[must_use]
     pub fn retry_after(mut self, seconds: u64) -> Self {
         self.retry_after = Some(seconds);
         self
     }
 
-    /// With the object of the error.
+    /// Adds the object of the error.
     #[must_use]
     pub fn with_extra(mut self, about: serde_json::Value) -> Self {
         self.about = Some(Box::new(about));
@@ -188,7 +188,7 @@ impl From<QueryRejection> for Problem {
 
 impl From<PathRejection> for Problem {
     fn from(rejection: PathRejection) -> Self {
-        // A malformed id names nothing.
+        // A malformed id is reported as not found.
         match rejection.status() {
             StatusCode::BAD_REQUEST => Self::not_found(rejection.body_text()),
             _ => Self::new(Code::Internal, rejection.body_text()),
@@ -248,7 +248,7 @@ impl From<OpError> for Problem {
     }
 }
 
-/// What is missing, and where to look for it over HTTP.
+/// Describes the missing object, and where to find its kind over HTTP.
 fn missing_detail(what: Resource, name: String, near: Vec<String>) -> String {
     match what {
         Resource::Agent => UnknownName { kind: "agent", name, near }.to_string(),
@@ -279,7 +279,7 @@ fn missing_detail(what: Resource, name: String, near: Vec<String>) -> String {
     }
 }
 
-/// The route that lists things of this kind.
+/// Returns the route that lists objects of this kind.
 fn list_route(what: Resource) -> &'static str {
     match what {
         Resource::Tool => "/tools",

@@ -7,46 +7,48 @@ pub use toolcrib_ops::role::{Role, Roles};
 
 use crate::problem::{Code, Problem};
 
-/// The principal of a request, in the extensions of every authenticated request. As an argument of
-/// a handler, it is always there.
+/// The principal of a request, in the extensions of every authenticated request. A handler that
+/// takes it as an argument always gets one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
-    /// Its name in records: `owner`, `owner@socket`, or the name and the id of its token, as in
-    /// `token ci (token_…)`. No other principal has it, so records are compared by it.
+    /// The name in records: `owner`, `owner@socket`, or the name and the id of its token, as in
+    /// `token ci (token_…)`. The name is unique, so records are compared by it.
     pub name: String,
-    /// The owner whose rows it reads and writes; empty = the only owner.
+    /// The owner whose rows the principal reads and writes; empty for the only owner.
     pub owner: String,
     /// Its roles.
     pub roles: Roles,
-    /// The client that limits and fairness count: the token, or the session of the page.
+    /// The client for limits and fairness: the token, or the session of the page.
     pub client: String,
-    /// Canonical names or globs of the tools that it may call; `None` = all in view.
+    /// Canonical names or globs of the tools that the principal may call; `None` for all tools in
+    /// view.
     pub tools: Option<Vec<String>>,
-    /// When its token expires, in milliseconds since 1970; `None` = never.
+    /// Expiry of the token in milliseconds since 1970; `None` if it never expires.
     pub expires_at: Option<i64>,
 }
 
 impl Principal {
-    /// Whether it has this role.
+    /// Returns whether the principal has this role.
     #[must_use]
     pub fn has_role(&self, role: Role) -> bool {
         self.roles.allows(role)
     }
 
-    /// Whether it sees arguments and results: with the role viewer alone it does not.
+    /// Returns whether the principal sees arguments and results. The role viewer alone does not
+    /// permit that.
     #[must_use]
     pub fn sees_payloads(&self) -> bool {
         Role::SEE_PAYLOADS.into_iter().any(|role| self.has_role(role))
     }
 
-    /// Whether it may read the secrets of this daemon: the owner holds the key of the vault, and no
-    /// token that is limited to some tools counts as the owner.
+    /// Returns whether the principal may read the secrets of this daemon: the owner holds the key
+    /// of the vault, and a token that is limited to some tools does not count as the owner.
     #[must_use]
     pub fn may_read_secrets(&self) -> bool {
         self.has_role(Role::Owner) && self.tools.is_none()
     }
 
-    /// Refuses to stop what another principal started (`by`, its name in records) with a token that
+    /// Refuses to stop work that another principal started (`by`, its name in records) if the token
     /// is limited to some tools.
     ///
     /// # Errors
@@ -64,8 +66,8 @@ impl Principal {
         ))
     }
 
-    /// Refuses to control what another principal started: it would act with the tools and in the
-    /// name of that principal.
+    /// Refuses to control work that another principal started: the work acts with the tools and in
+    /// the name of that principal.
     ///
     /// # Errors
     /// `forbidden`.
@@ -82,7 +84,7 @@ impl Principal {
         ))
     }
 
-    /// Refuses without this role.
+    /// Refuses a principal without this role.
     ///
     /// # Errors
     /// `forbidden`.

@@ -48,7 +48,7 @@ mod userland;
 
 use crate::api::{Api, Operation};
 
-/// All routes.
+/// Returns all routes.
 pub(crate) fn all() -> Api {
     let mut api = Api::default();
     agents::routes(&mut api);
@@ -98,7 +98,7 @@ pub(crate) fn all() -> Api {
     api
 }
 
-/// All operations, for documents and for tests over every route.
+/// Returns all operations, for documents and for tests over every route.
 #[must_use]
 pub fn operations() -> Vec<Operation> {
     all().finish().1

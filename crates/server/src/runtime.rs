@@ -4,12 +4,13 @@ use std::io;
 
 use tokio::runtime::{Builder, Runtime};
 
-/// Tasks after which a busy thread polls for I/O. With tokio's default of 61, a request to a busy
-/// daemon is noticed only after 61 other tasks: 4 to 7 ms, where the rest of a small call takes a
-/// third of a millisecond. Polling costs about a microsecond.
+/// Tasks after which a busy thread polls for I/O. With tokio's default of 61, a busy daemon notices
+/// a request only after 61 other tasks: 4 to 7 ms, whereas the rest of a small call takes a third
+/// of a millisecond. Polling costs about a microsecond.
 const EVENT_INTERVAL: u32 = 1;
 
-/// A runtime with one thread per processor that notices requests soon, also when it is busy.
+/// Builds a runtime with one thread per processor that notices requests quickly even when it is
+/// busy.
 ///
 /// # Errors
 /// If its threads cannot be started.

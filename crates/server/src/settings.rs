@@ -8,57 +8,58 @@ use ipnet::IpNet;
 
 use crate::telemetry::Telemetry;
 
-/// Where a daemon listens.
+/// The addresses that a daemon listens on.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Listen {
-    /// TCP address; port 0 = any free one. `None` = only the socket.
+    /// TCP address; port 0 selects any free port. `None` disables TCP.
     pub tcp: Option<SocketAddr>,
-    /// Unix socket, for its owner only (mode 0600). `None` = only TCP.
+    /// Unix socket, for its owner only (mode 0600). `None` disables the socket.
     pub unix: Option<PathBuf>,
     /// Certificate chain and key, PEM files. Without them, only loopback addresses are accepted.
     pub tls: Option<(PathBuf, PathBuf)>,
     /// Allowed values of the Host header, with or without a port, besides `localhost`, `127.0.0.1`
-    /// and `[::1]` with its port.
+    /// and `[::1]` with the daemon's port.
     pub hosts: Vec<String>,
-    /// Allowed origins of pages besides its own; none by default.
+    /// Allowed origins of pages besides the daemon's own; none by default.
     pub origins: Vec<String>,
-    /// Proxies in front of it, by address or network: their forwarding headers are trusted, and
-    /// without TLS only they may connect to an address that is not loopback.
+    /// Proxies in front of the daemon, by address or network: their forwarding headers are trusted,
+    /// and without TLS only they may connect to an address other than loopback.
     pub proxies: Vec<IpNet>,
 }
 
 /// The settings of a daemon.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DaemonSettings {
-    /// Where it listens.
+    /// Addresses to listen on.
     pub listen: Listen,
-    /// Folder of its token file and address file. No tool can access it.
+    /// Folder of the token file and the address file. Tools cannot access it.
     pub folder: PathBuf,
-    /// Calls that run at once; further ones wait in a queue that is fair between clients.
+    /// Maximum number of calls that run at once; further ones wait in a queue that is fair between
+    /// clients.
     pub calls_at_once: usize,
-    /// Calls that may wait; further ones are answered 429.
+    /// Maximum number of waiting calls; further ones are answered 429.
     pub calls_waiting: usize,
-    /// Runs that are active at once; further ones are answered 503. Runs that are resumed after a
+    /// Maximum number of active runs; further ones are answered 503. Runs that are resumed after a
     /// decision are never refused.
     pub runs_at_once: usize,
-    /// Runs of one client among them; further ones are answered 429.
+    /// Maximum number of active runs of one client; further ones are answered 429.
     pub runs_of_client: usize,
     /// Whether a principal may not decide about its own requests (four-eyes principle).
     pub four_eyes: bool,
-    /// Time between two scans for abandoned runs and for questions that other processes decided.
+    /// Interval of scans for abandoned runs and for questions that other processes decided.
     pub recovery_interval: Duration,
-    /// Requests of one client per minute.
+    /// Maximum number of requests of one client per minute.
     pub requests_per_minute: u32,
-    /// Requests with invalid tokens from one network per minute.
+    /// Maximum number of requests with invalid tokens from one network per minute.
     pub failed_logins_per_minute: u32,
-    /// Bytes of a body, unless an operation has another limit.
+    /// Maximum number of bytes of a body, unless an operation has another limit.
     pub body_bytes: usize,
-    /// Connections at once, of all clients; fewer if the system allows fewer open files.
+    /// Maximum number of connections of all clients; fewer if the system allows fewer open files.
     pub max_connections: usize,
-    /// Connections of one client among them, and never more than half.
+    /// Maximum number of connections of one client, and never more than half of all.
     pub max_connections_per_client: usize,
-    /// Connections of one address on which no token was shown yet; beyond that, the oldest is
-    /// evicted.
+    /// Maximum number of connections of one address that have not sent a token; beyond that, the
+    /// oldest is evicted.
     pub max_unauthenticated_per_address: usize,
     /// Timeout of the head of a request, and of an idle connection.
     pub head_timeout: Duration,
@@ -69,22 +70,23 @@ pub struct DaemonSettings {
     pub ping_interval: Duration,
     /// Lifetime of a session of the page.
     pub session_lifetime: Duration,
-    /// How long calls and runs may continue after the daemon was told to stop; then calls are
-    /// cancelled and runs are stored as they are.
+    /// Time for which calls and runs may continue after the daemon was told to stop; afterwards,
+    /// calls are cancelled and runs are stored in their current state.
     pub drain: Duration,
-    /// Its version, as its documents have it.
+    /// Version of the daemon in its documents.
     pub version: String,
-    /// Kind of the store, as `/status` has it: `memory`, `sqlite` or `postgres`.
+    /// Kind of the store in `/status`: `memory`, `sqlite` or `postgres`.
     pub store: &'static str,
     /// Whether daemons of other machines may use the store: the kill switch then waits until they
     /// have read it.
     pub store_is_shared: bool,
-    /// Metrics and spans; calls are recorded by the stores of [`Telemetry::instrument_stores`].
+    /// Metrics and spans; the stores of [`Telemetry::instrument_stores`] record calls.
     pub telemetry: Telemetry,
 }
 
 impl DaemonSettings {
-    /// Loopback on any free port, files in this folder, defaults for the rest.
+    /// Creates settings with any free port on loopback, files in this folder, and defaults for the
+    /// other fields.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let tcp = Some(SocketAddr::from(([127, 0, 0, 1], 0)));

@@ -1,9 +1,9 @@
-//! Why a daemon cannot start.
+//! Errors that prevent a daemon from starting.
 
-/// Why a daemon cannot start.
+/// An error that prevents a daemon from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// An address, a socket or a file cannot be used; the text says what to do.
+    /// An address, a socket or a file cannot be used; the text states what to do.
     #[error("{0}")]
     Listen(String),
     /// The store failed.

@@ -19,7 +19,7 @@ use crate::run_supervisor::RunSupervisor;
 use crate::settings::DaemonSettings;
 use crate::telemetry::Telemetry;
 
-/// The state that all handlers share. Clones are the same state.
+/// The state that all handlers share. Clones refer to the same state.
 #[derive(Clone)]
 pub(crate) struct DaemonState {
     parts: Arc<StateParts>,
@@ -47,92 +47,92 @@ impl DaemonState {
         Self { parts: Arc::new(parts) }
     }
 
-    /// The tools, and the engine that runs them.
+    /// Returns the tools and the engine that runs them.
     pub(crate) fn toolcrib(&self) -> &Toolcrib {
         &self.parts.toolcrib
     }
 
-    /// The stores.
+    /// Returns the stores.
     pub(crate) fn stores(&self) -> &Stores {
         self.parts.toolcrib.stores()
     }
 
-    /// Runs agents; its library is read by the routes of agents and skills.
+    /// Returns the runner of agents; the routes of agents and skills read its library.
     pub(crate) fn runner(&self) -> &Runner {
         &self.parts.runner
     }
 
-    /// The program around the daemon.
+    /// Returns the program around the daemon.
     pub(crate) fn host(&self) -> &dyn DaemonHost {
         &*self.parts.host
     }
 
-    /// The settings of the daemon.
+    /// Returns the settings of the daemon.
     pub(crate) fn settings(&self) -> &DaemonSettings {
         &self.parts.settings
     }
 
-    /// Tokens and browser sessions.
+    /// Returns tokens and browser sessions.
     pub(crate) fn middleware(&self) -> &MiddlewareState {
         &self.parts.middleware
     }
 
-    /// Runs the calls of requests.
+    /// Returns the component that runs the calls of requests.
     pub(crate) fn calls(&self) -> &CallRunner {
         &self.parts.calls
     }
 
-    /// The calls of requests that have not ended.
+    /// Returns the calls of requests that have not ended.
     pub(crate) fn active_requests(&self) -> &ActiveCallTable {
         self.parts.calls.active()
     }
 
-    /// The queue in front of calls, for its statistics.
+    /// Returns the queue in front of calls, for its statistics.
     pub(crate) fn call_queue(&self) -> &FairQueue {
         self.parts.calls.queue()
     }
 
-    /// The runs of this daemon.
+    /// Returns the supervisor of the daemon's runs.
     pub(crate) fn run_supervisor(&self) -> &RunSupervisor {
         &self.parts.run_supervisor
     }
 
-    /// The terminals of people.
+    /// Returns the terminals of people.
     pub(crate) fn terminals(&self) -> &Terminals {
         &self.parts.terminals
     }
 
-    /// Records administrative actions.
+    /// Returns the recorder of administrative actions.
     pub(crate) fn admin_audit(&self) -> AdminAudit<'_> {
         AdminAudit::new(self)
     }
 
-    /// Metrics and spans.
+    /// Returns metrics and spans.
     pub(crate) fn telemetry(&self) -> &Telemetry {
         &self.parts.settings.telemetry
     }
 
-    /// Cancelled when the daemon is told to stop.
+    /// Returns a token that is cancelled when the daemon is told to stop.
     pub(crate) fn shutdown_token(&self) -> &CancellationToken {
         &self.parts.shutdown
     }
 
-    /// How often each webhook may be called.
+    /// Returns the rate limits of webhooks.
     pub(crate) fn hook_limits(&self) -> &ClientRateLimits {
         &self.parts.hook_limits
     }
 
-    /// Logins to MCP servers that browsers finish.
+    /// Returns the logins to MCP servers that browsers finish.
     pub(crate) fn mcp_logins(&self) -> &McpLogins {
         &self.parts.mcp_logins
     }
 
-    /// What is being done to the Linux userland.
+    /// Returns the current operation on the Linux userland.
     pub(crate) fn userland_work(&self) -> &UserlandWork {
         &self.parts.userland_work
     }
 
-    /// When the daemon was built.
+    /// Returns the time at which the daemon was built.
     pub(crate) fn started_at(&self) -> Instant {
         self.parts.started_at
     }

@@ -14,7 +14,7 @@ use super::{CommandHook, HookContext, hook_input, run_program};
 /// The exit code that denies a call.
 const EXIT_DENY: i32 = 2;
 
-/// The message for an author whose guard printed something else.
+/// The error for the author of a guard that printed something else.
 const INVALID_ANSWER: &str = "its answer is not an object with `decision`, `reason` and `rewrite`; a guard may print nothing, or one JSON object; write remarks to standard error";
 
 pub(super) struct CommandGuard {
@@ -62,8 +62,8 @@ impl CommandGuard {
     }
 }
 
-/// The verdict of a guard that exited with 0: no output, or one object. Any other output fails,
-/// since it could be a refusal in an unknown form.
+/// Returns the verdict of a guard that exited with 0: no output, or one object. Any other output is
+/// a failure, because it could be a refusal in an unknown form.
 fn verdict(said: &str, is_cut: bool) -> Result<GuardVerdict, String> {
     if is_cut {
         return Err("its answer is longer than 1 MB".to_owned());
@@ -73,7 +73,7 @@ fn verdict(said: &str, is_cut: bool) -> Result<GuardVerdict, String> {
     if said.is_empty() {
         return Ok(GuardVerdict::Continue);
     }
-    // Serde would accept an array of three values as the struct.
+    // Serde would also accept an array of three values as the struct.
     let answer = said.starts_with('{').then(|| serde_json::from_str(said).ok()).flatten();
     let Some(Answer { decision, reason, rewrite }) = answer else {
         return Err(INVALID_ANSWER.to_owned());
@@ -83,7 +83,7 @@ fn verdict(said: &str, is_cut: bool) -> Result<GuardVerdict, String> {
             Ok(GuardVerdict::Deny(reason.unwrap_or_else(|| "it gives no reason".to_owned())))
         }
         (_, Some(args)) => Ok(GuardVerdict::Rewrite(Value::Object(args))),
-        // A reason without a decision: the decision is missing.
+        // A reason without a decision is not an answer.
         (None, None) if reason.is_some() => Err(INVALID_ANSWER.to_owned()),
         (_, None) => Ok(GuardVerdict::Continue),
     }

@@ -1,5 +1,5 @@
-//! Observer hooks that are programs. Each has its own queue, so a slow one delays no other call's
-//! events; the events of one call reach the programs in their order.
+//! Observer hooks that are programs. Each has a separate queue, so that a slow one does not delay
+//! the events of others; the events of one call reach the programs in order.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -11,14 +11,14 @@ use toolcrib_sandbox::process::End;
 
 use super::{CommandHook, HookContext, hook_input, run_program};
 
-/// Events queued per program; further ones are dropped and reported.
+/// Maximum number of queued events per program; further ones are dropped and reported.
 const QUEUE: usize = 256;
 
 /// The observers of one set of hooks.
 pub(super) struct CommandObserver {
     told: Vec<QueuedEvent>,
     surroundings: Arc<HookContext>,
-    /// The deliveries of the newest event of each call, as long as one of them is not done.
+    /// The deliveries of the newest event of each call, until all of them are done.
     newest: Mutex<HashMap<CallId, Vec<CancellationToken>>>,
 }
 
@@ -36,9 +36,9 @@ enum Message {
 /// One event for one program.
 struct Delivery {
     input: Value,
-    /// Deliveries of the call's event before this one. They come first.
+    /// Earlier deliveries for the same call, which must be done before this one.
     after: Arc<[CancellationToken]>,
-    /// Reports the end of this one, also if it is dropped.
+    /// Reports the end of this delivery, even if it is dropped.
     done: DropGuard,
 }
 
@@ -66,7 +66,7 @@ impl CommandObserver {
         }
     }
 
-    /// Whether any observer subscribes to this kind of event.
+    /// Returns whether any observer subscribes to this kind of event.
     pub(super) fn wants(&self, kind: EventKind) -> bool {
         self.told.iter().any(|told| told.kind == kind)
     }

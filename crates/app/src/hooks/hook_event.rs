@@ -6,7 +6,7 @@ use std::str::FromStr;
 use toolcrib_core::EventKind;
 use toolcrib_core::suggest::similar_names;
 
-/// When a hook runs.
+/// The point at which a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum HookEvent {
     /// Before policy: the hook may refuse the call or change its arguments.
@@ -31,7 +31,7 @@ impl HookEvent {
         Self::On(EventKind::Timeout),
     ];
 
-    /// The name in files, and in `hook_point` of the hook's input.
+    /// Returns the name in files, and in `hook_point` of the hook's input.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

@@ -8,10 +8,10 @@ use toolcrib_core::{Context, Event, Origin, effective_channel};
 
 use super::HookEvent;
 
-/// Characters of a result or error in the input.
+/// Maximum number of characters of a result or error in the input.
 const RESULT_CHARS: usize = 100_000;
 
-/// Input for a call before it is judged.
+/// Builds the input for a call before policy evaluates it.
 pub(super) fn guard_input(call: &GuardInput<'_>, folder: &Path) -> Value {
     let mut context = common(HookEvent::Guard, call.tool, (call.context, call.origin), folder);
     fill(
@@ -27,7 +27,7 @@ pub(super) fn guard_input(call: &GuardInput<'_>, folder: &Path) -> Value {
     context
 }
 
-/// Input for an event.
+/// Builds the input for an event.
 pub(super) fn event_input(event: &Event, folder: &Path) -> Value {
     let mut context =
         common(HookEvent::On(event.kind), &event.tool, (&event.context, event.origin), folder);

@@ -17,7 +17,7 @@ const ERROR_CHARS: usize = 500;
 /// Runs the program with this input.
 ///
 /// # Errors
-/// Why it could not be started, as text.
+/// The reason why it could not be started, as text.
 pub(super) async fn run_hook_program(
     hook: &CommandHook,
     surroundings: &HookContext,
@@ -37,14 +37,14 @@ pub(super) async fn run_hook_program(
     program.run(std::future::pending()).await.map_err(|error| error.to_string())
 }
 
-/// The text on standard error, without final periods; `None` if it is empty.
+/// Returns the text on standard error, without final periods; `None` if it is empty.
 pub(super) fn stderr_text(report: &Report) -> Option<String> {
     let said = report.stderr.last(ERROR_CHARS);
     let said = said.trim_end_matches(['.', ' ', '\n']);
     (!said.is_empty()).then(|| said.to_owned())
 }
 
-/// Describes a failed end.
+/// Describes the failure of a program.
 pub(super) fn failure_text(report: &Report, time: Duration) -> String {
     let how = match report.end {
         End::Exited(code) => format!("it failed with exit code {code}"),

@@ -1,4 +1,4 @@
-//! Hook programs on a working engine.
+//! Hook programs on a real engine.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ use toolcrib_core::{ErrorType, EventKind, Origin, RawArgs};
 use super::{CommandHook, GUARD_TIME, HookEvent, OBSERVER_TIME, ToolMatcher};
 use crate::{Settings, Toolcrib};
 
-/// A workspace with a file, and a state folder.
+/// Creates a workspace with a file, and a state folder.
 fn place() -> TempDir {
     let dir = TempDir::new().unwrap();
     fs::create_dir(dir.path().join("work")).unwrap();
@@ -45,7 +45,7 @@ async fn toolcrib(dir: &TempDir, hooks: Vec<CommandHook>) -> Toolcrib {
     Toolcrib::builder(settings).build().await.unwrap()
 }
 
-/// The text of the result, and the error type.
+/// Reads a file; returns the text of the result, and the error type.
 async fn read(toolcrib: &Toolcrib, path: &str) -> (String, Option<ErrorType>) {
     let args = RawArgs::Value(json!({"path": path}));
     let answer = toolcrib.call("read_file", args, Origin::Cli).await.unwrap();
@@ -55,7 +55,7 @@ async fn read(toolcrib: &Toolcrib, path: &str) -> (String, Option<ErrorType>) {
     }
 }
 
-/// The result of a call with this guard script.
+/// Returns the result of a call with this guard script.
 async fn guarded(script_text: &str) -> (String, Option<ErrorType>) {
     let dir = place();
     let program = script(dir.path(), "check.sh", script_text);

@@ -19,7 +19,7 @@ impl Default for ToolMatcher {
 }
 
 impl ToolMatcher {
-    /// Whether it matches a tool of this name.
+    /// Returns whether it matches a tool of this name.
     #[must_use]
     pub fn matches(&self, name: &str) -> bool {
         let operation = canonical(name);
@@ -29,15 +29,15 @@ impl ToolMatcher {
         })
     }
 
-    /// Words that may be misspelled: without `*`, and neither a class nor another name that rules
-    /// know for an operation. The caller checks whether such a tool exists.
+    /// Returns words that may be misspelled: without `*`, and neither a class nor another name that
+    /// rules use for an operation. The caller checks whether such a tool exists.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.words().filter(|word| {
             !word.contains('*') && operations_of(word).is_none() && canonical(word) == *word
         })
     }
 
-    /// Its words, such as `write_*`.
+    /// Returns its words, such as `write_*`.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
@@ -46,6 +46,8 @@ impl ToolMatcher {
 impl FromStr for ToolMatcher {
     type Err = String;
 
+    /// Parses a matcher.
+    ///
     /// # Errors
     /// An empty word, or one with characters that tool names cannot contain: it would never match.
     fn from_str(text: &str) -> Result<Self, String> {

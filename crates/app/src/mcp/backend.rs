@@ -21,11 +21,11 @@ pub struct ToolcribBackend {
     resources: ToolcribResources,
 }
 
-/// Name of its one client in records.
+/// Name of the only client in records.
 const CLIENT: &str = "mcp client";
 
 impl ToolcribBackend {
-    /// The backend of this Toolcrib, with the tools of this view.
+    /// Creates the backend of this Toolcrib, with the tools of this view.
     #[must_use]
     pub fn new(toolcrib: Toolcrib, view: ViewRequest) -> Self {
         let resources = ToolcribResources::new(toolcrib.clone());
@@ -67,7 +67,7 @@ impl McpBackend for ToolcribBackend {
         })
     }
 
-    /// The user who started this process owns its data and may decide.
+    /// Returns `true`: the user who started this process owns its data and may decide.
     fn may_decide(&self, _: &ClientIdentity) -> bool {
         true
     }

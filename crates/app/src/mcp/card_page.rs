@@ -1,4 +1,5 @@
-//! Our own page of MCP Apps: it draws the cards of `rich_render` in clients that show pages.
+//! The page of Toolcrib for MCP Apps: it draws the cards of `rich_render` in clients that show
+//! pages.
 
 use serde_json::json;
 use toolcrib_core::{ToolMeta, ToolSpec, View};
@@ -6,10 +7,10 @@ use toolcrib_mcp::server::{Contents, PAGE_TYPE, Resource};
 
 /// Address of the page.
 pub(super) const URI: &str = "ui://toolcrib/card";
-/// The tool whose results it shows.
+/// The tool whose results the page shows.
 const TOOL: &str = "rich_render";
 
-/// One document without anything to load: clients give pages no network.
+/// One document without external resources: clients do not give pages network access.
 const HTML: &str = concat!(
     "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Card</title><style>",
     include_str!("card_page/card.css"),
@@ -18,18 +19,18 @@ const HTML: &str = concat!(
     "</script></body></html>",
 );
 
-/// The page that shows results of this tool, if it is ours.
+/// Returns the page that shows results of this tool, if it is the page of this file.
 pub(super) fn page_of(spec: &ToolSpec) -> Option<&'static str> {
     let has_own = spec.meta.as_ref().and_then(ToolMeta::page).is_some();
     (spec.name.as_str() == TOOL && !has_own).then_some(URI)
 }
 
-/// Whether this view has the tool of the page.
+/// Returns whether this view contains the tool of the page.
 pub(super) fn is_visible(view: &View) -> bool {
     view.tools.iter().any(|entry| page_of(entry.spec()).is_some())
 }
 
-/// The page in a list of resources.
+/// Returns the page as an entry of a list of resources.
 pub(super) fn resource() -> Resource {
     Resource {
         uri: URI.to_owned(),
@@ -40,7 +41,7 @@ pub(super) fn resource() -> Resource {
     }
 }
 
-/// The page itself. It asks for no network and no permission.
+/// Returns the page itself. It requests neither network access nor permissions.
 pub(super) fn contents() -> Contents {
     let ui = json!({"prefersBorder": true});
     Contents {

@@ -24,16 +24,16 @@ use super::launcher::{self, Phase};
 use super::{McpServers, failed_start, program_digest, server_program};
 use crate::vault_secrets;
 
-/// Most bytes of a launcher's output that are read.
+/// Maximum number of bytes that are read of a launcher's output.
 const MOST_FETCH_OUTPUT: u64 = 1 << 20;
 
-/// Makes the HTTP client for the server at an address; `None` if the address is none.
+/// Creates the HTTP client for the server at an address; `None` if the address is not valid.
 pub(crate) type ClientForServer = Box<dyn Fn(&str) -> Option<HttpClient> + Send + Sync>;
 
 pub(crate) struct McpClientHost {
     pub(crate) workbench: Option<Arc<ProgramRunner>>,
     pub(crate) client: HttpClient,
-    /// Makes the client of a server at an address.
+    /// Creates the client of a server at an address.
     pub(crate) client_for: ClientForServer,
     pub(crate) vault: Option<Vault>,
     /// Masked values; tokens are added when they are stored.
@@ -41,7 +41,7 @@ pub(crate) struct McpClientHost {
     pub(crate) facts: Arc<dyn KeyValueStore>,
     pub(crate) logs: PathBuf,
     pub(crate) client_channel: ClientChannels,
-    /// The servers of this host; set once they are created.
+    /// The servers of this host; set after they are created.
     pub(crate) servers: OnceLock<Weak<McpServers>>,
 }
 
@@ -53,10 +53,10 @@ fn seen_key(server: &str) -> String {
     format!("mcp.seen.{server}")
 }
 
-/// Forgets what was reviewed of a server, so that a later one of the same name starts anew.
+/// Removes the review of a server, so that a later server of the same name is reviewed again.
 ///
 /// # Errors
-/// Those of the store.
+/// The errors of the store.
 pub async fn forget_reviews(facts: &dyn KeyValueStore, server: &str) -> Result<(), StoreError> {
     for key in [pins_key(server), seen_key(server), silent_key(server)] {
         if facts.value(&key).await?.is_some() {
@@ -66,23 +66,23 @@ pub async fn forget_reviews(facts: &dyn KeyValueStore, server: &str) -> Result<(
     Ok(())
 }
 
-/// Name of the secret with the authorization for a server.
+/// Returns the name of the secret with the authorization for a server.
 fn oauth_secret_name(server: &str) -> Option<SecretName> {
     vault_secrets::oauth_secret_name(&ServerName::new(server).ok()?)
 }
 
-/// A server that leaves `server/discover` unanswered.
+/// Returns the key of the fact that a server leaves `server/discover` unanswered.
 fn silent_key(server: &str) -> String {
     format!("mcp.silent.{server}")
 }
 
-/// What rules hide from a program that serves calls of all agents.
+/// Returns the masks of the paths that rules deny to a program that serves calls of all agents.
 async fn shared_masks(bench: &ProgramRunner) -> Result<PathMasks, String> {
     let masks = bench.path_masks(&bench.shared_denials()).await;
     masks.map_err(|error| error.message)
 }
 
-/// Why the sandbox did not start a program, for the owner of the server.
+/// Explains to the owner of a server why the sandbox did not start its program.
 fn start_failure(server: &str, program: &Stdio, error: &ToolError) -> String {
     let why = error.detail.as_deref().unwrap_or(&error.message);
     let command = &program.command;
@@ -94,7 +94,7 @@ fn start_failure(server: &str, program: &Stdio, error: &ToolError) -> String {
     format!("{command} was not started: {why}{hint}")
 }
 
-/// What one call of a server changes.
+/// Records the changes that one call of a server makes.
 struct ServerWatch(ProgramWatch);
 
 impl CallWatch for ServerWatch {
@@ -111,7 +111,7 @@ impl McpClientHost {
         self.workbench.as_ref().ok_or_else(|| "programs cannot be run here".to_owned())
     }
 
-    /// Has a launcher fetch the program of a server.
+    /// Runs a launcher that fetches the program of a server.
     async fn fetch(
         &self,
         bench: &ProgramRunner,
@@ -240,7 +240,7 @@ impl ClientHost for McpClientHost {
 
     fn remember_ignores_discover<'a>(&'a self, server: &'a str) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            // Without it, the next start waits for an answer again.
+            // If this fails, the next start waits for an answer again.
             let _ = self.facts.put_value(&silent_key(server), "1").await;
         })
     }
@@ -267,7 +267,7 @@ impl ClientHost for McpClientHost {
             let (vault, name) = (self.vault.clone()?, oauth_secret_name(server)?);
             let read = move || Some(vault.read().ok()?.get(&name)?.expose().to_owned());
             let text = tokio::task::spawn_blocking(read).await.ok()??;
-            // Another process may have stored it, so its values are masked here too.
+            // Another process may have stored the credentials, so mask their values here, too.
             self.secrets.add(StoredCredentials::secret_values(&text).iter().map(String::as_str));
             Some(text)
         })
@@ -312,7 +312,7 @@ impl ClientHost for McpClientHost {
         };
         Box::pin(async move {
             let waited = tokio::task::spawn_blocking(wait).await;
-            // Without a folder for the lock there is no other process to exclude.
+            // Without a folder for the lock, there is no other process to exclude.
             Box::new(waited.ok().and_then(Result::ok)) as Box<dyn Send>
         })
     }
@@ -353,7 +353,7 @@ impl ClientHost for McpClientHost {
             let text = seen.and_then(|seen| serde_json::to_string(seen).ok()).unwrap_or_default();
             let before = self.facts.value(&key).await.ok().flatten().unwrap_or_default();
             if before != text {
-                // Without it the tools are held again as soon as the server is connected.
+                // If this fails, the tools are held for review again when the server connects next.
                 let _ = self.facts.put_value(&key, &text).await;
             }
         })
@@ -370,7 +370,7 @@ impl ClientHost for McpClientHost {
         tokio::spawn(async move { servers.attach_again(&server).await });
     }
 
-    /// A question in the middle of a call goes to the MCP client that made the call, if there is
+    /// Passes a question in the middle of a call to the MCP client that made the call, if there is
     /// one and it supports such questions.
     fn ask<'a>(&'a self, call: &'a CallCtx, question: Elicitation) -> BoxFuture<'a, Elicited> {
         Box::pin(async move {

@@ -1,24 +1,24 @@
-//! Why a server did not start in the sandbox: the setting that was in the way, found in what the
-//! program wrote, and the command that opens exactly this.
+//! Explains why a server did not start in the sandbox: the setting that blocked it, derived from
+//! the output of the program, and the command that permits exactly this.
 
 use std::path::{Path, PathBuf};
 
 use toolcrib_mcp::client::{Stdio, WorkspaceAccess};
 
-/// What stood in the way.
+/// The setting that blocked the program.
 #[derive(Debug, PartialEq, Eq)]
 enum Obstacle {
     Read(PathBuf),
     Write(PathBuf),
     Host(String),
     Memory,
-    /// The workspace is not writable for it.
+    /// The workspace is not writable for the program.
     Workspace,
-    /// `uv` found no Python for the package.
+    /// `uv` did not find a Python for the package.
     Python,
 }
 
-/// The explanation for a person; `None` if the sandbox does not seem to be the reason.
+/// Returns the explanation for a person; `None` if the sandbox does not seem to be the reason.
 pub(super) fn explain(server: &str, stdio: &Stdio, wrote: &str) -> Option<String> {
     let obstacle = wrote.lines().find_map(|line| obstacle(line, stdio))?;
     Some(match obstacle {
@@ -79,7 +79,7 @@ fn obstacle(line: &str, stdio: &Stdio) -> Option<Obstacle> {
         return Some(Obstacle::Python);
     }
     let writes_workspace = stdio.workspace == WorkspaceAccess::Write;
-    // What SQLite says names no file.
+    // The error messages of SQLite do not name the file.
     if has(&["unable to open database file", "attempt to write a readonly database"])
         && !writes_workspace
     {
@@ -106,8 +106,8 @@ fn obstacle(line: &str, stdio: &Stdio) -> Option<Obstacle> {
     Some(if writes { Obstacle::Write(existing(&path)?) } else { Obstacle::Read(path) })
 }
 
-/// Whether a path is there, and not given by the entry: what is not there at all is no matter of
-/// the sandbox.
+/// Returns whether a path exists outside of the paths that the entry grants: a missing path is not
+/// a problem of the sandbox.
 fn is_outside(path: &Path, stdio: &Stdio, may_be_missing: bool) -> bool {
     let given = stdio.write.iter().any(|own| path.starts_with(own))
         || !may_be_missing && stdio.read.iter().any(|own| path.starts_with(own));
@@ -115,13 +115,13 @@ fn is_outside(path: &Path, stdio: &Stdio, may_be_missing: bool) -> bool {
     there && !given
 }
 
-/// The nearest folder that is there, but not the root.
+/// Returns the nearest existing folder, except for the root.
 fn existing(path: &Path) -> Option<PathBuf> {
     let found = path.ancestors().find(|path| path.exists())?;
     (found.parent().is_some()).then(|| found.to_owned())
 }
 
-/// The absolute paths in a line.
+/// Returns the absolute paths in a line.
 fn paths(line: &str) -> Vec<PathBuf> {
     let ends =
         |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | ',' | ')' | '(' | '>' | '<');
@@ -130,7 +130,7 @@ fn paths(line: &str) -> Vec<PathBuf> {
     paths.map(PathBuf::from).collect()
 }
 
-/// The host in a line.
+/// Returns the host in a line.
 fn host(line: &str) -> Option<String> {
     if let Some((_, rest)) = line.split_once("://") {
         let end =

@@ -1,7 +1,8 @@
-//! Launchers: programs that fetch a server from a package registry and run it. They run twice: once
-//! to fetch, with the registry and without the workspace, and then without any network but the
-//! server's own, from what was fetched. So the program of a server has no network because its
-//! launcher needed one, and it stays the same until its owner fetches it again.
+//! Launchers: programs that fetch a server from a package registry and run it. A launcher runs
+//! twice: first to fetch the package, with access to the registry but not to the workspace; then to
+//! run the fetched package, with the network access of the server only. A server therefore does not
+//! get network access because its launcher needed it, and its program stays the same until the
+//! owner fetches it again.
 
 use std::path::Path;
 
@@ -9,32 +10,32 @@ use toolcrib_mcp::client::{Launcher, LauncherKind, Stdio};
 
 use super::launcher_args::{self, LauncherArgs};
 
-/// What a launcher is run for.
+/// The purpose of a run of a launcher.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     Fetch,
     Run,
 }
 
-/// File in the home of a server that says what was fetched there.
+/// File in the home of a server that records the fetched package.
 const FETCHED: &str = ".fetched";
 
-/// Whether this package was fetched into this home.
+/// Returns whether this package was fetched into this home.
 pub(super) fn is_fetched(home: &Path, stdio: &Stdio) -> bool {
     std::fs::read_to_string(home.join(FETCHED)).is_ok_and(|text| text == fetched_text(stdio))
 }
 
-/// Remembers that it was.
+/// Records that the package was fetched.
 pub(super) fn set_fetched(home: &Path, stdio: &Stdio) {
-    // Without it, it is fetched again.
+    // If this fails, the package is fetched again at the next start.
     let _ = std::fs::write(home.join(FETCHED), fetched_text(stdio));
 }
 
-/// Has the package of a server fetched again at its next start. `programs_home` is the home folder
-/// of programs.
+/// Causes the package of a server to be fetched again at its next start. `programs_home` is the
+/// home folder of programs.
 ///
 /// # Errors
-/// Those of the file system.
+/// The errors of the file system.
 pub fn fetch_again(programs_home: &Path, server: &str) -> std::io::Result<()> {
     let home = super::server_program::home_beside(programs_home, server);
     match std::fs::remove_file(home.join(FETCHED)) {
@@ -49,27 +50,27 @@ fn fetched_text(stdio: &Stdio) -> String {
     format!("{command} {} {registry}\n", args.join(" "))
 }
 
-/// The hosts of the registry, which are reached to fetch alone.
+/// Returns the hosts of the registry, which are reachable only while fetching.
 pub(super) fn registry_hosts(stdio: &Stdio, phase: Phase) -> Vec<String> {
     let Some(launcher) = stdio.launcher.as_ref().filter(|_| phase == Phase::Fetch) else {
         return Vec::new();
     };
     let mut hosts: Vec<String> = registry_host(&launcher.registry).into_iter().collect();
     if hosts.iter().any(|host| host.starts_with("pypi.org")) {
-        // The index of PyPI names files on another host.
+        // The index of PyPI refers to files on another host.
         hosts.push("files.pythonhosted.org".to_owned());
     }
     hosts
 }
 
-/// `NAME:PORT` of an address.
+/// Returns `NAME:PORT` of an address.
 fn registry_host(registry: &str) -> Option<String> {
     let uri: http::Uri = registry.parse().ok()?;
     let port = uri.port_u16().unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 });
     Some(format!("{}:{port}", uri.host()?))
 }
 
-/// The command line in this phase.
+/// Returns the command line in this phase.
 pub(super) fn command_line(stdio: &Stdio, phase: Phase) -> (String, Vec<String>) {
     let command = stdio.command.clone();
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
@@ -79,7 +80,7 @@ pub(super) fn command_line(stdio: &Stdio, phase: Phase) -> (String, Vec<String>)
             (command, words(&["pull", "--quiet", package]))
         }
         Some(Launcher { kind, package, .. }) => {
-            // With all options of the launcher: they may name more packages, or another Python.
+            // Keep all options of the launcher: they may name further packages, or another Python.
             let LauncherArgs { command: own, options, .. } =
                 launcher_args::split(*kind, &stdio.args);
             let (names, rest): (&[&str], &[&str]) = match kind {
@@ -97,7 +98,7 @@ pub(super) fn command_line(stdio: &Stdio, phase: Phase) -> (String, Vec<String>)
     }
 }
 
-/// The variables that a launcher reads.
+/// Returns the environment variables for a launcher.
 pub(super) fn variables(stdio: &Stdio, phase: Phase) -> Vec<(String, String)> {
     let Some(Launcher { kind, registry, .. }) = &stdio.launcher else { return Vec::new() };
     let offline = phase == Phase::Run;
@@ -114,14 +115,15 @@ pub(super) fn variables(stdio: &Stdio, phase: Phase) -> Vec<(String, String)> {
             ("UV_DEFAULT_INDEX", registry),
             ("UV_OFFLINE", if offline { "1" } else { "0" }),
             ("UV_NO_PROGRESS", "1"),
-            // A Python of its own would come from a host that is no registry.
+            // `uv` would download its own Python from a host that is not a registry.
             ("UV_PYTHON_DOWNLOADS", "never"),
             ("UV_SYSTEM_CERTS", "1"),
         ],
         LauncherKind::Docker => Vec::new(),
     };
     if phase == Phase::Fetch {
-        // A registry on this machine is outside of the sandbox, and reached through its proxy.
+        // A registry on this machine is outside of the sandbox and reachable only through the
+        // sandbox's proxy.
         all.extend([("NO_PROXY", ""), ("no_proxy", "")]);
     }
     all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
@@ -155,7 +157,8 @@ mod tests {
         check(LauncherKind::Uvx, "https://pypi.org/simple", &pypi);
     }
 
-    /// `uvx --with` names a package more, which was not there when the server ran offline.
+    /// Regression: `uvx --with` names a further package, which was missing when the server ran
+    /// offline.
     #[test]
     fn all_packages_of_the_command_line_are_fetched() {
         let check = |kind, line: &str, expected: &str| {

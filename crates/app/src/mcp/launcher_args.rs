@@ -1,4 +1,4 @@
-//! The command line of a launcher in its parts: its own options, and the program that it runs.
+//! Splits the command line of a launcher into its own options and the program that it runs.
 
 use toolcrib_mcp::client::LauncherKind;
 
@@ -56,15 +56,17 @@ const UVX: [&str; 34] = [
 /// A command line of a launcher.
 #[derive(Debug, PartialEq, Eq)]
 pub struct LauncherArgs<'a> {
-    /// The words before its own options, such as `tool run`.
+    /// The words before the options of the launcher, such as `tool run`.
     pub command: &'a [String],
-    /// Its own options with their values.
+    /// The options of the launcher with their values.
     pub options: Vec<&'a str>,
-    /// The first word that is neither: the package, or the program of one that an option names.
+    /// The first word that is neither: the package, or the program of a package that an option
+    /// names.
     pub program: Option<&'a str>,
 }
 
-/// Splits the arguments of a launcher; not of docker, whose options have another form.
+/// Splits the arguments of a launcher. Docker is not supported, because its options have another
+/// form.
 #[must_use]
 pub fn split(kind: LauncherKind, args: &[String]) -> LauncherArgs<'_> {
     let (commands, with_value): (&[&str], &[&str]) = match kind {
@@ -90,7 +92,7 @@ pub fn split(kind: LauncherKind, args: &[String]) -> LauncherArgs<'_> {
     LauncherArgs { command, options, program: None }
 }
 
-/// The value of an option: `--from X` or `--from=X`.
+/// Returns the value of an option: `--from X` or `--from=X`.
 #[must_use]
 pub fn option<'a>(options: &[&'a str], names: &[&str]) -> Option<&'a str> {
     let pairs = options.iter().zip(options.iter().skip(1));

@@ -1,6 +1,6 @@
-//! The files that a server's program consists of, as far as its entry names them: the program, and
-//! arguments that are files. Packages that a launcher fetches are known by the version that the
-//! server reports.
+//! Digest of the files of a server's program, as far as its entry names them: the program, and
+//! arguments that are files. Packages that a launcher fetches are identified by the version that
+//! the server reports.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -13,7 +13,7 @@ use toolcrib_sandbox::process::DEFAULT_PATH;
 /// Larger files are data, not programs.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// SHA-256 over the contents of these files, in the order of the command line.
+/// Returns the SHA-256 of the contents of these files, in the order of the command line.
 pub(super) fn digest(program: &Stdio, path: &[PathBuf]) -> Option<String> {
     let mut all = Context::new(&SHA256);
     let mut any = false;

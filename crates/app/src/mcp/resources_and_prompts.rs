@@ -20,9 +20,9 @@ use crate::toolcrib::Toolcrib;
 
 /// URI prefix of artifacts.
 const ARTIFACT: &str = "toolcrib://artifacts/";
-/// Most artifacts in a list; the newest.
+/// Maximum number of artifacts in a list; the newest.
 const LISTED: usize = 100;
-/// Bytes of an artifact that are read.
+/// Maximum number of bytes of an artifact that are read.
 const READ_BYTES: usize = 4 << 20;
 
 /// Resources and prompts of a Toolcrib.
@@ -31,7 +31,7 @@ pub struct ToolcribResources {
 }
 
 impl ToolcribResources {
-    /// The resources of this Toolcrib.
+    /// Creates the resources of this Toolcrib.
     #[must_use]
     pub fn new(toolcrib: Toolcrib) -> Self {
         Self { toolcrib }
@@ -55,7 +55,7 @@ impl ToolcribResources {
         let Some(bytes) = bytes else { return Ok(None) };
         let media_type = Some(meta.media_type);
         Ok(Some(match String::from_utf8(bytes) {
-            // Models read resources too, so the text is sanitized.
+            // Models read resources, too, so the text is sanitized.
             Ok(text) => {
                 let text = self.toolcrib.engine().sealing().secrets.mask(text);
                 let text = toolcrib_sanitizer::sanitize(&text, "text/plain").text.into_owned();
@@ -70,7 +70,7 @@ impl ToolcribResources {
     }
 }
 
-/// A kit as text.
+/// Renders a kit as text.
 fn kit_steps(kit: &Kit) -> String {
     let step = |(n, step): (usize, &Step)| {
         format!("{}. {} {} {}", n + 1, step.tool, step.params, step.note)
@@ -157,7 +157,7 @@ impl ResourcesAndPrompts for ToolcribResources {
             let stored = stored.unwrap_or_default().into_iter().map(resource);
             let own = card_page::is_visible(view).then(card_page::resource);
             let pages = ui_resources::list_resources(self.toolcrib.mcp(), view);
-            // A server that uses the address of our page does not replace it.
+            // A server that uses the address of Toolcrib's page must not replace it.
             let pages = pages.into_iter().filter(|page| page.uri != card_page::URI);
             skills.chain(own).chain(pages).chain(stored).collect()
         })
@@ -208,8 +208,8 @@ impl ResourcesAndPrompts for ToolcribResources {
     }
 }
 
-/// Masks secrets in what a server sends for a page. That is for a program, so the text is not
-/// sanitized.
+/// Masks secrets in the content that a server sends for a page. The content is for a program, so it
+/// is not sanitized.
 #[must_use]
 pub fn mask_contents(contents: Contents, secrets: &Secrets) -> Contents {
     let body = match contents.body {

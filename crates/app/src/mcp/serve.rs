@@ -18,7 +18,7 @@ pub struct RandomUnavailable;
 /// Creates the server for MCP clients; `backend` belongs to this Toolcrib.
 ///
 /// # Errors
-/// [`RandomUnavailable`]: with a key that a client can guess, request states could be forged.
+/// [`RandomUnavailable`]: with a guessable key, clients could forge request states.
 pub fn serve(
     toolcrib: &Toolcrib,
     backend: Arc<dyn McpBackend>,
@@ -28,7 +28,7 @@ pub fn serve(
     Ok(McpServer::new(backend, toolcrib.mcp().client_channel().clone(), mode, key))
 }
 
-/// The key that signs the request states that clients send back.
+/// Creates the key that signs the request states that clients send back.
 fn request_state_key(
     fill: impl FnOnce(&mut [u8]) -> Result<(), Unspecified>,
 ) -> Result<[u8; 32], RandomUnavailable> {

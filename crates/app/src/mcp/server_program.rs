@@ -1,4 +1,4 @@
-//! The program of a server as the sandbox runs it: what its entry gives it, and nothing else.
+//! The program of a server in the sandbox: it gets only the access that its entry grants.
 
 use std::borrow::Cow;
 use std::path::{Component, Path, PathBuf};
@@ -10,24 +10,24 @@ use toolcrib_sandbox::{HostRules, Resources};
 
 use super::launcher::{self, Phase};
 
-/// Home folders of servers, beside that of other programs: what one server keeps, such as the
-/// packages that it was fetched from, no other program changes.
+/// Folder of the home folders of servers, beside the home folder of other programs: no other
+/// program can change the files of a server, such as its fetched packages.
 const HOMES: &str = "mcp-homes";
-/// Folder in the home of a server that stands in for the workspace before the first review.
+/// Folder in the home of a server that replaces the workspace before the first review.
 const SCRATCH: &str = "before-review";
 
-/// The home folder of a server; `None` if programs have no home here.
+/// Returns the home folder of a server; `None` if programs have no home folder.
 pub(super) fn home(policy: &ProgramPolicy, server: &str) -> Option<PathBuf> {
     Some(home_beside(policy.home.as_ref()?, server))
 }
 
-/// The same for a home folder of programs.
+/// Returns the home folder of a server beside this home folder of programs.
 pub(super) fn home_beside(programs_home: &Path, server: &str) -> PathBuf {
     programs_home.with_file_name(HOMES).join(server)
 }
 
-/// The program in this phase. Before its first review it sees empty folders in place of those of
-/// the workspace.
+/// Returns the program in this phase. Before its first review, it sees empty folders instead of
+/// those of the workspace.
 pub(super) fn program(
     policy: &ProgramPolicy,
     server: &str,
@@ -38,7 +38,7 @@ pub(super) fn program(
     let home = home(policy, server);
     let mut needs = Needs { network: stdio.network, ..Needs::default() };
     needs.workspace = match stdio.workspace {
-        // What stands in for it is below.
+        // The scratch folder below replaces the workspace.
         _ if first_sight => Access::Hidden,
         WorkspaceAccess::None => Access::Hidden,
         WorkspaceAccess::Read => Access::Read,
@@ -61,8 +61,8 @@ pub(super) fn program(
     };
     let registry = launcher::registry_hosts(stdio, phase);
     if !registry.is_empty() || !stdio.allow_hosts.is_empty() {
-        // The registry is the one that the person's own configuration names, wherever it is. Other
-        // names may belong to the server's author, who could point them into a private network.
+        // The person's own configuration names the registry, so it may have a private address. The
+        // server's author may control other names and could point them into a private network.
         let registry = parsed(&registry)?.with_private_addresses();
         needs.own_hosts = Some(registry.and(parsed(&stdio.allow_hosts)?));
     }
@@ -101,9 +101,9 @@ fn writes(stdio: &Stdio) -> bool {
     stdio.workspace == WorkspaceAccess::Write
 }
 
-/// The program before the first review of a server that changes the workspace: with an empty folder
-/// of its own in place of the workspace, which it may change. One that creates its database at its
-/// start would not start otherwise, and so could not be reviewed.
+/// Returns the program before the first review of a server that changes the workspace: a separate
+/// empty folder, which it may change, replaces the workspace. A server that creates its database at
+/// its start could otherwise neither start nor be reviewed.
 fn in_scratch(policy: &ProgramPolicy, stdio: &Stdio, scratch: PathBuf) -> Result<Stdio, String> {
     let failed = |error: std::io::Error| format!("{} cannot be made: {error}", scratch.display());
     match std::fs::remove_dir_all(&scratch) {
@@ -120,7 +120,7 @@ fn in_scratch(policy: &ProgramPolicy, stdio: &Stdio, scratch: PathBuf) -> Result
             _ => (None, arg.as_str()),
         };
         let path = Path::new(value);
-        // A script in the workspace that the entry gives it is where it was.
+        // A script in the workspace that the entry grants stays at its path.
         let is_given = stdio.read.iter().chain(&stdio.write).any(|own| path.starts_with(own));
         let is_plain = !path.components().any(|part| part == Component::ParentDir);
         let mut roots = roots.iter().filter(|_| is_plain && !is_given);
@@ -137,7 +137,7 @@ fn in_scratch(policy: &ProgramPolicy, stdio: &Stdio, scratch: PathBuf) -> Result
     Ok(own)
 }
 
-/// Where it starts: its configured folder, or the workspace as far as it sees it.
+/// Returns the working folder: the configured one, or the visible part of the workspace.
 fn folder(needs: &Needs, stdio: &Stdio, home: Option<&Path>) -> Option<PathBuf> {
     if needs.workspace > Access::Hidden {
         return stdio.folder.clone();
@@ -149,8 +149,8 @@ fn folder(needs: &Needs, stdio: &Stdio, home: Option<&Path>) -> Option<PathBuf> 
     own.or_else(|| needs.masked.first().cloned()).or_else(|| home.map(Path::to_owned))
 }
 
-/// The folders of the workspace that a server finds empty: those that its arguments name, so that
-/// it starts, or else the workspace folders themselves.
+/// Returns the folders of the workspace that a server finds empty: those that its arguments name,
+/// so that it starts, or else the workspace folders themselves.
 fn empty_folders(policy: &ProgramPolicy, stdio: &Stdio) -> Vec<PathBuf> {
     let roots: Vec<PathBuf> =
         policy.roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
@@ -174,8 +174,8 @@ fn empty_folders(policy: &ProgramPolicy, stdio: &Stdio) -> Vec<PathBuf> {
     named
 }
 
-/// The folders of programs: those of what the server may read, as of a version manager or a virtual
-/// environment, before the owner's and the system's.
+/// Returns the search path of programs: first the folders of `bin` that the server may read, such
+/// as those of a version manager or a virtual environment, then those of the owner and the system.
 fn search_path(policy: &ProgramPolicy, stdio: &Stdio) -> std::ffi::OsString {
     let own = stdio.read.iter().map(|path| path.join("bin")).filter(|path| path.is_dir());
     let all = own.chain(policy.path.iter().cloned());

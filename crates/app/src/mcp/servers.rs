@@ -13,11 +13,11 @@ pub struct McpServers {
     connections: RwLock<Vec<Arc<Connection>>>,
     host: Arc<dyn ClientHost>,
     client_channel: ClientChannels,
-    /// Where sources are attached again; set once it is built.
+    /// The catalog for attaching sources again; set after it is built.
     catalog: OnceLock<Weak<dyn Catalog>>,
     /// Digests of the reviewed definitions that are attached, by server.
     attached: Mutex<BTreeMap<String, Option<String>>>,
-    /// One change at a time.
+    /// Serializes changes.
     applying: tokio::sync::Mutex<()>,
 }
 
@@ -39,20 +39,20 @@ impl McpServers {
         }
     }
 
-    /// The connections of all enabled servers.
+    /// Returns the connections of all enabled servers.
     #[must_use]
     pub fn connections(&self) -> Vec<Arc<Connection>> {
         self.connections.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The connection of this name.
+    /// Returns the connection with this name.
     #[must_use]
     pub fn connection(&self, name: &str) -> Option<Arc<Connection>> {
         let connections = self.connections.read().unwrap_or_else(PoisonError::into_inner);
         connections.iter().find(|one| one.config().name.as_str() == name).cloned()
     }
 
-    /// Calls of MCP clients that are running.
+    /// Returns the channel for running calls of MCP clients.
     #[must_use]
     pub fn client_channel(&self) -> &ClientChannels {
         &self.client_channel
@@ -88,9 +88,8 @@ impl McpServers {
         Some(canonical_json::sha256(&serde_json::to_value(reviewed).ok()?))
     }
 
-    /// Puts the owner's servers into force. One that is switched off, removed or changed ends at
-    /// once, with the calls that are running on it; definitions that were reviewed by another
-    /// process are attached.
+    /// Applies the owner's servers. A disabled, removed or changed server ends at once, together
+    /// with its running calls; definitions that another process has reviewed are attached.
     pub(crate) async fn apply(self: &Arc<Self>, servers: &[ServerConfig]) {
         let _one = self.applying.lock().await;
         let before = self.connections();
@@ -119,7 +118,7 @@ impl McpServers {
             self.attach_if_reviewed_anew(kept).await;
         }
         for connection in new {
-            // Attaching one that was never reviewed starts it, which nothing here waits for.
+            // Attaching a server that was never reviewed starts it; do not wait for that here.
             let me = Arc::clone(self);
             tokio::spawn(async move { me.attach_one(connection).await });
         }

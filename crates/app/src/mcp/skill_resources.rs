@@ -25,21 +25,21 @@ fn percent_encode(path: &str) -> String {
     })
 }
 
-/// The skills that clients get. Skills imported from MCP servers are left out: they would appear to
-/// be ours.
+/// Returns the skills for clients. Skills imported from MCP servers are left out, because clients
+/// would attribute them to Toolcrib.
 fn model_skills(library: &Library) -> impl Iterator<Item = &library::Skill> {
     let is_servers =
         |place: &Location| matches!(place, Location::File { scope: Scope::Server, .. });
     library.skills.iter().filter(move |skill| !is_servers(&skill.location))
 }
 
-/// URI of a skill's main file.
+/// Returns the URI of a skill's main file.
 fn main_file_uri(name: &str) -> String {
     format!("{SKILL_SCHEME}{name}/{SKILL_FILE}")
 }
 
-/// The skills with the digests of their files, or only the one at this URI. A skill that cannot be
-/// read now is left out.
+/// Returns the skills with the digests of their files, or only the one at this URI. A skill that
+/// cannot be read is left out.
 pub(super) async fn describe_skills(library: Arc<Library>, only: Option<String>) -> Vec<Skill> {
     let describe = |skill: &library::Skill| {
         let whole = skill.bundle().ok()?;
@@ -63,7 +63,7 @@ pub(super) async fn describe_skills(library: Arc<Library>, only: Option<String>)
     tokio::task::spawn_blocking(read).await.unwrap_or_default()
 }
 
-/// The main files of all skills.
+/// Lists the main files of all skills.
 pub(super) fn list_resources(library: &Library) -> impl Iterator<Item = Resource> {
     model_skills(library).map(|skill| Resource {
         uri: main_file_uri(&skill.name),
@@ -92,7 +92,7 @@ pub(super) async fn read_skill_file(
     tokio::task::spawn_blocking(read).await.map_err(failed)?
 }
 
-/// The file unchanged: clients compare it with the published digest.
+/// Returns the file unchanged, because clients compare it with the published digest.
 fn contents(path: &str, bytes: Vec<u8>) -> Contents {
     match String::from_utf8(bytes) {
         Ok(text) => {

@@ -1,5 +1,5 @@
-//! UI resources of MCP Apps: the pages with which servers show their results, for clients that see
-//! the tools of those servers.
+//! UI resources of MCP Apps: the pages of servers that show their results, for clients that see the
+//! tools of those servers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use toolcrib_mcp::server::{Contents, PAGE_TYPE, Refusal, Resource};
 
 use super::McpServers;
 
-/// The pages that the tools of a view declare, each with its server.
+/// Returns the pages that the tools of a view declare, each with its server.
 fn declared_pages<'a>(
     servers: &'a McpServers,
     view: &'a View,
@@ -18,7 +18,7 @@ fn declared_pages<'a>(
     view.tools.iter().map(Entry::spec).filter_map(move |spec| page_of(servers, spec))
 }
 
-/// The page that a tool declares, with the server of the tool.
+/// Returns the page that a tool declares, with the server of the tool.
 fn page_of<'a>(servers: &McpServers, spec: &'a ToolSpec) -> Option<(Arc<Connection>, &'a str)> {
     let page = spec.meta.as_ref()?.page()?;
     let connection = servers.connection(spec.group.as_deref()?)?;
@@ -30,11 +30,11 @@ fn page_of<'a>(servers: &McpServers, spec: &'a ToolSpec) -> Option<(Arc<Connecti
 }
 
 impl McpServers {
-    /// The page that shows results of this tool, read from the server of the tool and no other.
-    /// `None` = it declares none, or the server has none.
+    /// Reads the page that shows results of this tool, only from the server of the tool. Returns
+    /// `None` if the tool declares no page, or the server does not have it.
     ///
     /// # Errors
-    /// Why it cannot be read, in words for a model.
+    /// The reason why it cannot be read, in words for a model.
     pub async fn tool_page(&self, spec: &ToolSpec) -> Result<Option<Contents>, ToolError> {
         match page_of(self, spec) {
             Some((server, page)) => server.read(page).await,
@@ -42,11 +42,11 @@ impl McpServers {
         }
     }
 
-    /// A resource that the page of this tool asks for, read from the server of the tool and no
-    /// other. `None` = the tool has no page, or the server no such resource.
+    /// Reads a resource that the page of this tool requests, only from the server of the tool.
+    /// Returns `None` if the tool has no page, or the server does not have the resource.
     ///
     /// # Errors
-    /// Why it cannot be read, in words for a model.
+    /// The reason why it cannot be read, in words for a model.
     pub async fn page_resource(
         &self,
         spec: &ToolSpec,
@@ -58,8 +58,8 @@ impl McpServers {
         }
     }
 
-    /// The tool that a page of this tool's server means by a name of its server. `None` = the tool
-    /// has no page, or that name is no tool for pages.
+    /// Returns the tool that a page of this tool's server names by the server's own name. Returns
+    /// `None` if the tool has no page, or the name does not belong to a tool for pages.
     #[must_use]
     pub fn page_tool(
         &self,
@@ -92,8 +92,9 @@ pub(super) fn list_resources(servers: &McpServers, view: &View) -> Vec<Resource>
 }
 
 /// Reads a page from the server whose tool declares it. A page that no tool in `everything`
-/// declares is read from the only server that has it, among those whose pages the view sees. If two
-/// servers have the same URI, neither is used: a page of one could pass for one of the other.
+/// declares is read from the only server that has it, among the servers whose pages the view sees.
+/// If two servers have the same URI, neither is used, because a page of one could impersonate a
+/// page of the other.
 pub(super) async fn read_page(
     servers: &McpServers,
     view: &View,
@@ -118,7 +119,7 @@ pub(super) async fn read_page(
     Ok(found)
 }
 
-/// The servers without duplicates.
+/// Returns the servers without duplicates.
 fn unique_servers<'a>(
     pages: impl Iterator<Item = (Arc<Connection>, &'a str)>,
 ) -> Vec<Arc<Connection>> {

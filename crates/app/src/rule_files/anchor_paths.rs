@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf, absolute};
 const PATH_CLASSES: [&str; 8] =
     ["Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS"];
 
-/// Folders that hold the settings of their parent folder.
+/// Folders that contain the settings of their parent folder.
 const SETTINGS_FOLDERS: [&str; 3] = [".toolcrib", ".claude", ".codex"];
 
 /// Rewrites a rule of the file `from` for the file `to`, or for any file if `to` is `None`:
@@ -29,7 +29,7 @@ pub(super) fn rebase_pattern(rule: &str, from: &Path, to: Option<&Path>) -> Stri
     }
 }
 
-/// The folder to which `/path` is relative in a file.
+/// Returns the folder to which `/path` is relative in a file.
 fn base(file: &Path) -> Option<PathBuf> {
     let file = absolute(file).ok()?;
     let folder = file.parent()?;

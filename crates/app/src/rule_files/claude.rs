@@ -65,7 +65,7 @@ fn unknown(key: &str) -> String {
     }
 }
 
-/// For keys of `permissions` that are not rules: the setting with the same purpose.
+/// Returns a hint for keys of `permissions` that are not rules: the setting with the same purpose.
 fn other_setting_hint(key: &str) -> Option<&'static str> {
     Some(match key {
         "defaultMode" => {
@@ -90,7 +90,7 @@ fn rules(
     let mut found = Vec::new();
     for entry in list.as_array().ok_or_else(wrong)? {
         let rule = entry.as_str().ok_or_else(wrong)?;
-        // An entry that is escaped differently than by our serializer gets the line of the previous
+        // An entry whose escapes differ from those of our serializer gets the line of the previous
         // one.
         let literal = entry.to_string();
         if let Some(at) = text.get(from..).and_then(|rest| rest.find(&literal)) {
@@ -131,7 +131,7 @@ pub fn to_claude(rules: &[RuleSource]) -> (Value, Vec<Skipped>) {
     (json!({"permissions": lists}), skipped)
 }
 
-/// Why a rule cannot be expressed in Claude Code's settings.
+/// Returns the reason why a rule cannot be expressed in Claude Code's settings.
 fn inexpressible(rule: &RuleText) -> Option<&'static str> {
     let RuleText { agents, channels, workspaces, expires, is_observed, .. } = rule;
     if *is_observed {

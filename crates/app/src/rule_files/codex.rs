@@ -10,7 +10,7 @@ use super::parser::line_of;
 use super::rule_import::{Skipped, plain_rule};
 use super::starlark::{self, Call, StarlarkValue};
 
-/// Most rules that the alternatives of one pattern may expand to.
+/// Maximum number of rules to which the alternatives of one pattern may expand.
 const MAX_ALTERNATIVES: usize = 1_000;
 
 type Error = (usize, String);
@@ -19,7 +19,7 @@ type ParsedRules = (Vec<(usize, RuleText)>, Vec<Skipped>);
 /// Parses a file: rules with their lines, and skipped entries.
 ///
 /// # Errors
-/// Line and message of the first invalid entry; then nothing of the file is imported.
+/// Line and message of the first invalid entry; no rule of the file is imported in that case.
 pub(super) fn parse_codex(text: &str) -> Result<ParsedRules, Error> {
     let at_line = |(at, what): Error| (line_of(text, at), what);
     let (mut rules, mut skipped) = (Vec::new(), Vec::new());
@@ -86,7 +86,7 @@ impl PrefixRule {
         Ok(rule)
     }
 
-    /// All combinations of the alternatives.
+    /// Returns all combinations of the alternatives.
     fn alternatives(&self) -> Result<Vec<Vec<&str>>, String> {
         let mut all: Vec<Vec<&str>> = vec![Vec::new()];
         for words in &self.pattern {
@@ -104,7 +104,7 @@ impl PrefixRule {
         Ok(all)
     }
 
-    /// The rule for one combination, with the examples that apply to it.
+    /// Returns the rule for one combination, with the examples that apply to it.
     fn rule_for_words(&self, words: &[&str]) -> Result<RuleText, String> {
         let odd = |word: &&&str| {
             word.is_empty()

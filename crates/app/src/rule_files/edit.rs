@@ -25,12 +25,12 @@ pub struct FileChange {
     pub path: PathBuf,
     /// The former text; empty if the file did not exist.
     pub before: String,
-    /// Its text after.
+    /// The new text.
     pub after: String,
 }
 
-/// Appends rules to the text of a file, without those that it already has. One that is there and
-/// only observed is put in force.
+/// Appends rules to the text of a file, except those that it already contains. An existing rule
+/// that is only observed is put into force.
 ///
 /// # Errors
 /// [`RulesError`]: the file is invalid, or would become so.
@@ -81,14 +81,14 @@ fn with_trailing_blank_line(mut text: String) -> String {
     text
 }
 
-/// A rule in the format of a file.
+/// Serializes a rule in the format of a file.
 #[must_use]
 pub fn to_toml(rule: &RuleText) -> String {
     #[derive(Serialize)]
     struct One<'a> {
         rules: [&'a RuleText; 1],
     }
-    // Strings, lists of strings and booleans only, so serialization cannot fail.
+    // The value contains only strings, lists of strings and booleans, so serialization cannot fail.
     toml::to_string(&One { rules: [rule] }).unwrap_or_default()
 }
 
@@ -111,7 +111,7 @@ fn document(path: &Path, text: &str) -> Result<DocumentMut, RulesError> {
 /// may still be invalid, so that invalid files can be repaired.
 ///
 /// # Errors
-/// [`RulesError`]: not TOML, or no such rule.
+/// [`RulesError`] if the text is not TOML, or the rule does not exist.
 pub fn remove_rule(place: &RuleFile, text: &str, index: usize) -> Result<String, RulesError> {
     let mut document = document(&place.path, text)?;
     let gone = match document.get_mut("rules") {
@@ -131,10 +131,11 @@ pub fn remove_rule(place: &RuleFile, text: &str, index: usize) -> Result<String,
     Ok(document.to_string())
 }
 
-/// Puts the observed rule with this index, from 0, in force.
+/// Puts the observed rule with this index, from 0, into force.
 ///
 /// # Errors
-/// [`RulesError`]: not TOML, no such rule, or the file would become invalid.
+/// [`RulesError`] if the text is not TOML, the rule does not exist, or the file would become
+/// invalid.
 pub fn enforce_rule(place: &RuleFile, text: &str, index: usize) -> Result<String, RulesError> {
     let after = set_in_force(place, text, index)?;
     let written = parse_rules(&place.path, &after, place.layer)?;
@@ -163,7 +164,7 @@ fn missing_rule(place: &RuleFile, index: usize) -> RulesError {
     RulesError::Malformed { path: place.path.clone(), line: 1, what }
 }
 
-/// Changes a file under its lock. It is replaced atomically; a new one gets mode 0600.
+/// Changes a file under its lock. The file is replaced atomically; a new one gets mode 0600.
 ///
 /// # Errors
 /// [`RulesError`]; the file is then unchanged.
@@ -199,7 +200,7 @@ fn link_target(place: &RuleFile) -> io::Result<PathBuf> {
     }
 }
 
-/// A rule with the same meaning in any file.
+/// Returns a rule with the same meaning in any file.
 #[must_use]
 pub fn to_portable(rule: &RuleSource) -> RuleText {
     let file = rule.origin.rsplit_once(':').map_or("", |(file, _)| file);
@@ -259,7 +260,7 @@ mod tests {
         assert!(write_rules(&place, |text| remove_rule(&place, text, 1)).is_err());
         write_rules(&place, |text| remove_rule(&place, text, 0)).unwrap();
         assert!(place.rules().unwrap().is_empty());
-        // No temporary file is left.
+        // No temporary file remains.
         assert_eq!(fs::read_dir(folder.path().join("home")).unwrap().count(), 1);
     }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use toolcrib_engine::rules::RuleError;
 
-/// Why rule files cannot be read or written.
+/// The reason why rule files cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum RulesError {
     /// The file exists but cannot be read.
@@ -39,7 +39,7 @@ pub enum RulesError {
     Refused(Vec<RuleError>),
 }
 
-/// One line per problem, so that an author can fix all at once.
+/// Formats one line per problem, so that an author can fix all of them at once.
 fn lines(faults: &[RuleError]) -> String {
     faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }

@@ -19,7 +19,7 @@ struct RuleFileDocument {
     rules: Vec<Spanned<RuleText>>,
 }
 
-/// The rules of a TOML file. The origin of each is the line where it begins.
+/// Parses the rules of a TOML file. The origin of each rule is its first line.
 ///
 /// # Errors
 /// [`RulesError::Malformed`] with the line: not TOML, an unknown key, a wrong type.
@@ -68,18 +68,19 @@ pub fn parse_any_format(path: &Path, text: &str) -> Result<Vec<RuleSource>, Rule
     Ok(written.collect())
 }
 
-/// What identifies a rule; excludes its reason and examples.
+/// Returns the identity of a rule, which excludes its reason and examples.
 pub(super) fn identity(rule: &RuleText) -> impl Eq + std::hash::Hash + use<> {
     let RuleText { effect, rule, agents, channels, workspaces, .. } = rule.clone();
     (effect, rule.trim().to_owned(), agents, channels, workspaces)
 }
 
-/// Line number, from 1, of a byte offset.
+/// Returns the line number, from 1, of a byte offset.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count()
 }
 
-/// Rewords the parser's message and adds a suggestion. `at` is the text it points to.
+/// Rewords the parser's message and adds a suggestion. `at` is the text at the position of the
+/// error.
 fn error_message(said: &str, at: &str) -> String {
     for (begin, what) in [("unknown field ", "key"), ("unknown variant ", "word")] {
         if let Some(names) = said.strip_prefix(begin) {

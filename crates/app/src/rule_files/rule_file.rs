@@ -9,7 +9,7 @@ use toolcrib_engine::rules::{Layer, RuleSet, RuleSource};
 use super::error::RulesError;
 use super::parser::parse_rules;
 
-/// Largest file, in bytes; ten thousand rules with reasons and examples take less.
+/// Maximum size of a file in bytes; ten thousand rules with reasons and examples take less.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A rule file.
@@ -24,12 +24,12 @@ pub struct RuleFile {
 }
 
 impl RuleFile {
-    /// A file that may be missing.
+    /// Creates the location of a file that may be missing.
     pub fn new(layer: Layer, path: impl Into<PathBuf>) -> Self {
         Self { layer, path: path.into(), must_exist: false }
     }
 
-    /// The text of the file; empty if it is missing and may be.
+    /// Reads the text of the file; returns an empty text if the file is missing and may be missing.
     ///
     /// # Errors
     /// [`RulesError::Unreadable`].
@@ -41,7 +41,7 @@ impl RuleFile {
         }
     }
 
-    /// The rules of the file, in order.
+    /// Reads the rules of the file, in order.
     ///
     /// # Errors
     /// [`RulesError`] when it cannot be read or is invalid.
@@ -67,10 +67,10 @@ pub(super) fn read_text(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// The rules of several files, in the order of the files.
+/// Reads the rules of several files, in the order of the files.
 ///
 /// # Errors
-/// The first file that cannot be read or is invalid.
+/// The error of the first file that cannot be read or is invalid.
 pub fn read_rules(places: &[RuleFile]) -> Result<Vec<RuleSource>, RulesError> {
     let mut rules = Vec::new();
     for place in places {
@@ -79,10 +79,10 @@ pub fn read_rules(places: &[RuleFile]) -> Result<Vec<RuleSource>, RulesError> {
     Ok(rules)
 }
 
-/// The rules of several files, compiled.
+/// Reads and compiles the rules of several files.
 ///
 /// # Errors
-/// [`RulesError`]: then none of them is used.
+/// [`RulesError`]; no rule is used in that case.
 pub fn compile_files(places: &[RuleFile]) -> Result<RuleSet, RulesError> {
     RuleSet::compile(read_rules(places)?).map_err(RulesError::Refused)
 }

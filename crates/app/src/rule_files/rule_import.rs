@@ -49,7 +49,7 @@ impl ImportFormat {
 pub struct Skipped {
     /// The entry.
     pub what: String,
-    /// Why it is skipped, and which setting has the same purpose.
+    /// The reason for skipping it, and the setting with the same purpose.
     pub why: String,
 }
 
@@ -96,7 +96,7 @@ impl ImportedFile {
     }
 }
 
-/// A rule without options.
+/// Creates a rule without options.
 pub(super) fn plain_rule(effect: Verdict, rule: impl Into<String>) -> RuleText {
     RuleText {
         effect,
@@ -118,7 +118,7 @@ pub(super) fn plain_rule(effect: Verdict, rule: impl Into<String>) -> RuleText {
 pub struct ImportResult {
     /// Rules that can be added.
     pub accepted: Vec<RuleSource>,
-    /// Rules that cannot, and why.
+    /// Rules that cannot be added, and the reasons.
     pub refused: Vec<RuleError>,
 }
 
@@ -158,7 +158,7 @@ pub fn import_rules(
     Ok(imported)
 }
 
-/// Drops rules that duplicate another one or have no effect beside another one.
+/// Drops rules that duplicate another one or have no effect together with another one.
 fn check_together(imported: &mut ImportResult, existing: Vec<RuleSource>) {
     let known: Vec<_> = existing.iter().map(|rule| identity(&rule.text)).collect();
     imported.accepted.retain(|rule| !known.contains(&identity(&rule.text)));

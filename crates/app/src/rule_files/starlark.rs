@@ -1,6 +1,6 @@
 //! The subset of Starlark that rule files use: calls with keyword arguments that are strings and
-//! lists. Starlark is a subset of Python's syntax, and the interpreter of `code-mode` brings a
-//! parser of Python along, so none is added for it (`starlark_syntax` would add 15 direct
+//! lists. Starlark is a subset of Python's syntax, and the interpreter of `code-mode` already
+//! includes a parser of Python, so no parser is added (`starlark_syntax` would add 15 direct
 //! dependencies).
 #![deny(clippy::indexing_slicing)]
 
@@ -8,7 +8,8 @@ use ruff_python_ast::{Expr, Keyword, Stmt};
 use ruff_python_parser::{Mode, ParseOptions, parse};
 use ruff_text_size::{Ranged, TextSize};
 
-/// Deepest nesting that is parsed. A list inside a pattern needs about ten; the parser recurses.
+/// Maximum nesting that is parsed. A list inside a pattern needs about ten levels; the parser
+/// recurses.
 const DEPTH: u16 = 32;
 
 /// A value.
@@ -23,7 +24,7 @@ pub(super) enum StarlarkValue {
 /// `name(key = value, …)` at the top level.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Call {
-    /// Byte offset of its beginning.
+    /// Byte offset of its start.
     pub(super) at: usize,
     /// Name of the called function.
     pub(super) name: String,
@@ -33,7 +34,7 @@ pub(super) struct Call {
 
 type Error = (usize, String);
 
-/// The calls of a file.
+/// Parses the calls of a file.
 ///
 /// # Errors
 /// Byte offset and message for anything but such calls.

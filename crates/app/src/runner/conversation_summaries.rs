@@ -1,4 +1,4 @@
-//! Cache of conversation summaries; the least recently used ones are dropped.
+//! Cache of conversation summaries; the least recently used ones are removed.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use toolcrib_agent::context::Summary;
 use toolcrib_core::ConversationId;
 
-/// Most conversations in the cache; a summary that was dropped is generated again when needed.
+/// Maximum number of conversations in the cache; a removed summary is generated again when needed.
 const MAX_SUMMARIES: usize = 1_000;
 
 /// Summaries by conversation, for the lifetime of the process.

@@ -1,5 +1,5 @@
 //! Masks secrets in events: model output, provider errors, user messages. Streamed pieces are held
-//! back while they may be the beginning of a secret.
+//! back while they may be the start of a secret.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use toolcrib_agent::machine::QuestionAnswer;
 use toolcrib_core::{ApprovalRequest, RawArgs, UserQuestion};
 use toolcrib_engine::{Secrets, TextMask};
 
-/// A sink that masks before it forwards; the same sink if there are no secrets.
+/// Returns a sink that masks before it forwards; the same sink if there are no secrets.
 pub(super) fn mask_events(events: &EventSink, secrets: &Secrets) -> EventSink {
     if secrets.is_empty() {
         return Arc::clone(events);
@@ -17,7 +17,7 @@ pub(super) fn mask_events(events: &EventSink, secrets: &Secrets) -> EventSink {
     let (events, pieces) = (Arc::clone(events), Mutex::new(EventMasker::new(secrets.clone())));
     Arc::new(move |event| {
         let mut pieces = pieces.lock().unwrap_or_else(PoisonError::into_inner);
-        // Forwarded under the lock, which keeps the events in order.
+        // Forward under the lock, which keeps the events in order.
         pieces.process(event).into_iter().for_each(|event| events(event));
     })
 }
@@ -41,7 +41,7 @@ impl EventMasker {
         Self { secrets, open: HashMap::new() }
     }
 
-    /// The events that can be forwarded now.
+    /// Returns the events that can be forwarded now.
     fn process(&mut self, event: Event) -> Vec<Event> {
         match part(&event) {
             Some(part) => {
@@ -67,7 +67,7 @@ impl EventMasker {
         (!shown.is_empty()).then(|| with_text(&event, shown))
     }
 
-    /// The held-back rest of texts that have ended.
+    /// Returns the held-back rest of texts that have ended.
     fn close(&mut self, is_over: impl Fn(&TextPart) -> bool) -> Vec<Event> {
         let over: Vec<TextPart> = self.open.keys().copied().filter(|part| is_over(part)).collect();
         let rest = |part| {

@@ -55,8 +55,8 @@ impl Runner {
         }
     }
 
-    /// The system prompt of an agent. It stays the same until skills, tools or the model change, so
-    /// that providers can cache it.
+    /// Returns the writer of an agent's system prompt. The prompt stays the same until skills,
+    /// tools or the model change, so that providers can cache it.
     fn prompt_writer(
         &self,
         agent: &Agent,
@@ -69,7 +69,7 @@ impl Runner {
         })
     }
 
-    /// The parts of the system prompt of an agent.
+    /// Returns the writer of the parts of an agent's system prompt.
     pub(super) fn section_writer(
         &self,
         agent: &Agent,
@@ -134,8 +134,8 @@ impl Runner {
 pub(super) type SectionWriter =
     Box<dyn Fn(&SelectedTools, &[ActiveSkill], &ModelInfo) -> Vec<PromptSection> + Send + Sync>;
 
-/// Agents, skills, kits, guides and files of a workspace may be untrusted text: control tokens in
-/// them are escaped.
+/// Escapes control tokens: agents, skills, kits, guides and files of a workspace may be untrusted
+/// text.
 fn escape_prompt_text(text: &str) -> String {
     toolcrib_sanitizer::sanitize(text, "text/markdown").text.into_owned()
 }

@@ -41,10 +41,10 @@ pub fn load_library(toolcrib: &Toolcrib, folders: &Folders) -> Library {
     Library::load(folders, &KnownTools { names: &names, check: &check })
 }
 
-/// The names of all registered tools, enabled or not, for checking tool lists.
+/// Returns the names of all registered tools, enabled or not, for checking tool lists.
 #[must_use]
 pub fn tool_names(toolcrib: &Toolcrib) -> Vec<ToolNames> {
-    // Names in the view are looked up directly; only others need a search.
+    // Names in the view are looked up directly; only other names need a search.
     let view = toolcrib.catalog().view(&Arc::default());
     let names = |info: &ToolInfo| {
         let seen = view.find(info.id.as_str()).map(Entry::spec).filter(|s| s.name == info.id);

@@ -1,4 +1,4 @@
-//! What the person has in the system prompt of a run: memories, and a text of their own.
+//! The person's part of the system prompt of a run: memories, tasks, and a text of their own.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use toolcrib_core::{Label, LabelSource, Labels, ViewRequest};
 
 use super::Runner;
 
-/// The tool whose presence says that memory is on for an agent.
+/// An agent with this tool in view has access to memories.
 const RECALL: &str = "memory_recall";
-/// The tool that makes tasks.
+/// The tool that creates tasks.
 const SCHEDULE: &str = "schedule_task";
 /// The tool that shows the results of goals.
 const GOALS: &str = "goals";
 
-/// What the person has in a prompt.
+/// The person's data in a prompt.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PersonTexts {
     /// Memories, if the agent has the tools for them.
     pub(super) memories: Arc<PromptMemories>,
     /// The text for every run.
     pub(super) soul: Option<String>,
-    /// Addresses of their mail accounts.
+    /// Addresses of the person's mail accounts.
     pub(super) mail_accounts: Vec<String>,
-    /// Their tasks that wait for a time, a line each.
+    /// The person's tasks that wait for a time, one line each.
     pub(super) tasks: Vec<String>,
     /// Goals of this conversation that ended since its last run: id and status.
     pub(super) ended_goals: Vec<(String, &'static str)>,
 }
 
 impl Runner {
-    /// The owner's memories and text. A store that cannot be read makes the run begin without them:
-    /// they are a help, not a condition.
+    /// Reads the owner's memories and text. If the store cannot be read, the run starts without
+    /// them, because they are optional.
     pub(super) async fn person_texts(&self, agent: &Agent, owner: &str) -> PersonTexts {
         let memories = self.prompt_memories(agent, owner).await;
         let soul = self.toolcrib.souls().get(owner).await.ok().flatten();
@@ -46,7 +46,7 @@ impl Runner {
         }
     }
 
-    /// The accounts are those of the owner of this machine.
+    /// Returns the mail addresses; the accounts belong to the owner of this machine.
     fn mail_addresses(&self, owner: &str) -> Vec<String> {
         if !owner.is_empty() {
             return Vec::new();
@@ -55,7 +55,7 @@ impl Runner {
         accounts.into_iter().map(|account| account.address).collect()
     }
 
-    /// Tasks that wait for their time, soonest first, if the agent makes tasks.
+    /// Returns the tasks that wait for their time, soonest first, if the agent creates tasks.
     async fn task_lines(&self, agent: &Agent, owner: &str) -> Vec<String> {
         if !self.has_tool(agent, SCHEDULE) {
             return Vec::new();
@@ -72,8 +72,8 @@ impl Runner {
         self.toolcrib.catalog().view(&Arc::new(request)).find(tool).is_some()
     }
 
-    /// Goals that ended since the last run of this conversation. Only their ids and how they ended:
-    /// what came out may be text from outside, and is read with the tool, which says so.
+    /// Returns the goals that ended since the last run of this conversation, only with id and
+    /// status: the result may be untrusted text, and the tool that reads it labels it.
     pub(super) async fn ended_goals(
         &self,
         owner: &str,
@@ -83,8 +83,8 @@ impl Runner {
         ended.into_iter().map(|goal| (goal.id, goal.status.as_str())).collect()
     }
 
-    /// The owner's memories, if the agent has the tools for them. A store that cannot be read makes
-    /// the run begin without memories: they are a help, not a condition.
+    /// Reads the owner's memories, if the agent has the tools for them. If the store cannot be
+    /// read, the run starts without memories, because they are optional.
     async fn prompt_memories(&self, agent: &Agent, owner: &str) -> Arc<PromptMemories> {
         if !self.has_tool(agent, RECALL) {
             return Arc::default();
@@ -93,7 +93,8 @@ impl Runner {
     }
 }
 
-/// What the memories and tasks of a prompt make of a run: it has read private data.
+/// Returns the taint labels that the memories and tasks of a prompt raise: the run has read private
+/// data.
 pub(super) fn labels(texts: &PersonTexts) -> Labels {
     let mut labels = Labels::default();
     let source = match (texts.memories.is_private(), texts.tasks.is_empty()) {
@@ -108,7 +109,7 @@ pub(super) fn labels(texts: &PersonTexts) -> Labels {
     labels
 }
 
-/// The section about goals that ended, for a model that can read their results.
+/// Returns the section about goals that ended, for a model that can read their results.
 pub(super) fn goal_section(ended: &[(String, &'static str)], tools: &[&str]) -> Option<String> {
     if ended.is_empty() || !tools.contains(&GOALS) {
         return None;
@@ -120,7 +121,7 @@ pub(super) fn goal_section(ended: &[(String, &'static str)], tools: &[&str]) -> 
     ))
 }
 
-/// The section of the prompt for a model that has these tools.
+/// Returns the section of the prompt for a model that has these tools.
 pub(super) fn memory_section(
     memories: &PromptMemories,
     tools: &[&str],

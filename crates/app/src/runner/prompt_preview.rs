@@ -1,4 +1,4 @@
-//! What exactly a model would get with its first request.
+//! Previews the first request of a run to a model.
 
 use toolcrib_agent::context::estimate_text;
 use toolcrib_agent::driver::preview_declarations;
@@ -24,10 +24,10 @@ pub struct PromptPreview {
 }
 
 impl Runner {
-    /// What the first request of a run would carry; nothing is sent or stored.
+    /// Returns the content of a run's first request; nothing is sent or stored.
     ///
     /// # Errors
-    /// [`RunnerError::Agent`] when a skill of the agent cannot be used.
+    /// [`RunnerError::Agent`] if a skill of the agent cannot be used.
     pub async fn preview(&self, start: &StartRequest) -> Result<PromptPreview, RunnerError> {
         let agent = &start.agent;
         let skills = self.first_skills(agent, start.skill.as_deref())?;

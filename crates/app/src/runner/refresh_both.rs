@@ -1,11 +1,11 @@
-//! What a runner checks before each request: changed rules, then changed tools.
+//! The checks of a runner before each request: first for changed rules, then for changed tools.
 
 use std::sync::Arc;
 
 use toolcrib_agent::driver::ToolRefresh;
 use toolcrib_core::BoxFuture;
 
-/// Two checks, one after the other.
+/// Two checks that run one after the other.
 pub(super) struct RefreshBoth {
     pub(super) first: Arc<dyn ToolRefresh>,
     pub(super) second: Arc<dyn ToolRefresh>,

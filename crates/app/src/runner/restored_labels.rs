@@ -1,4 +1,5 @@
-//! Restores taint labels: what earlier runs of a conversation, or a process that died, had read.
+//! Restores the taint labels of the text that earlier runs of a conversation, or a process that
+//! died, had read.
 
 use std::collections::BTreeSet;
 
@@ -7,15 +8,15 @@ use toolcrib_core::{Labels, RunId, RunStore, StoreError, StoredMessage};
 
 use super::RunnerError;
 
-/// Taint labels of a conversation. They stay even if what was read is no longer sent to the model,
-/// or only in a summary.
+/// Returns the taint labels of a conversation. They stay even if the model no longer gets the text
+/// that raised them, or gets only a summary of it.
 ///
-/// Each run begins with the labels from before its first message, so the run of the newest message
-/// has all of those. Runs that wrote later than that one began are added, since another process may
-/// have worked on the same conversation.
+/// Each run starts with the labels from before its first message, so the run of the newest message
+/// has all of those. The labels of runs that wrote after its start are added, because another
+/// process may have worked on the same conversation.
 ///
 /// # Errors
-/// [`RunnerError`] when a run cannot be read: the conversation is then not treated as untainted.
+/// [`RunnerError`] if a run cannot be read: the conversation must then not be treated as untainted.
 pub(super) async fn conversation_labels(
     store: &(impl RunStore + ?Sized),
     messages: &[StoredMessage],
@@ -32,11 +33,11 @@ pub(super) async fn conversation_labels(
     Ok(labels)
 }
 
-/// Taint labels of a run when it was last stored; none for a run that is not stored, such as that
-/// of a single response.
+/// Returns the taint labels of a run when it was last stored; none for a run that is not stored,
+/// such as the run of a single response.
 ///
 /// # Errors
-/// [`RunnerError`] when it cannot be read.
+/// [`RunnerError`] if it cannot be read.
 pub async fn run_labels(
     store: &(impl RunStore + ?Sized),
     id: RunId,
@@ -55,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// A conversation of runs with these labels, each with one message.
+    /// Creates a conversation of runs with these labels, each with one message.
     async fn talk(runs: &[&[Label]]) -> (MemoryRuns, Vec<StoredMessage>) {
         let (store, conversation) = (MemoryRuns::default(), ConversationId::fresh());
         let empty = String::new;
@@ -106,7 +107,7 @@ mod tests {
         check(&[&[]], &[]).await;
         check(&[&[Label::Untrusted]], &[Label::Untrusted]).await;
         check(&[&[Label::Private], &Label::ALL], &Label::ALL).await;
-        // A message without a run says nothing about the others.
+        // A message without a run does not affect the labels.
         let (store, mut messages) = talk(&[&[Label::Private]]).await;
         messages.push(StoredMessage { seq: 1, run: None, body: Value::Null, created_at: 0 });
         let labels = conversation_labels(&store, &messages).await.unwrap();
@@ -116,7 +117,7 @@ mod tests {
     #[tokio::test]
     async fn a_run_that_wrote_beside_the_newest_counts_too() {
         let (store, mut messages) = talk(&[&[], &[Label::Untrusted]]).await;
-        // The first run continues after the second began.
+        // The first run continues after the second has started.
         let again = StoredMessage { seq: 2, ..messages[0].clone() };
         messages.push(again);
         let labels = conversation_labels(&store, &messages).await.unwrap();

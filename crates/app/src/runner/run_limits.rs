@@ -10,15 +10,15 @@ use toolcrib_core::RunLimits;
 /// Limits requested for one run, on the command line or in the configuration; `None` if unset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RunnerLimits {
-    /// Rounds, 1 to 100.
+    /// Maximum number of rounds, 1 to 100.
     pub rounds: Option<u32>,
-    /// Calls.
+    /// Maximum number of calls.
     pub calls: Option<u64>,
-    /// Tokens.
+    /// Maximum number of tokens.
     pub tokens: Option<u64>,
-    /// Run time of tools.
+    /// Maximum run time of tools.
     pub time: Option<Duration>,
-    /// Estimated cost.
+    /// Maximum estimated cost.
     pub cost: Option<Money>,
 }
 
@@ -42,7 +42,7 @@ impl RunnerLimits {
         Ok(self)
     }
 
-    /// Rounds before the final request; `None` if unlimited.
+    /// Returns the rounds before the final request; `None` if unlimited.
     pub(super) fn rounds(&self, agent: &Agent) -> Option<u32> {
         match (self.rounds, agent.limits.rounds) {
             (Some(rounds), _) => Some(rounds),

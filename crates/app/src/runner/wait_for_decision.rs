@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use toolcrib_core::{ApprovalRequest, ApprovalStore, Approver, ApproverReply, BoxFuture};
 
-/// Defers every question: the run pauses and is resumed after the decision.
+/// Defers every question: the run pauses and continues after the decision.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DeferApproval;
 
@@ -24,7 +24,7 @@ pub struct WaitForDecision {
 }
 
 impl WaitForDecision {
-    /// Polls this store, up to the engine's approval timeout.
+    /// Creates an approver that polls this store, up to the engine's approval timeout.
     #[must_use]
     pub fn new(store: Arc<dyn ApprovalStore>) -> Self {
         Self { store }

@@ -1,4 +1,4 @@
-//! The assistant's services of a Toolcrib, over its stores.
+//! The assistant's services of a Toolcrib, on its stores.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
 use crate::vault_secrets;
 
-/// The notifications of all owners.
+/// Creates the notifications of all owners.
 pub(super) fn notifier(
     settings: &Settings,
     stores: &Stores,
@@ -34,7 +34,7 @@ pub(super) fn notifier(
     ))
 }
 
-/// The tools of the assistant.
+/// Creates the tools of the assistant.
 pub(super) fn assistant_tools(
     settings: &Settings,
     stores: &Stores,
@@ -68,49 +68,49 @@ pub(super) fn assistant_tools(
 }
 
 impl Toolcrib {
-    /// The memories of all owners.
+    /// Returns the memories of all owners.
     #[must_use]
     pub fn memories(&self) -> &Memories {
         &self.assistant.memories
     }
 
-    /// The tasks of all owners.
+    /// Returns the tasks of all owners.
     #[must_use]
     pub fn tasks(&self) -> &Tasks {
         &self.assistant.tasks
     }
 
-    /// The heartbeat.
+    /// Returns the heartbeat.
     #[must_use]
     pub fn heartbeats(&self) -> &Heartbeats {
         &self.heartbeats
     }
 
-    /// The notifications of all owners.
+    /// Returns the notifications of all owners.
     #[must_use]
     pub fn notifier(&self) -> &Notifier {
         &self.assistant.notifier
     }
 
-    /// The lists of all owners.
+    /// Returns the lists of all owners.
     #[must_use]
     pub fn lists(&self) -> &Lists {
         &self.assistant.lists
     }
 
-    /// The texts that people have in the system prompt.
+    /// Returns the texts that people have in the system prompt.
     #[must_use]
     pub fn souls(&self) -> &Souls {
         &self.assistant.souls
     }
 
-    /// The goals of all owners.
+    /// Returns the goals of all owners.
     #[must_use]
     pub fn goals(&self) -> &Goals {
         &self.assistant.goals
     }
 
-    /// The documents of all owners.
+    /// Returns the documents of all owners.
     #[must_use]
     pub fn documents(&self) -> &Documents {
         &self.assistant.documents

@@ -41,7 +41,7 @@ use crate::tool_search::ToolSearcher;
 use crate::workbench::WorkbenchMasks;
 use crate::{vault_secrets, workbench};
 
-/// Builds a [`Toolcrib`]: tools of your own, and who decides about risky calls.
+/// Builds a [`Toolcrib`], with your own tools and your own approver of risky calls.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -75,7 +75,7 @@ pub struct Builder {
 }
 
 impl Toolcrib {
-    /// A builder with these settings.
+    /// Creates a builder with these settings.
     #[must_use]
     pub fn builder(settings: Settings) -> Builder {
         let (engine, host, sources) = (Engine::builder(), HostPolicy::default(), Vec::new());
@@ -98,8 +98,8 @@ impl Builder {
         self
     }
 
-    /// Adds a gate: a part of policy of your own. It votes beside permissions, rules and the
-    /// preset, and can make a decision only stricter.
+    /// Adds a gate: your own part of policy. It votes together with permissions, rules and the
+    /// preset, and can only make a decision stricter.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -157,23 +157,23 @@ impl Builder {
         self
     }
 
-    /// Additional values that are masked everywhere, such as provider keys.
+    /// Adds values that are masked everywhere, such as provider keys.
     #[must_use]
     pub fn secrets(mut self, secrets: Vec<String>) -> Self {
         self.host.secrets = secrets;
         self
     }
 
-    /// Opaque data that another process needs to continue a call that waits for a person; stored
-    /// with each question.
+    /// Sets opaque data that another process needs to continue a call that waits for a person;
+    /// stored with each question.
     #[must_use]
     pub fn run_setup(mut self, setup: serde_json::Value) -> Self {
         self.engine = self.engine.setup(setup);
         self
     }
 
-    /// Identity of workspace, policy and tools: a stored call is carried out only in the
-    /// environment that it was asked in. Without it, the workspace folders are the identity.
+    /// Sets the identity of workspace, policy and tools: a stored call runs only in the environment
+    /// in which it was requested. By default, the workspace folders are the identity.
     #[must_use]
     pub fn environment(mut self, environment: String) -> Self {
         self.environment = Some(environment);
@@ -187,7 +187,7 @@ impl Builder {
         self
     }
 
-    /// Adds a source of tools beside the built-in ones.
+    /// Adds a source of tools besides the built-in ones.
     #[must_use]
     pub fn source(mut self, source: impl Source + 'static) -> Self {
         self.sources.push(Box::new(source));
@@ -205,20 +205,22 @@ impl Builder {
         self.source(FixedSource::new(AGENT_SOURCE, tools)).source(provider_tools::source())
     }
 
-    /// Builds the Toolcrib. The order of the steps is a contract; each comment gives the reason.
+    /// Builds the Toolcrib. The order of the steps is part of its contract; each comment gives the
+    /// reason.
     ///
     /// # Errors
-    /// [`SetupError`] when a root, a network entry or a source cannot be used.
+    /// [`SetupError`] if a root, a network entry or a source cannot be used.
     pub async fn build(mut self) -> Result<Toolcrib, SetupError> {
-        // First, since every later step reads the settings: vault values become configuration
-        // values, and the list of secrets must be complete before the policy starts to mask them.
+        // This step is first, because every later step reads the settings: vault values become
+        // configuration values, and the list of secrets must be complete before the policy starts
+        // to mask them.
         let secrets = vault_secrets::inject_secrets(&mut self.settings)?;
         // The engine is built on the stores.
         let stores = match self.stores {
             Some(stores) => stores,
             None => Stores::open(self.settings.database.as_deref())?,
         };
-        // Observers are fixed once the engine is built, hooks are not: the engine gets a relay
+        // Observers are fixed once the engine is built, but hooks are not: the engine gets a relay
         // whose hooks `reconfigure` can replace.
         let hooks = Hooks::new(&self.settings.hooks, self.settings.roots.first());
         let relay = Arc::new(HookRelay::new(hooks.clone()));
@@ -241,7 +243,7 @@ impl Builder {
             .environment(self.environment.unwrap_or_else(|| workspace_identity(&self.settings)))
             .build();
         // The run store needs the engine's `sealing`, so it is wrapped after the engine is built
-        // and before any other part gets a store: none of them can write unsealed text.
+        // and before any other part gets a store: none of them can then write unsealed text.
         let stores = Stores {
             runs: Arc::new(SealedConversationAndRunStore::new(
                 stores.runs,
@@ -300,8 +302,8 @@ impl Builder {
         }));
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let mail = mail_tools(&self.settings, &stores, &assistant, is_secret, &engine)?;
-        // Earlier versions kept promoted memories apart from the person's text. A store that cannot
-        // be read now is read at the next start.
+        // Earlier versions stored promoted memories separately from the person's text. A store that
+        // cannot be read now is read at the next start.
         move_former_souls(&assistant.memories, &assistant.souls).await.ok();
         let heartbeats = Heartbeats::new(
             assistant.tasks.clone(),
@@ -311,8 +313,8 @@ impl Builder {
         );
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;
         engine.catalog().attach(&mail.source()).await.map_err(SetupError::Source)?;
-        // Before code execution, because scripts search for tools with it. The index is built at
-        // the first search, over all tools that are attached by then.
+        // Discovery precedes code execution, because scripts search for tools with it. The index is
+        // built at the first search, over all tools that are attached by then.
         let discovery = ToolSearcher::new(&self.settings.discovery)?;
         let (kernels, mut scripts) = (Arc::new(KernelPool::default()), None);
         if let Some(python) = &self.settings.python {
@@ -329,7 +331,7 @@ impl Builder {
         }
         let finds = discovery.source(&engine.shared_catalog());
         engine.catalog().attach(&finds).await.map_err(SetupError::Source)?;
-        // Sources of the embedder come after our own, whose names they cannot take.
+        // The embedder's sources follow the built-in ones, whose names they cannot take.
         for source in &self.sources {
             engine.catalog().attach(&**source).await.map_err(SetupError::Source)?;
         }
@@ -341,7 +343,7 @@ impl Builder {
         // Tool folders come last, so that no external tool can take the name of another tool.
         let folders = ToolFolders::new(&self.settings, scripts);
         folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
-        // Needs all tools: matchers of hooks may use any alias.
+        // This step needs all tools: matchers of hooks may use any alias.
         hooks.learn_aliases(&engine);
         let toolcrib = Toolcrib {
             engine,
@@ -362,7 +364,8 @@ impl Builder {
             host: Arc::new(self.host),
             settings: Arc::new(RwLock::new(Arc::new(self.settings))),
         };
-        // Before the caller gets the value: its first call already obeys the stored switches.
+        // This step precedes the return of the value: its first call must already obey the stored
+        // switches.
         toolcrib.refresh_switches().await?;
         Ok(toolcrib)
     }

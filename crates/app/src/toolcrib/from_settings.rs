@@ -1,4 +1,4 @@
-//! Parts of a Toolcrib that follow from its settings alone.
+//! Parts of a Toolcrib that depend on its settings alone.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use toolcrib_net::{AddressPolicy, HttpClient, StaticResolver};
 use crate::mcp::ClientForServer;
 use crate::settings::{Settings, SetupError};
 
-/// The workspace of these settings; `None` = they have no roots.
+/// Returns the workspace of these settings; `None` if they have no roots.
 pub(super) fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupError> {
     if settings.roots.is_empty() {
         return Ok(None);
@@ -21,7 +21,7 @@ pub(super) fn workspace(settings: &Settings) -> Result<Option<Workspace>, SetupE
     Ok(Some(Workspace::new(roots, journal)))
 }
 
-/// The identity of an environment that says nothing of its own: its workspace folders.
+/// Returns the default identity of an environment: its workspace folders.
 pub(super) fn workspace_identity(settings: &Settings) -> String {
     let real = |root: &PathBuf| root.canonicalize().unwrap_or_else(|_| root.clone());
     let roots: Vec<String> =
@@ -29,15 +29,15 @@ pub(super) fn workspace_identity(settings: &Settings) -> String {
     canonical_json::sha256(&serde_json::json!(roots))
 }
 
-/// The roots of these settings, without the protected paths.
+/// Returns the roots of these settings, without the protected paths.
 pub(crate) fn roots(settings: &Settings) -> Result<Roots, SetupError> {
     Roots::open(&settings.roots)
         .and_then(|roots| roots.protect(protected_paths(settings)))
         .map_err(|error| SetupError::Root(error.to_string()))
 }
 
-/// Paths that models must not change: stored state, secrets, and tools. A tool written by a model
-/// would otherwise run without review.
+/// Returns paths that models must not change: stored state, secrets, and tools. Otherwise, a tool
+/// written by a model would run without review.
 pub(super) fn protected_paths(settings: &Settings) -> impl Iterator<Item = &Path> {
     let folders = settings.tool_folders.iter().map(|folder| folder.path.as_path());
     let vault = settings.vault.as_ref().map(toolcrib_store::vault::Vault::folder);
@@ -48,14 +48,15 @@ pub(super) fn protected_paths(settings: &Settings) -> impl Iterator<Item = &Path
         .chain(vault)
 }
 
-/// One journal per workspace, in a folder named by a hash of the real path of the first root.
+/// Returns the journal folder. Each workspace has one journal, in a folder named by a hash of the
+/// real path of the first root.
 fn journal_folder(settings: &Settings, roots: &Roots) -> PathBuf {
     let path = roots.paths().next().map(|path| path.to_string_lossy().into_owned());
     let hash = canonical_json::sha256_parts(&[&path.unwrap_or_default()]);
     settings.state.join("undo").join(hash.get(..16).unwrap_or(&hash))
 }
 
-/// The HTTP client with the address policy of these settings.
+/// Creates the HTTP client with the address policy of these settings.
 pub(crate) fn http_client(settings: &Settings) -> Result<HttpClient, SetupError> {
     let net = |error: &dyn std::fmt::Display| SetupError::Net(error.to_string());
     let policy = AddressPolicy::with_allowed(&settings.allow_net).map_err(|error| net(&error))?;
@@ -67,8 +68,8 @@ pub(crate) fn http_client(settings: &Settings) -> Result<HttpClient, SetupError>
     Ok(client.with_resolver(Arc::new(fixed)))
 }
 
-/// Makes the HTTP client of an MCP server: what others reach, and its own address, which the owner
-/// has typed.
+/// Returns a function that creates the HTTP client of an MCP server: it reaches the addresses of
+/// other clients, and the server's own address, which the owner has entered.
 pub(super) fn client_for_servers(settings: &Settings) -> ClientForServer {
     let (allowed, own) = (settings.allow_net.clone(), settings.own_ports.clone());
     let resolve = settings.resolve.clone();

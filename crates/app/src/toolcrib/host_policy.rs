@@ -17,7 +17,7 @@ pub(crate) struct HostPolicy {
 }
 
 impl HostPolicy {
-    /// The policy from these settings and hooks; `secrets` are those of the vault.
+    /// Returns the policy from these settings and hooks; `secrets` are those of the vault.
     pub(crate) fn policy(
         &self,
         settings: &Settings,

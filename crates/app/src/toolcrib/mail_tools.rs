@@ -1,4 +1,4 @@
-//! Mail and drafts of a Toolcrib, over its stores.
+//! Mail and drafts of a Toolcrib, on its stores.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::mail_vault::MailVault;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
 
-/// The tools for mail, with the drafts that they make.
+/// Creates the tools for mail, and the drafts that they create.
 pub(super) fn mail_tools(
     settings: &Settings,
     stores: &Stores,
@@ -55,19 +55,19 @@ pub(super) fn mail_tools(
 }
 
 impl Toolcrib {
-    /// The drafts of all owners.
+    /// Returns the drafts of all owners.
     #[must_use]
     pub fn drafts(&self) -> &Drafts {
         &self.mail.drafts
     }
 
-    /// What is known of the inboxes of mail accounts.
+    /// Returns the stored state of the inboxes of mail accounts.
     #[must_use]
     pub fn mail_inboxes(&self) -> MailInboxes {
         MailInboxes::new(Arc::clone(&self.stores().assistant_rows))
     }
 
-    /// The mail accounts of the owner.
+    /// Returns the mail accounts of the owner.
     #[must_use]
     pub fn mail_accounts(&self) -> &MailAccounts {
         &self.mail.accounts

@@ -1,4 +1,4 @@
-//! Searching the tools of a Toolcrib.
+//! Searches the tools of a Toolcrib.
 
 use std::sync::Arc;
 
@@ -9,11 +9,12 @@ use toolcrib_tool_search::find_tools::ToolSearchResult;
 use super::Toolcrib;
 
 impl Toolcrib {
-    /// The tools of a view that best match a text, at most `limit`, and matching ones that are not
-    /// ready. The first search builds the index, in up to half a second for ten thousand tools.
+    /// Returns the tools of a view that best match a text, at most `limit`, and matching tools that
+    /// are not ready. The first search builds the index, in up to half a second for ten thousand
+    /// tools.
     ///
     /// # Errors
-    /// `execution_error` if the configured model cannot be loaded; the detail says why.
+    /// `execution_error` if the configured model cannot be loaded; the detail gives the reason.
     pub async fn search_tools(
         &self,
         view: &Arc<ViewRequest>,
@@ -27,8 +28,8 @@ impl Toolcrib {
         Ok(sought)
     }
 
-    /// Estimated tokens of this tool in each request that carries it; for a provider-defined tool,
-    /// the maximum over all providers.
+    /// Returns the estimated tokens of this tool in each request that contains it; for a
+    /// provider-defined tool, the maximum over all providers.
     #[must_use]
     pub fn declaration_tokens(&self, entry: &Entry) -> u64 {
         let own = entry.providers().iter().map(|own| context::estimate_tool(entry, &own.provider));

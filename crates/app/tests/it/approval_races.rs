@@ -1,5 +1,5 @@
 //! Approval races: several deciders on one question, decisions at the deadline, and two processes
-//! that continue one decided call. There is one decision and at most one run.
+//! that continue one decided call. Exactly one decision applies, and the call runs at most once.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -16,19 +16,19 @@ use toolcrib_core::{
 };
 use toolcrib_testkit::{FakeClock, ScriptedTool, fixed_source};
 
-/// Races in a usual test run, and decisions at a deadline: fewer on a disk, which a debug build of
-/// everything else shares.
+/// Races in a usual test run, and decisions at a deadline; fewer of them on disk, because a debug
+/// build makes them slow.
 const RACES: usize = 2_000;
 const RACES_ON_DISK: usize = 250;
 const DEADLINES: usize = 1_000;
 const DEADLINES_ON_DISK: usize = 250;
-/// Says how many of each there are instead: `TOOLCRIB_RACES=10000 cargo test --release -p
-/// toolcrib-app approval_races` is the whole number.
+/// Variable that replaces these numbers: `TOOLCRIB_RACES=10000 cargo test --release -p toolcrib-app
+/// approval_races` runs the full number.
 const VARIABLE: &str = "TOOLCRIB_RACES";
-/// Calls that race at once: their writes share commits.
+/// Calls that race at the same time: their writes share commits.
 const AT_ONCE: usize = 250;
 
-/// How often the tool ran, by the number in its arguments.
+/// Counts the runs of the tool, by the number in its arguments.
 #[derive(Clone, Default)]
 struct Runs(Arc<Mutex<HashMap<u64, u32>>>);
 
@@ -54,7 +54,7 @@ fn number(args: &Value) -> u64 {
     args["n"].as_u64().unwrap()
 }
 
-/// One of several processes over the same stores.
+/// Creates one of several processes on the same stores.
 async fn process(
     stores: &Stores,
     clock: &Arc<dyn Clock>,
@@ -74,7 +74,7 @@ async fn process(
     engine
 }
 
-/// Calls of these numbers, each of which waits for a person now.
+/// Makes calls with these numbers, each of which then waits for a person.
 async fn ask(engine: &Engine, numbers: std::ops::Range<u64>) -> Vec<ApprovalRequest> {
     let calls = numbers.map(|n| Call::new("erase", json!({"n": n}))).collect();
     let answers = engine.invoke(Batch::new(Origin::Model, calls)).await;
@@ -91,8 +91,8 @@ fn record(decision: Decision, by: &str) -> DecisionRecord {
 
 type Decided = Result<Option<Answer>, DecideError>;
 
-/// Two processes decide, a third writes a decision down, and a fourth goes on with whatever is
-/// decided.
+/// Two processes decide, a third stores a decision, and a fourth resumes the call with the stored
+/// decision.
 async fn race(engines: &[Engine; 2], stores: &Stores, request: &ApprovalRequest, runs: &Runs) {
     let id = request.id;
     let n = number(&request.args);
@@ -122,7 +122,7 @@ async fn race(engines: &[Engine; 2], stores: &Stores, request: &ApprovalRequest,
     };
     let decided: [Decided; 2] = [ann.await.unwrap(), ben.await.unwrap()];
     let written = written.await.unwrap();
-    // What somebody goes on with before it is decided is left alone; after, it is the same call.
+    // Before the decision, resuming has no effect; afterwards, it resumes the same call.
     let _ = follows.await.unwrap();
     let (_, stored) = stores.approvals.get(id).await.unwrap().unwrap();
     let stored = stored.unwrap();
@@ -137,7 +137,7 @@ async fn race(engines: &[Engine; 2], stores: &Stores, request: &ApprovalRequest,
     assert_eq!(winners, 1, "one decision: {decided:?} {written:?}");
     let is_to_run = matches!(stored.decision, Decision::Approve { .. });
     if is_to_run {
-        // Whoever lost the race to run it has no run of its own.
+        // The process that lost the race does not run the call a second time.
         assert_eq!(runs.of(n), 1, "{n}: {decided:?}");
     } else {
         assert_eq!(runs.of(n), 0, "{n}: {decided:?}");
@@ -173,13 +173,13 @@ async fn the_first_decision_in_a_database_counts() {
     races(on_disk(dir.path()), number_of(RACES_ON_DISK)).await;
 }
 
-/// How many there are of something.
+/// Returns the number of races: the usual one, unless the variable is set.
 fn number_of(usual: usize) -> usize {
     let wanted = std::env::var(VARIABLE).ok().and_then(|number| number.parse().ok());
     wanted.unwrap_or(usual)
 }
 
-/// Decisions from 1 ms before the deadline to 1 ms after it, while the clock moves.
+/// Makes decisions from 1 ms before the deadline to 1 ms after it, while the clock advances.
 async fn late(stores: Stores, count: usize) {
     let runs = Runs::default();
     let tool = runs.tool();
@@ -192,7 +192,7 @@ async fn late(stores: Stores, count: usize) {
     for begin in (0..count as u64).step_by(AT_ONCE) {
         let waiting = ask(&one, begin..begin + AT_ONCE as u64).await;
         clock.advance(999);
-        // One for certain in the last moment, the others while the clock moves.
+        // One decision certainly arrives at the last moment, the others while the clock advances.
         let last = one.decide(waiting[0].id, record(Decision::approve(), "ann")).await;
         assert!(matches!(last, Ok(Some(Answer::Done(_)))), "{last:?}");
         granted += 1;
@@ -208,7 +208,7 @@ async fn late(stores: Stores, count: usize) {
                 })
             })
             .collect();
-        // In the middle of them.
+        // Let some of the decisions run.
         tokio::task::yield_now().await;
         clock.advance(1);
         tokio::task::yield_now().await;
@@ -228,7 +228,7 @@ async fn late(stores: Stores, count: usize) {
             let kind = if is_granted { OutcomeKind::Succeeded } else { OutcomeKind::Expired };
             assert_eq!(call.row.end.unwrap().outcome, kind);
             granted += usize::from(is_granted);
-            // A clock that is put back revives nothing.
+            // Setting the clock back does not revive a question.
             clock.advance(-10_000);
             let again = one.decide(request.id, record(Decision::approve(), "ann")).await;
             assert_eq!(again, Err(DecideError::AlreadyDecided(Box::new(stored))));

@@ -22,11 +22,10 @@ use toolcrib_testkit::conformance::{end_with, intent, outcome, question, refusal
 const RECORDS: u64 = 30;
 const ROUNDS: u64 = 200;
 
-/// A row of the table as it is there.
+/// A row of the database table.
 type Row = (u64, Vec<u8>, String);
 
-/// A database with its key and anchors, open for reading, and a second connection of whoever
-/// tampers.
+/// A database with its key and anchors, open for reading, and a second connection for tampering.
 struct Target {
     store: SqliteStore,
     attacker: Connection,
@@ -60,7 +59,7 @@ impl Target {
         }
         let checkpoints = writer.checkpoints(LOCAL_CHAIN).await.unwrap();
         drop(writer);
-        // Without the key: it must not be there to sign what was tampered with.
+        // Open without the key, which must not sign the modified records.
         let store = SqliteStore::open(&database).unwrap();
         let anchors = Some(AnchorFile::read(&anchors).unwrap());
         let evidence = Evidence { keys, anchors, ..Evidence::default() };
@@ -70,7 +69,7 @@ impl Target {
         Self { store, attacker, evidence, rows, checkpoints, _folder: folder }
     }
 
-    /// Puts these rows and checkpoints into the database.
+    /// Writes these rows and checkpoints into the database.
     fn put(&self, rows: &[Row], checkpoints: &[AuditCheckpoint]) {
         let db = &self.attacker;
         db.execute_batch("BEGIN; DELETE FROM audit; DELETE FROM audit_checkpoints").unwrap();
@@ -95,7 +94,7 @@ impl Target {
         reports.into_iter().flat_map(|report| report.findings).collect()
     }
 
-    /// Tampers at many places and judges the first finding of each.
+    /// Tampers at many positions and checks the first finding of each.
     async fn check(
         &self,
         name: &str,
@@ -104,7 +103,7 @@ impl Target {
     ) {
         for round in 0..ROUNDS {
             let mut dice = fastrand::Rng::with_seed(round);
-            // Not the last ones: without those it is the tail that is cut.
+            // Exclude the last records: without them, the tail counts as cut off.
             let at = dice.usize(0..self.rows.len() - 2);
             let (mut rows, mut checkpoints) = (self.rows.clone(), self.checkpoints.clone());
             tamper(&mut rows, &mut checkpoints, at, &mut dice);
@@ -135,14 +134,14 @@ fn rows(attacker: &Connection) -> Vec<Row> {
     statement.query_map([], read).unwrap().map(Result::unwrap).collect()
 }
 
-/// Gives rows the numbers of their places.
+/// Renumbers rows by their positions.
 fn number(rows: &mut [Row]) {
     for (seq, row) in (1..).zip(rows) {
         row.0 = seq;
     }
 }
 
-/// Hashes everything again, as whoever has no key can.
+/// Recomputes all hashes, as an attacker without the key can.
 fn hash_again(rows: &mut [Row]) {
     let mut previous = genesis(LOCAL_CHAIN);
     for (_, hash, text) in rows {
@@ -223,7 +222,7 @@ async fn six_kinds_of_tampering_are_found_and_named() {
         match dice.u8(0..3) {
             0 => {}
             1 => checkpoints.retain(|made| made.seq <= at as u64),
-            // The old signature under a new hash.
+            // Keep the old signature with a new hash.
             _ => {
                 for made in checkpoints.iter_mut().filter(|made| made.seq > at as u64) {
                     made.head =
@@ -317,7 +316,7 @@ async fn calls_that_were_tampered_with_are_named() {
     assert_eq!((report.findings.len(), report.findings[0].call.to_string()), (1, calls[1].clone()));
 }
 
-/// What is known of a call of which everything is known.
+/// Fills in all details of a call.
 fn full_facts(facts: CallDetails) -> CallDetails {
     CallDetails {
         run: Some(RunId::fresh()),
@@ -362,12 +361,12 @@ fn grant() -> Grant {
     }
 }
 
-/// A database with questions, grants and switches in every state, and with calls of which all is
-/// known and little is known.
+/// A database with questions, grants and switches in every state, and with calls that have all
+/// details or few.
 struct Decided {
     store: SqliteStore,
     attacker: Connection,
-    /// A denied question, an approved one, one that waits.
+    /// A denied question, an approved one, and a waiting one.
     questions: [String; 3],
     grant: Grant,
     _folder: tempfile::TempDir,
@@ -433,7 +432,7 @@ impl Decided {
         report.findings.into_iter().map(|found| (found.subject, found.id, found.what)).collect()
     }
 
-    /// Tampers with a row, looks what is found, and puts everything back.
+    /// Tampers with a row, checks the findings, and restores everything.
     async fn check(
         &self,
         sql: &str,

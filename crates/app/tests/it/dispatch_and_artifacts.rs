@@ -31,8 +31,8 @@ fn declared_by(provider: &str, kind: &str) -> Vec<ProviderSpec> {
     }]
 }
 
-/// A world with `apply_patch` (declared by Responses, run here) and `web_search` (declared and run
-/// by Responses).
+/// Creates a fixture with `apply_patch` (declared by Responses, run here) and `web_search`
+/// (declared and run by Responses).
 async fn with_provider_tools(
     start: FixtureBuilder,
     patch: &Arc<ScriptedTool>,
@@ -212,7 +212,7 @@ fn taxonomy() -> Vec<TestCase> {
     ]
 }
 
-/// The Anthropic message for one call of a tool that answers with this.
+/// Returns the Anthropic message for one call of a tool with this output.
 async fn message(start: FixtureBuilder, output: ToolOutput) -> Value {
     let w = start.tool(&Arc::new(ScriptedTool::new("work").returns(output))).open().await;
     let body = anthropic(&[("toolu_1", "work", json!({}))]);
@@ -289,7 +289,7 @@ fn results() -> Vec<TestCase> {
     ]
 }
 
-/// A call of "send_email" at this risk with this person: result, questions, runs.
+/// Calls "send_email" at this risk with this person; returns result, questions, runs.
 async fn sent(start: FixtureBuilder, risk: Risk, person: ScriptedApprover) -> Value {
     let schema =
         json!({"type": "object", "required": ["to"], "properties": {"to": {"type": "string"}}});
@@ -419,7 +419,7 @@ fn approval() -> Vec<TestCase> {
     ]
 }
 
-/// A call that waits for a person, and what it was asked with.
+/// Makes a call that waits for a person; returns the question.
 async fn waiting(start: FixtureBuilder, tool: &Arc<ScriptedTool>) -> (Fixture, ApprovalRequest) {
     let later = Arc::new(ScriptedApprover::new([ApproverReply::Deferred]));
     let w = start.tool(tool).asking(&later).open().await;

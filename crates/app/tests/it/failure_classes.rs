@@ -43,7 +43,8 @@ fn of_risk(name: &str, risk: Risk) -> Arc<ScriptedTool> {
     Arc::new(ScriptedTool::new(name).spec(|s| s.risk = risk))
 }
 
-/// Every call id of a body, and how many results answer it, for calls that end in every way.
+/// Returns every call id of a body, and the number of results that answer it, for calls with every
+/// kind of end.
 async fn answered(start: FixtureBuilder) -> Value {
     let broken = Arc::new(ScriptedTool::new("broken").does(|_, _| panic!("boom")));
     let w = start.tool(&broken).tool(&of_risk("risky", Risk::High)).open().await;
@@ -152,7 +153,7 @@ fn calls_and_gates() -> Vec<TestCase> {
     ]
 }
 
-/// Thinks for this long, then approves.
+/// Approves after this delay.
 struct Slow(Duration);
 
 impl Approver for Slow {
@@ -164,8 +165,8 @@ impl Approver for Slow {
     }
 }
 
-/// A person who thinks this many seconds about a tool with a timeout of 5 s in a run with 10 s of
-/// tool time.
+/// A person decides after this many seconds about a tool with a timeout of 5 s, in a run with 10 s
+/// of tool time.
 async fn thinking(start: FixtureBuilder, seconds: u64) -> Value {
     let slow = Slow(Duration::from_secs(seconds));
     let tool = Arc::new(

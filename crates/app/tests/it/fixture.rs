@@ -1,4 +1,4 @@
-//! Fixture of a row: a folder, a server, and a Toolcrib with the row's settings.
+//! Fixture of a test case: a folder, a server, and a Toolcrib with the case's settings.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use toolcrib_testkit::{ScriptedApprover, ScriptedTool, fixed_source};
 
 use crate::web_server::WebServer;
 
-/// A world before it opens.
+/// A fixture before it is opened.
 pub(crate) struct FixtureBuilder {
     dir: TempDir,
     settings: Settings,
@@ -23,7 +23,7 @@ pub(crate) struct FixtureBuilder {
     tools: Vec<Arc<ScriptedTool>>,
 }
 
-/// An open world; its folder goes with it.
+/// An open fixture; its folder is removed with it.
 pub(crate) struct Fixture {
     dir: TempDir,
     pub(crate) web: WebServer,
@@ -35,7 +35,7 @@ impl FixtureBuilder {
         let dir = tempfile::tempdir().unwrap();
         std::fs::create_dir(dir.path().join("shop")).unwrap();
         let mut settings = Settings::new(dir.path().join("shop"), dir.path().join("state"));
-        // With a table of names nothing is ever asked of the network.
+        // A fixed table of names prevents requests to the network's resolver.
         settings.resolve = vec![
             "inward.example.com=10.0.0.7".to_owned(),
             "both.example.com=93.184.215.14,127.0.0.1".to_owned(),
@@ -43,7 +43,7 @@ impl FixtureBuilder {
         Self { dir, settings, changes: Vec::new(), tools: Vec::new() }
     }
 
-    /// A file of the workspace.
+    /// Adds a file of the workspace.
     pub(crate) fn file(self, path: &str, content: impl AsRef<[u8]>) -> Self {
         let path = self.dir.path().join("shop").join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -51,7 +51,7 @@ impl FixtureBuilder {
         self
     }
 
-    /// A file beside the workspace, where no tool may go.
+    /// Adds a file beside the workspace, which no tool may access.
     pub(crate) fn outside_file(self, path: &str, content: &str) -> Self {
         std::fs::write(self.dir.path().join(path), content).unwrap();
         self
@@ -77,12 +77,12 @@ impl FixtureBuilder {
         self.with(|builder| builder.approver(approver))
     }
 
-    /// Somebody who approves this many calls, each once.
+    /// Sets an approver that approves this many calls, each once.
     pub(crate) fn approving(self, times: usize) -> Self {
         self.asking(&Arc::new(ScriptedApprover::approving(times)))
     }
 
-    /// The state of one permission; all others are granted.
+    /// Sets the state of one permission; all others are granted.
     pub(crate) fn permission(self, permission: Permission, state: PermissionState) -> Self {
         self.with(move |builder| {
             let granted = toolcrib_engine::GrantedPermissions::default();
@@ -101,12 +101,12 @@ impl FixtureBuilder {
         Fixture { dir: self.dir, web, toolcrib: builder.build().await.unwrap() }
     }
 
-    /// Opens the world for a single call.
+    /// Opens the fixture for a single call.
     pub(crate) async fn call(self, name: &str, args: Value) -> Value {
         self.open().await.call(name, args).await
     }
 
-    /// The same with argument text as a model writes it.
+    /// Like `call`, with argument text as a model writes it.
     pub(crate) async fn call_text(self, name: &str, args: &str) -> Value {
         self.open().await.one(Call::with_text(name, args)).await
     }
@@ -117,17 +117,17 @@ impl Fixture {
         self.toolcrib.engine()
     }
 
-    /// A path of the workspace.
+    /// Returns a path in the workspace.
     pub(crate) fn file_path(&self, path: &str) -> PathBuf {
         self.dir.path().join("shop").join(path)
     }
 
-    /// A path beside it.
+    /// Returns a path beside the workspace.
     pub(crate) fn outside_path(&self, path: &str) -> PathBuf {
         self.dir.path().join(path)
     }
 
-    /// The text of a file of the workspace; null when there is none.
+    /// Returns the text of a file of the workspace; null if the file does not exist.
     pub(crate) fn text(&self, path: &str) -> Value {
         std::fs::read_to_string(self.file_path(path)).map_or(Value::Null, Value::String)
     }
@@ -144,20 +144,20 @@ impl Fixture {
         self.engine().invoke(batch).await.iter().map(answer_json).collect()
     }
 
-    /// A run with these limits.
+    /// Opens a run with these limits.
     pub(crate) fn run(&self, limits: RunLimits) -> RunId {
         self.engine().open_run(RunSpec { limits, ..RunSpec::default() }).unwrap()
     }
 
-    /// One call of a run.
+    /// Makes one call of a run.
     pub(crate) async fn call_in(&self, run: RunId, name: &str, args: Value) -> Value {
         let batch =
             Batch { run: Some(run), ..Batch::new(Origin::Model, vec![Call::new(name, args)]) };
         self.all(batch).await.remove(0)
     }
 
-    /// Runs what a model answered: messages with their JSON texts opened, wire form of each call,
-    /// notes; or the error.
+    /// Runs the calls of a model's response; returns messages with parsed JSON texts, the wire form
+    /// of each call, and notes; or the error.
     pub(crate) async fn exec(
         &self,
         format: impl Into<Option<Format>>,
@@ -186,8 +186,7 @@ impl Fixture {
         }
     }
 
-    /// Every call, as the store has it: that it was started, if it was, and what is known of it at
-    /// its end, if it has one.
+    /// Returns every stored call: whether it started, and its details if it has ended.
     pub(crate) async fn records(&self) -> Vec<Value> {
         let mut rows = Vec::new();
         for owner in ["", "ann"] {
@@ -209,7 +208,7 @@ impl Fixture {
     }
 }
 
-/// The wire form with the outcome beside it.
+/// Returns the wire form together with the outcome.
 pub(crate) fn answer_json(answer: &Answer) -> Value {
     match answer {
         Answer::Done(outcome) => {
@@ -221,8 +220,8 @@ pub(crate) fn answer_json(answer: &Answer) -> Value {
     }
 }
 
-/// The same with every text that is a JSON object as `{"json": object}`: a text in a message must
-/// still be told from an object.
+/// Replaces every text that is a JSON object by `{"json": object}`, so that a text in a message can
+/// still be distinguished from an object.
 fn opened(value: Value) -> Value {
     match value {
         Value::Array(items) => items.into_iter().map(opened).collect(),

@@ -200,7 +200,7 @@ async fn an_approval_for_ever_ends_with_the_program_it_was_given_for() {
         let before = source.fingerprint();
         let file = if command.is_empty() { "plain/run" } else { "plain/script.sh" };
         fs::write(folder.at(file), "#!/bin/sh\necho new\n").unwrap();
-        // Nothing loaded it yet: what would run is not what was approved.
+        // The new version is not loaded yet, so the program differs from the approved one.
         let stale = w.call("plain", json!({})).await;
         assert_eq!(stale["error_type"], "tool_not_available", "{stale}");
         assert_ne!(source.fingerprint(), before, "{file}");
@@ -301,7 +301,7 @@ async fn a_flood_is_cut_for_the_model_and_kept_whole() {
     assert!(page["result"].as_str().unwrap().contains("x\nlast"), "{page}");
 }
 
-/// Writes the ids of the program and of a child that listens to nothing, then stays.
+/// Writes the ids of the program and of a child that ignores signals, then keeps running.
 const STAYS: &str =
     "trap '' TERM; (trap '' TERM; sleep 600) & echo $! >child; echo $$ >leader; sleep 600";
 
@@ -332,14 +332,14 @@ async fn both_die(folder: &Folder) {
         let pid = pid_in(&folder.at(name)).unwrap();
         until("it is dead", || !is_alive(&pid)).await;
     }
-    // The process must be gone 5 s after the outcome.
+    // The process must have ended 5 s after the outcome.
     assert!(begun.elapsed() < Duration::from_secs(5));
 }
 
 #[tokio::test]
 async fn a_tool_whose_time_is_over_takes_its_children_with_it() {
     let folder = Folder::new();
-    // Side effects: it is not tried again.
+    // The call has side effects, so it is not retried.
     let definition = "description = \"Stays.\"\nrisk = \"safe\"\ntimeout = \"700ms\"";
     folder.tool("stays", definition, STAYS);
     let ended = folder.start().call("stays", json!({})).await;
@@ -374,7 +374,7 @@ async fn a_changed_folder_is_attached_again_and_calls_in_flight_finish_on_the_ol
         until("it runs", || folder.at("changing/started").exists()).await;
         assert_eq!(source.fingerprint(), before, "what a tool writes is not a change");
         fs::remove_dir_all(folder.at("going")).unwrap();
-        // As editors save: the running shell keeps the file that it reads.
+        // Replace the file as editors do: the running shell keeps the file that it reads.
         let new = SAFE.replace("A tool for tests.", "Another tool.");
         fs::write(folder.at("next"), "#!/bin/sh\necho new\n").unwrap();
         fs::set_permissions(folder.at("next"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -390,7 +390,7 @@ async fn a_changed_folder_is_attached_again_and_calls_in_flight_finish_on_the_ol
     assert_eq!((&old["result"], &fresh["result"]), (&json!("old"), &json!("new")));
     assert_eq!(w.toolcrib.spec("changing").unwrap().description, "Another tool.");
     assert_eq!(w.call("going", json!({})).await["error_type"], "tool_not_found");
-    // Unloaded on switch.
+    // The catalog unloads the source.
     assert!(w.toolcrib.catalog().detach("mine"));
     assert_eq!(w.call("changing", json!({})).await["error_type"], "tool_not_found");
 }

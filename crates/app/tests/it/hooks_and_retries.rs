@@ -36,8 +36,8 @@ fn tokens(n: u64) -> RunLimits {
     RunLimits { tokens: Some(n), ..RunLimits::default() }
 }
 
-/// A tool that every check of the flow refuses until it is told otherwise: high risk, a permission,
-/// in a run without calls.
+/// Returns a tool that every check refuses until it is permitted: high risk, a permission, in a run
+/// without calls.
 fn refused_everywhere() -> Arc<ScriptedTool> {
     Arc::new(
         ScriptedTool::new("work")
@@ -45,7 +45,7 @@ fn refused_everywhere() -> Arc<ScriptedTool> {
     )
 }
 
-/// What ends the call, and whether somebody was asked and the tool ran.
+/// Returns the end of the call, whether an approver was asked, and whether the tool ran.
 async fn ended(
     start: FixtureBuilder,
     exec: PermissionState,
@@ -134,7 +134,7 @@ fn flow() -> Vec<TestCase> {
     ]
 }
 
-/// The events of some calls, with the fields of a hook's context.
+/// Returns the events of some calls, with the fields of a hook's context.
 async fn observed(
     start: FixtureBuilder,
     tool: &Arc<ScriptedTool>,
@@ -285,8 +285,8 @@ fn hooks() -> Vec<TestCase> {
     ]
 }
 
-/// A tool of this effect that always fails with this error: how often it ran, and the seconds it
-/// was waited for.
+/// Calls a tool with this effect that always fails with this error; returns the number of runs and
+/// the seconds of delay.
 async fn tried(start: FixtureBuilder, effect: Effect, error: ToolError) -> Value {
     let tool = Arc::new(ScriptedTool::new("work").fails(error).spec(|s| s.effect = effect));
     let w = start.tool(&tool).open().await;
@@ -303,7 +303,7 @@ fn retries() -> Vec<TestCase> {
             "up to MAX_RETRIES (3) attempts with exponential backoff (1.5 ** attempt + jitter)",
             async move |s| {
                 let got = tried(s, Effect::Read, down()).await;
-                // 1.5 + 2.25, and twice up to half a second.
+                // 1.5 + 2.25, and up to half a second for each of two.
                 let waited = got["seconds"].as_f64().unwrap();
                 json!({"runs": got["runs"], "right": (3.75..4.76).contains(&waited), "waited": waited})
             },

@@ -1,4 +1,4 @@
-//! Calls under an idempotency key: sent twice, by any sender, they run once.
+//! Calls under an idempotency key: repeated by any sender, they run once.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,25 +13,25 @@ use toolcrib_testkit::ScriptedTool;
 
 use crate::fixture::{Fixture, FixtureBuilder, answer_json};
 
-/// Pairs of the same call that race.
+/// Number of pairs of the same call that race.
 const PAIRS: usize = 1_000;
-/// Pairs that race at once.
+/// Number of pairs that race at the same time.
 const AT_ONCE: usize = 50;
 
-/// A tool that changes something, so that running twice would be seen.
+/// Returns a tool that changes something, so that a second run would be detected.
 fn counter() -> Arc<ScriptedTool> {
     Arc::new(ScriptedTool::new("count").spec(|spec| spec.effect = Effect::SideEffect))
 }
 
 async fn world(stores: &Stores, tool: &Arc<ScriptedTool>) -> Fixture {
     let stores = stores.clone();
-    // Without a workspace: those of two worlds are not the same, and under a key that would be
-    // something else.
+    // Without a workspace: two fixtures have different workspaces, and the key would then identify
+    // different requests.
     let start = FixtureBuilder::new().tool(tool).settings(|settings| settings.roots.clear());
     start.with(move |builder| builder.stores(stores)).open().await
 }
 
-/// What whoever called gets to see, as text.
+/// Returns the result for the caller, as text.
 async fn once(toolcrib: &Toolcrib, args: Value, key: &str) -> Result<String, SubmitError> {
     let answer = toolcrib.call_with_key("count", RawArgs::Value(args), Origin::Cli, key).await?;
     Ok(answer_json(&answer.unwrap()).to_string())
@@ -75,7 +75,7 @@ async fn a_key_is_for_one_thing() {
     let (stores, tool) = (Stores::memory(), counter());
     let world = world(&stores, &tool).await;
     let first = once(&world.toolcrib, json!({"a": 1, "b": 2}), "k").await.unwrap();
-    // The order of members and text in place of a value are no difference.
+    // The order of members, and text instead of a value, make no difference.
     let text = RawArgs::Text("{ \"b\": 2, \"a\": 1 }".to_owned());
     let again =
         world.toolcrib.call_with_key("count", text, Origin::Cli, "k").await.unwrap().unwrap();
@@ -91,7 +91,7 @@ async fn a_key_is_for_one_thing() {
     assert_eq!(tool.runs(), 2);
 }
 
-/// A tool that says when it runs and ends when it may.
+/// Returns a tool that reports its start and ends when it is released.
 fn gated(effect: Effect, gate: &Arc<Semaphore>, running: &Arc<Semaphore>) -> Arc<ScriptedTool> {
     let (gate, running) = (Arc::clone(gate), Arc::clone(running));
     let tool = ScriptedTool::new("count").spec(|spec| spec.effect = effect);
@@ -116,7 +116,7 @@ async fn the_same_call_waits_while_another_process_runs_it() {
     running.acquire().await.unwrap().forget();
     let second = other.toolcrib.clone();
     let second = tokio::spawn(async move { once(&second, json!({}), "k").await.unwrap() });
-    // The clock of the test runs on while both wait, so the second one has looked many times by
+    // The clock of the test continues while both wait, so the second one has polled many times by
     // then.
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert!(!second.is_finished());
@@ -125,7 +125,7 @@ async fn the_same_call_waits_while_another_process_runs_it() {
     assert_eq!(tool.runs(), 1);
 }
 
-/// A process that dies leaves a call in the middle; the next one that sends the same takes over.
+/// A process dies during a call; the next process that sends the same call takes over.
 async fn after_a_crash(effect: Effect) -> (Value, usize) {
     let stores = Stores::memory();
     let (gate, running) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
@@ -135,7 +135,7 @@ async fn after_a_crash(effect: Effect) -> (Value, usize) {
     let first = one.toolcrib.clone();
     let dead = tokio::spawn(async move { once(&first, json!({}), "k").await });
     running.acquire().await.unwrap().forget();
-    // What the end of its process would do.
+    // Release the claim, as the end of the process would.
     stores.calls.release(epoch).await.unwrap();
     gate.add_permits(if effect.is_repeatable() { 2 } else { 0 });
     let text = once(&other.toolcrib, json!({}), "k").await.unwrap();
@@ -183,15 +183,15 @@ async fn exec(world: &Fixture, body: &str, key: &str, most: u64) -> Result<Value
 async fn a_response_under_a_key() {
     let (stores, tool) = (Stores::memory(), counter());
     let world = world(&stores, &tool).await;
-    // Of this response nothing can run, as it was cut off in its only call; the whole one may come
-    // under the same key.
+    // The response was cut off in its only call, so no call can run; the complete response may be
+    // sent under the same key.
     let cut = exec(&world, &anthropic(&[1], "max_tokens"), "k", 500).await.unwrap();
     assert_eq!(tool.runs(), 0, "{cut}");
     let body = anthropic(&[1, 2], "tool_use");
     let first = exec(&world, &body, "k", 500).await.unwrap();
     assert_eq!(first, exec(&world, &body, "k", 500).await.unwrap());
     assert_eq!(tool.runs(), 2);
-    // Another process, after this one has ended.
+    // Another process starts after this one has ended.
     world.engine().release().await.unwrap();
     let later = self::world(&stores, &tool).await;
     assert_eq!(first, exec(&later, &body, "k", 500).await.unwrap());
@@ -202,7 +202,7 @@ async fn a_response_under_a_key() {
     let ExecError::Run(error) = many else { panic!("{many}") };
     assert_eq!(error.error_type, ErrorType::BudgetExceeded);
     assert_eq!(tool.runs(), 2);
-    // No call: nothing to remember, whatever comes under the key later.
+    // A response without calls does not use up its key.
     exec(&later, &anthropic(&[], "end_turn"), "n", 500).await.unwrap();
     exec(&later, &body, "n", 500).await.unwrap();
     assert_eq!(tool.runs(), 4);

@@ -95,7 +95,7 @@ async fn the_file_stops_every_process_of_its_state_folder_at_its_next_call() {
     }
     assert!(other.kill_switch().release().unwrap());
     assert_eq!(read(&one).await.0, OutcomeKind::Succeeded);
-    // A file that somebody made by hand does the same.
+    // A file that a person creates has the same effect.
     fs::write(place.at("state/STOP"), "").unwrap();
     assert_eq!(read(&other).await.0, OutcomeKind::Denied);
 }
@@ -138,7 +138,7 @@ async fn what_is_at_work_is_stopped_unless_it_may_run_to_its_end() {
     assert_eq!(answer.outcome().unwrap().kind, OutcomeKind::Cancelled);
 }
 
-/// A workspace that holds the state folder, which is what a careless person would do.
+/// The workspace contains the state folder, as a careless configuration could have it.
 #[tokio::test]
 async fn no_file_tool_reaches_the_kill_switch() {
     let place = Place::new();
@@ -167,8 +167,8 @@ async fn no_file_tool_reaches_the_kill_switch() {
         }
     }
     assert_eq!(tried.into_iter().collect::<Vec<_>>(), ["path_not_allowed"]);
-    // Nor is it moved away or deleted with its folder: no tool runs while it is there, and before
-    // that the folder is out of reach.
+    // The switch cannot be moved or deleted with its folder, either: no tool runs while it exists,
+    // and before that, the tools cannot access the folder.
     for (tool, args) in [
         ("delete_file", json!({"path": "state", "recursive": true})),
         ("move_path", json!({"from": "state", "to": "elsewhere"})),
@@ -184,8 +184,8 @@ async fn no_file_tool_reaches_the_kill_switch() {
     assert!(kill.is_engaged());
 }
 
-/// Switches and the kill switch are for people: no code of a tool, and none of the loop, has a word
-/// for them.
+/// Switches and the kill switch are for people: the code of tools and of the loop does not refer to
+/// them.
 #[test]
 fn no_tool_knows_a_word_for_a_switch() {
     const WORDS: [&str; 13] = [
@@ -240,7 +240,7 @@ async fn stored_switches_of_other_processes_are_taken_over() {
     assert!(refreshed(&other).await);
     let (_, words) = read(&other).await;
     assert!(words.contains("a switch asks about every call of read_file"), "{words}");
-    // What a process starts with is the same.
+    // A process that starts with these settings behaves the same.
     let third = place.open().await;
     assert!(read(&third).await.1.contains("a switch asks about every call of read_file"));
     let switches = &one.stores().switches;
@@ -276,7 +276,7 @@ async fn a_run_at_work_feels_other_settings_at_its_next_call() {
     let mut round = 0;
     let mut next = async |toolcrib: &Toolcrib| {
         round += 1;
-        // Another file each time, so that nothing repeats.
+        // Another file each time, so that no call repeats.
         fs::write(place.at(&format!("work/{round}.txt")), "one\n").unwrap();
         let args = json!({"path": format!("{round}.txt")});
         let batch = toolcrib.manual_batch(vec![Call::new("read_file", args)], Origin::Model);
@@ -342,7 +342,7 @@ async fn observers_follow_and_those_of_the_host_stay() {
     assert!(words.contains("Permission fs_write was denied"), "{words}");
 }
 
-/// A tool of a folder says which value it was given.
+/// Creates a folder with a tool that prints its configured value.
 fn folder_with_a_tool(place: &Place) -> ToolFolder {
     place.script("tools/say/run", "printf 'key is %s' \"$KEY\"");
     let definition = "description = \"Says its key.\"\nrisk = \"safe\"\neffect = \"pure\"\n[config.KEY]\nsecret = false\nrequired = true\n";

@@ -1,4 +1,4 @@
-//! The permission table: what tools declare, and what is refused where.
+//! The permission table: the permissions that tools declare, and their refusal.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ impl World {
     }
 
     fn root(&self) -> std::path::PathBuf {
-        // As the roots have it: without links.
+        // Without links, as the roots have it.
         self.folder.path().canonicalize().unwrap().join("work")
     }
 
@@ -67,11 +67,10 @@ async fn every_tool_declares_what_it_needs() {
             _ => Vec::new(),
         };
         assert_eq!(spec.permissions, expected, "{}", spec.name);
-        // What a tool does and what it asks leave for go together; a provider's own tools run
-        // elsewhere.
-        // `read` asks for what its source needs: the network for an address, files for a path.
-        // Mail is read at the servers that the person set up, and a draft leaves by the person or
-        // their rule: the call itself sends nothing to others.
+        // The effect of a tool matches the permissions that it requires; a provider's own tools run
+        // elsewhere. `read` requires the permission of its source: the network for an address,
+        // files for a path. Mail is read at the servers that the person configured, and a draft is
+        // sent by the person or their rule: the call itself sends nothing to others.
         let is_apart = spec.name.as_str() == "read"
             || info.source == "mail" && spec.name.as_str() != "setup_email";
         if info.source != "provider" && !is_apart {

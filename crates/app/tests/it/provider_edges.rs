@@ -17,7 +17,7 @@ fn provider_edges() {
     run_cases(tables.into_iter().flatten().collect());
 }
 
-/// Two files, and a tool that remembers what it was called with.
+/// Creates a fixture with two files, and a tool that records its arguments.
 async fn world(start: FixtureBuilder) -> (Fixture, Arc<ScriptedTool>) {
     let tool = Arc::new(ScriptedTool::new("work"));
     (start.file("a.txt", "A").file("b.txt", "B").tool(&tool).open().await, tool)
@@ -40,7 +40,7 @@ fn fragment(index: u64, more: Value) -> Value {
     delta(json!({"tool_calls": [call]}), None)
 }
 
-/// A Chat stream with two calls whose pieces alternate.
+/// Returns a Chat stream with two calls whose pieces alternate.
 fn interleaved() -> Vec<Value> {
     vec![
         delta(json!({"role": "assistant"}), None),

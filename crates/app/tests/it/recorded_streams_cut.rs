@@ -11,7 +11,7 @@ use toolcrib_testkit::provider_recordings::{Response, Suite};
 
 use crate::recorded_traffic::{format_of, suites, tools, whole_at};
 
-/// Threads that cut; the machine may have few cores, and other tests run too.
+/// Number of threads; the machine may have few cores, and other tests run too.
 const THREADS: usize = 4;
 
 #[test]
@@ -56,11 +56,11 @@ fn no_part_of_an_answer_makes_a_runnable_call() {
 struct Body<'a> {
     format: Format,
     response: &'a Response,
-    /// Where it comes from.
+    /// Origin of the body.
     at: String,
 }
 
-/// Every body once, the largest first.
+/// Returns every body once, the largest first.
 fn bodies(suites: &[Suite]) -> Vec<Body<'_>> {
     let mut seen = HashSet::new();
     let mut all = Vec::new();
@@ -102,8 +102,8 @@ fn shown(calls: &[(&str, &RawArgs)]) -> String {
     format!("{calls:?}").chars().take(300).collect()
 }
 
-/// Every byte of a body of a usual size. A huge one is the same filling again and again and takes
-/// long to read: its first KB and last 10 bytes, and between them every 20011th.
+/// Returns every offset in a body of usual size. A huge body repeats the same content and takes
+/// long to read: only its first KB, its last 10 bytes, and every 20,011th byte between them.
 fn cuts(length: usize) -> Vec<usize> {
     let is_usual = length <= 8 * 1024;
     let keep = |at: &usize| is_usual || *at < 1024 || at.is_multiple_of(20_011) || at + 10 > length;

@@ -14,16 +14,16 @@ use toolcrib_testkit::provider_recordings::{Exchange, ReplayServer, Scenario, Su
 use crate::recorded_traffic::{format_of, suites, tools, whole_at};
 use crate::recorded_traffic_loop::{drive, model_of, settings_for};
 
-/// Runs that are under way at once.
+/// Number of concurrent runs.
 const AT_ONCE: usize = 8;
 
-/// One answer and where it is cut.
+/// One answer and the position of the cut.
 struct Cut<'a> {
     suite: &'a Suite,
     scenario: &'a Scenario,
     exchange: Exchange,
     at: usize,
-    /// Whether the connection breaks; else the answer ends as if it were whole.
+    /// Whether the connection breaks; otherwise, it closes as after a complete answer.
     breaks: bool,
 }
 
@@ -36,7 +36,7 @@ async fn no_part_of_an_answer_runs_a_tool() {
     runs.buffer_unordered(AT_ONCE).collect::<Vec<()>>().await;
 }
 
-/// The first answer of each scenario, where it is one with calls, cut inside and right after each
+/// Returns the first answer of each scenario, if it contains calls, cut inside and right after each
 /// of its events.
 fn cuts_of(suite: &Suite) -> Vec<Cut<'_>> {
     let mut cuts = Vec::new();
@@ -78,8 +78,8 @@ async fn run(cut: &Cut<'_>, tools: &Tools) {
     let (machine, end) = drive(scenario, model, &offered, Arc::new(|_| {})).await;
     assert!(offered.iter().all(|tool| tool.runs() == 0), "{name}: a tool ran");
     let RunEnd::Failed { kind, .. } = &end else { panic!("{name}: {end:?}") };
-    // A whole answer that ends too early in good order may be told as what it is: text that cannot
-    // be read.
+    // A complete answer that ends too early in a valid way may be reported as text that cannot be
+    // read.
     let is_text = exchange.respond.events.is_empty() && !breaks;
     let is_right = kind.is_transient() || (is_text && *kind == FailureKind::Unreadable);
     assert!(is_right, "{name}: {end:?}");

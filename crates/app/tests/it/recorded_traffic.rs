@@ -1,4 +1,4 @@
-//! Recorded traffic of every provider, and which formats a provider id implies.
+//! Recorded traffic of every provider, and the format of each provider id.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/traffic")
 }
 
-/// Every suite, by file name.
+/// Returns every suite, by file name.
 pub(crate) fn suites() -> Vec<Suite> {
     let entries = std::fs::read_dir(folder()).unwrap();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -19,12 +19,12 @@ pub(crate) fn suites() -> Vec<Suite> {
     files.map(|path| Suite::read(path).unwrap_or_else(|error| panic!("{error}"))).collect()
 }
 
-/// The tools that the scenarios offer.
+/// Returns the tools that the scenarios offer.
 pub(crate) fn tools() -> Tools {
     Tools::read(&folder().join("tools.yaml")).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The format of a provider's answers.
+/// Returns the format of a provider's answers.
 pub(crate) fn format_of(provider: &str) -> Format {
     match provider {
         "openai-responses" => Format::OpenAiResponses,
@@ -35,11 +35,11 @@ pub(crate) fn format_of(provider: &str) -> Format {
     }
 }
 
-/// How much of a body must have arrived before one of its calls may run: up to the end of the event
-/// that ends the answer.
+/// Returns the length of a body after which one of its calls may run: the end of the event that
+/// ends the answer.
 pub(crate) fn whole_at(format: Format, response: &Response) -> usize {
     let last = response.events.iter().find(|event| is_last(format, &event.data));
-    // Of an array of chunks the closing bracket says nothing more.
+    // The closing bracket of an array of chunks carries no information.
     let closed = || response.body.iter().rposition(|byte| *byte == b'}').map_or(0, |at| at + 1);
     last.map_or_else(closed, |event| event.end)
 }

@@ -64,7 +64,7 @@ async fn deepseek() {
     run_suite("deepseek").await;
 }
 
-/// Runs every scenario of a provider, and tells of all that fail at once.
+/// Runs every scenario of a provider, and reports all failures at once.
 async fn run_suite(provider: &str) {
     let (suites, tools) = (suites(), tools());
     let suite = suites.iter().find(|suite| suite.provider == provider).unwrap();
@@ -79,7 +79,7 @@ async fn run_suite(provider: &str) {
     assert!(failed.is_empty(), "{failed}");
 }
 
-/// One scenario; what was not as it should be.
+/// Runs one scenario; returns the differences from the expectation.
 async fn run(suite: &Suite, scenario: &Scenario, tools: &Tools) -> Vec<String> {
     let server = ReplayServer::start(scenario.exchanges.clone()).await.unwrap();
     let clock = Arc::new(NoWaiting::default());
@@ -115,7 +115,7 @@ async fn run(suite: &Suite, scenario: &Scenario, tools: &Tools) -> Vec<String> {
     found
 }
 
-/// How the server of a scenario is reached.
+/// Returns the settings for the server of a scenario.
 pub(crate) fn settings_for(
     suite: &Suite,
     scenario: &Scenario,
@@ -139,7 +139,7 @@ pub(crate) fn model_of(suite: &Suite, settings: ProviderSettings) -> Arc<dyn Mod
     Arc::new(endpoint.model(suite.model.as_str(), ModelOptions::default()))
 }
 
-/// The loop itself.
+/// Runs the loop itself.
 pub(crate) async fn drive(
     scenario: &Scenario,
     model: Arc<dyn Model>,
@@ -151,8 +151,7 @@ pub(crate) async fn drive(
     let source = fixed_source("scripted", &offered.iter().collect::<Vec<_>>());
     engine.catalog().attach(&source).await.unwrap();
     let catalog = engine.shared_catalog();
-    // Nothing is trimmed, whatever the model: the scenarios are about what is sent, not about what
-    // is left out.
+    // Trim nothing for any model: the scenarios test requests, not trimming.
     let windows = ContextWindows::builtin().unwrap().with_override("*", 10_000_000).unwrap();
     let (run, conversation) = (RunId::fresh(), ConversationId::fresh());
     let store = Arc::clone(&stores.runs);
@@ -243,7 +242,7 @@ fn compare(
     compare_calls(&outcome.calls, &calls_made(machine), offered, found);
 }
 
-/// Every call of the conversation: name and end.
+/// Returns every call of the conversation: name and end.
 fn calls_made(machine: &Machine) -> Vec<(String, String)> {
     let mut all = Vec::new();
     for message in machine.history() {
@@ -276,7 +275,8 @@ fn compare_calls(
     if wanted != got {
         found.push(format!("calls: {got:?}\n    expected {wanted:?}"));
     }
-    // What a tool ran with, in the order in which it ran; only what reached the tool's code counts.
+    // The arguments of the tools in the order of their runs; only calls that reached the tool's
+    // code count.
     let ran =
         |call: &&ExpectedCall| matches!(call.outcome.as_str(), "succeeded" | "execution_error");
     let mut runs: HashMap<&str, Vec<&ExpectedCall>> = HashMap::new();
@@ -296,7 +296,7 @@ fn compare_calls(
     }
 }
 
-/// What people see of an answer while it comes, held against what it turns out to be.
+/// Compares the streamed text of an answer with the final text.
 #[derive(Default)]
 struct Shown {
     text: String,
@@ -316,7 +316,7 @@ impl Shown {
     }
 }
 
-/// A clock by which nothing is waited for, and which remembers the waits.
+/// A clock that does not wait, and records the requested delays.
 #[derive(Default)]
 struct NoWaiting {
     waits: Mutex<Vec<u64>>,

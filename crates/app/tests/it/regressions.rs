@@ -356,7 +356,7 @@ fn bugs_that_stay_gone() {
     ]);
 }
 
-/// Keeps a secret in a vault of these settings.
+/// Stores a secret in a vault of these settings.
 fn keep(settings: &mut toolcrib_app::Settings, value: &str) {
     let vault = Vault::in_folder(settings.state.join("vault"));
     let value = Secret::new(value).ok().unwrap();

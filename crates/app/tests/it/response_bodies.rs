@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 /// One call: id, name, arguments.
 pub(crate) type Asked<'a> = (&'a str, &'a str, Value);
 
-/// A Chat Completions body; arguments that are a text go as they are.
+/// Returns a Chat Completions body; arguments that are text are inserted unchanged.
 pub(crate) fn chat(calls: &[Asked<'_>]) -> String {
     let calls: Vec<Value> = calls
         .iter()
@@ -23,7 +23,7 @@ pub(crate) fn chat(calls: &[Asked<'_>]) -> String {
     .to_string()
 }
 
-/// A Responses body.
+/// Returns a Responses body.
 pub(crate) fn responses(calls: &[Asked<'_>]) -> String {
     let items: Vec<Value> = calls
         .iter()
@@ -38,7 +38,7 @@ pub(crate) fn responses(calls: &[Asked<'_>]) -> String {
         .to_string()
 }
 
-/// A Messages body.
+/// Returns a Messages body.
 pub(crate) fn anthropic(calls: &[Asked<'_>]) -> String {
     let blocks: Vec<Value> = calls
         .iter()
@@ -51,7 +51,7 @@ pub(crate) fn anthropic(calls: &[Asked<'_>]) -> String {
     .to_string()
 }
 
-/// A `generateContent` body; an empty id is left out.
+/// Returns a `generateContent` body without empty ids.
 pub(crate) fn gemini(calls: &[Asked<'_>]) -> String {
     let parts: Vec<Value> = calls
         .iter()
@@ -71,7 +71,7 @@ pub(crate) fn gemini(calls: &[Asked<'_>]) -> String {
     .to_string()
 }
 
-/// An answer in plain text.
+/// Returns an answer in plain text.
 pub(crate) fn tagged(calls: &[Asked<'_>]) -> String {
     let block = |(_, name, args): &Asked<'_>| {
         format!("<tool_call>\n{}\n</tool_call>", json!({"name": name, "arguments": args}))
@@ -79,7 +79,7 @@ pub(crate) fn tagged(calls: &[Asked<'_>]) -> String {
     calls.iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
-/// An SSE text of these events.
+/// Returns an SSE text of these events.
 pub(crate) fn sse(events: &[Value]) -> String {
     events.iter().map(|event| format!("data: {event}\n\n")).collect()
 }

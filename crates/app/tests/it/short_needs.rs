@@ -1,4 +1,4 @@
-//! Whether `find_tools` finds the built-in tools by needs as short as people type them.
+//! Tests that `find_tools` finds the built-in tools for needs as short as people type them.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use toolcrib_core::{SwitchState, ViewRequest};
 
 use crate::fixture::{Fixture, FixtureBuilder};
 
-/// Each line: the tools that answer the need, or `-` for none, and the need.
+/// Each line: the tools that satisfy the need, or `-` for none, and the need.
 const NEEDS: &str = include_str!("../fixtures/short_needs.txt");
 /// Number of results that a model gets by default.
 const LIMIT: usize = 5;
@@ -21,7 +21,7 @@ fn needs() -> impl Iterator<Item = (Vec<&'static str>, &'static str)> {
     })
 }
 
-/// A Toolcrib in which every built-in tool is on; no program is started.
+/// Creates a Toolcrib in which every built-in tool is enabled; no program is started.
 async fn every_tool() -> Fixture {
     let program = std::env::current_exe().unwrap();
     let fixture = FixtureBuilder::new()
@@ -40,8 +40,9 @@ async fn every_tool() -> Fixture {
     fixture
 }
 
-/// `calculate 17 percent` and `run the tests` found nothing, because the search knew a tool only by
-/// its description. The floor is measured on the same needs: where no tool fits, none is offered.
+/// Regression: `calculate 17 percent` and `run the tests` found no tool, because the search knew a
+/// tool only by its description. The minimum was measured with the same needs: if no tool fits,
+/// none is offered.
 #[tokio::test]
 async fn short_needs_find_the_built_in_tools() {
     let fixture = every_tool().await;

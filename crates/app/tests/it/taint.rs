@@ -1,6 +1,6 @@
-//! Taint: what a run may do without approval after it has read untrusted text. Harmless calls stay
-//! free; harmful ones need approval whatever else allows them. Uses the pipeline with built-in and
-//! external tools.
+//! Taint: the calls that a run may make without approval after it has read untrusted text. Harmless
+//! calls need no approval; harmful ones do, even if rules or presets allow them. Uses the pipeline
+//! with built-in and external tools.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ use toolcrib_testkit::{ScriptedApprover, ScriptedTool};
 
 use crate::fixture::{Fixture, FixtureBuilder};
 
-/// Allows every call, as an owner does who wants no questions.
+/// Allows every call, for an owner who wants no questions.
 struct AllowAll;
 
 impl Gate for AllowAll {
@@ -38,7 +38,7 @@ impl Gate for AllowAll {
     }
 }
 
-/// Everything is allowed that can be: by a rule, the mildest preset and the settings of the tools.
+/// Allows everything possible: by a rule, the mildest preset and the settings of the tools.
 fn permissive(start: FixtureBuilder) -> FixtureBuilder {
     start
         .settings(|settings| {
@@ -68,7 +68,7 @@ fn workspace(start: FixtureBuilder) -> FixtureBuilder {
     FILES.iter().fold(start, |start, (path, text)| start.file(path, text))
 }
 
-/// Tools that read what is private, as an owner's own program declares them.
+/// Returns tools that read private data, as an owner's own program declares them.
 fn own_tools() -> Vec<Arc<ScriptedTool>> {
     let reading = |name: &str| {
         let words = ToolOutput::text("the oats are from Ann").with_origin(Trust::Workspace, "own");
@@ -100,7 +100,7 @@ fn labels(w: &Fixture, run: RunId) -> Vec<Label> {
     w.engine().labels(run).unwrap().iter().map(|(label, _)| label).collect()
 }
 
-/// A run that has read a page.
+/// Opens a run that has read a page.
 async fn after_a_page(w: &Fixture) -> RunId {
     let run = w.run(RunLimits::default());
     assert_eq!(fetches(w, run, "/orders").await.kind, OutcomeKind::Succeeded);
@@ -108,11 +108,11 @@ async fn after_a_page(w: &Fixture) -> RunId {
     run
 }
 
-/// What people let a model do after it has read a page: `WEB` stands for the server.
+/// Calls that people let a model make after it has read a page; `WEB` represents the server.
 #[rustfmt::skip]
 fn follow_ups() -> Vec<(&'static str, Value)> {
     vec![
-        // It goes on reading.
+        // Further reads.
         ("read_file", json!({"path": "notes.md"})),
         ("read_file", json!({"path": "README.md"})),
         ("read_file", json!({"path": "src/lib.rs", "offset": 1, "limit": 2})),
@@ -147,7 +147,7 @@ fn follow_ups() -> Vec<(&'static str, Value)> {
         ("http_request", json!({"url": "WEB/status/304-Not-Modified", "method": "GET"})),
         ("http_request", json!({"url": "WEB/page", "method": "HEAD"})),
         ("http_request", json!({"uri": "WEB/status/503-Unavailable"})),
-        // What was read is written down: every change is in the undo journal.
+        // Notes about the read text are written: every change is in the undo journal.
         ("write_file", json!({"path": "summary.md", "content": "# Rust 1.95\n\nIt is out.\n"})),
         ("write_file", json!({"path": "news/today.md", "content": "Rust 1.95\n"})),
         ("write_file", json!({"path": "summary.md", "content": "More.\n", "mode": "append"})),
@@ -172,14 +172,14 @@ fn follow_ups() -> Vec<(&'static str, Value)> {
         ("read_file", json!({"path": "summary.md"})),
         ("read_file", json!({"path": "final.md"})),
         ("find_files", json!({"pattern": "archive/**"})),
-        // It asks, and looks at itself.
+        // The model asks the person, and inspects its own calls.
         ("ask_user", json!({"question": "Which of the two prices counts?"})),
         ("ask_user", json!({"question": "Shall I go on?", "options": ["yes", "no"]})),
         ("load_skill", json!({"name": "none-of-this-name"})),
         ("review_tool_calls", json!({"date_time": "2026-11-21T15:04:05Z"})),
         ("introspect", json!({})),
-        // What it made itself and does not need is deleted, and a search that is sent as a form:
-        // these are asked about.
+        // The deletion of a file that the model created, and a search that is sent as a form: these
+        // two ask.
         ("delete_file", json!({"path": "data/rates.json"})),
         ("http_request", json!({"url": "WEB/echo", "method": "POST", "body": "{\"query\": \"{ price }\"}"})),
     ]
@@ -204,14 +204,14 @@ async fn of_harmless_follow_ups_at_most_one_in_twenty_asks() {
         if approver.asked().len() > before {
             asked.push(format!("{name} {args}"));
         }
-        // Nothing else stands in its way either: a call that fails does so by itself.
+        // No other check blocks the call, either: a call that fails must have run.
         assert!(outcome.report.attempts > 0, "{name} {args}: {outcome:?}");
     }
     assert!(asked.len() * 20 <= count, "{} of {count} ask: {asked:#?}", asked.len());
     assert_eq!(asked.len(), 2, "{asked:#?}");
 }
 
-/// A folder of tools as people write them: what they declare, if anything.
+/// Creates a folder of tools in the usual form: with few or no declarations.
 fn folder() -> TempDir {
     let dir = tempfile::tempdir().unwrap();
     let tools = [
@@ -235,7 +235,7 @@ fn folder() -> TempDir {
     dir
 }
 
-/// Tools of an embedder that send, pay and move things.
+/// Returns tools of an embedder that send, pay and move things.
 fn sending_tools() -> Vec<Arc<ScriptedTool>> {
     let outbound = Reach { outbound: true, ..Reach::default() };
     let sends = |name: &str, effect: Effect| {
@@ -266,7 +266,7 @@ fn sending_tools() -> Vec<Arc<ScriptedTool>> {
     ]
 }
 
-/// What a page may talk a model into.
+/// Calls that a page may persuade a model to make.
 #[rustfmt::skip]
 fn harmful() -> Vec<(&'static str, Value)> {
     let body = "{\"notes\": \"buy oats\"}";
@@ -333,7 +333,8 @@ async fn every_harmful_call_is_asked_about_whatever_allows_it() {
     assert!(calls.len() >= 40, "{}", calls.len());
     for (name, args) in calls {
         let before = approver.asked().len();
-        // Each in a run of its own that has read the same: refusals in a row would end it.
+        // Each call has a separate run with the same labels, because consecutive refusals would end
+        // a run.
         let spec = RunSpec { labels: labels.clone(), ..RunSpec::default() };
         let run = w.engine().open_run(spec).unwrap();
         let outcome = done(&w, run, name, at(&w, args.clone())).await;
@@ -348,7 +349,7 @@ async fn every_harmful_call_is_asked_about_whatever_allows_it() {
         assert!(reasons[0].text.starts_with(&read), "{}", reasons[0].text);
         assert_eq!(outcome.kind, OutcomeKind::Denied, "{name} {args}: nobody is there to approve");
     }
-    // None of it was carried out.
+    // None of the calls ran.
     assert_eq!(w.web.requests(), ["GET /orders"]);
     assert!(sending.iter().all(|tool| tool.runs() == 0));
     for (path, text) in FILES {
@@ -371,7 +372,7 @@ async fn the_same_calls_run_unasked_in_a_run_that_has_read_nothing() {
         .open()
         .await;
     for (name, args) in harmful() {
-        // What the calls before have read must not count: each has a run of its own.
+        // Each call has a separate run, so that the labels of earlier calls do not count.
         let outcome = done(&w, w.run(RunLimits::default()), name, at(&w, args.clone())).await;
         assert!(approver.asked().is_empty(), "{name} {args}: {outcome:?}");
     }
@@ -405,7 +406,7 @@ async fn a_plain_fetch_asks_only_where_private_data_was_read_too() {
     let run = w.run(RunLimits::default());
     assert!(!asks(run, "read_mail", json!({})).await);
     assert_eq!(labels(&w, run), [Label::Private]);
-    // Only private data was read: nobody outside has a say in what is fetched.
+    // Only private data was read: no outside text can influence the fetched address.
     assert!(!asks(run, "fetch_url", fetch(1)).await);
     assert_eq!(labels(&w, run), Label::ALL);
     for (name, args) in [
@@ -423,7 +424,7 @@ async fn a_plain_fetch_asks_only_where_private_data_was_read_too() {
     assert!(!asks(run, "write_file", json!({"path": "a.md", "content": "x"})).await);
     assert!(!asks(run, "read_mail", json!({"again": true})).await);
 
-    // The other way round, and what was called before in any conversation is private too.
+    // The reverse order; and earlier calls of any conversation are private, too.
     for tool in ["read_mail", "review_tool_calls", "introspect"] {
         let run = after_a_page(&w).await;
         let args = match tool {

@@ -1,4 +1,4 @@
-//! A row of a table: what is tested, the action, and the expected result.
+//! A test case of a table: its name, the action, and the expected result.
 
 use std::any::Any;
 use std::future::Future;
@@ -14,15 +14,15 @@ use crate::fixture::FixtureBuilder;
 
 type Done = Box<dyn FnOnce(FixtureBuilder) -> Pin<Box<dyn Future<Output = Value>>> + Send>;
 
-/// A row; see [`row`].
+/// A test case; see [`case`].
 pub(crate) struct TestCase {
     point: &'static str,
     done: Done,
     expected: Value,
 }
 
-/// A row: `done` begins with a fresh folder and says what came of it; `expected` is compared by
-/// [`unlike`].
+/// Creates a test case: `done` starts with a fresh folder and returns the result; [`difference`]
+/// compares it with `expected`.
 pub(crate) fn case<F>(
     point: &'static str,
     done: impl FnOnce(FixtureBuilder) -> F + Send + 'static,
@@ -34,14 +34,14 @@ where
     TestCase { point, done: Box::new(move |start| Box::pin(done(start))), expected }
 }
 
-/// Real time after which a row counts as hanging.
+/// Real time after which a test case counts as stuck.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Runs every row, each on a runtime of its own, and says which of them do not hold.
+/// Runs every test case in a separate runtime, and reports the failed ones.
 pub(crate) fn run_cases(rows: Vec<TestCase>) {
     let count = rows.len();
     for row in &rows {
-        // What even an empty answer satisfies tests nothing.
+        // An expectation that an empty result satisfies tests nothing.
         let anything = [Value::Null, Value::Object(Map::new())].into_iter();
         let tests =
             anything.map(|nothing| difference(&row.expected, &nothing, "")).all(|f| f.is_some());
@@ -73,7 +73,7 @@ impl TestCase {
     }
 }
 
-/// On one thread, so that a row can hold the clock.
+/// Runs on one thread, so that a test case can pause the clock.
 fn on_a_runtime(done: Done) -> Value {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -99,9 +99,9 @@ fn shortened(value: &Value) -> String {
     head.chain(" … ".chars()).chain(tail).collect()
 }
 
-/// Where `got` is not what is expected, if anywhere. Members that are not expected may be there,
-/// unless `null` is expected of them; `…` in a text stands for any text; a list is compared item by
-/// item, a text `…` with anything that is there.
+/// Returns the first difference between `got` and the expected value. Additional members are
+/// ignored, unless `null` is expected of them; `…` in a text matches any text; lists are compared
+/// item by item; the text `…` matches any present value.
 pub(crate) fn difference(expected: &Value, got: &Value, at: &str) -> Option<String> {
     let differs = || Some(format!("{at}: expected {expected}, got {}", shortened(got)));
     match (expected, got) {
@@ -140,7 +140,7 @@ mod tests {
     use super::difference;
     use serde_json::{Value, json};
 
-    /// A comparison that accepts everything would make every row worthless.
+    /// A comparison that accepts everything would make every test case worthless.
     #[test]
     fn the_comparison_refuses_what_differs() {
         let check = |expected: Value, got: Value, same: bool| {

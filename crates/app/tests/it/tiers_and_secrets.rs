@@ -131,7 +131,7 @@ fn configured(start: FixtureBuilder, tool: &str, key: &str, value: &str) -> Fixt
     })
 }
 
-/// Status and answer of the tool with a key.
+/// Returns status and answer of the tool with a key.
 async fn status(start: FixtureBuilder) -> Value {
     let w = start.tool(&keyed()).open().await;
     let info = w.toolcrib.infos().into_iter().find(|info| info.id.as_str() == "weather");

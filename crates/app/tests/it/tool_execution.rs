@@ -1,5 +1,5 @@
-//! Tool definitions and settings, execution, `fetch_url`, truncation, repeats, and what is offered
-//! to models.
+//! Tool definitions and settings, execution, `fetch_url`, truncation, repeats, and the selection of
+//! tools for models.
 
 mod fetch_url;
 
@@ -302,7 +302,7 @@ fn flow() -> Vec<TestCase> {
     ]
 }
 
-/// What the model gets of a text of this length.
+/// Returns the model's view of a text of this length.
 async fn of_length(start: FixtureBuilder, chars: usize) -> Value {
     let text = format!("A{}Z", "é".repeat(chars - 2));
     let tool = Arc::new(ScriptedTool::new("talk").returns(ToolOutput::text(text)));

@@ -30,13 +30,13 @@ impl WebServer {
         format!("http://{}{path}", self.addr)
     }
 
-    /// `METHOD path` of every request, in order.
+    /// Returns `METHOD path` of every request, in order.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
 }
 
-/// A port of loopback on which nobody listens.
+/// Returns a loopback port on which no process listens.
 pub(crate) async fn closed_port() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap()
 }
@@ -111,7 +111,7 @@ fn redirect(status: &str, to: &str) -> String {
     format!("HTTP/1.1 {status}\r\nLocation: {to}\r\nContent-Length: 0\r\n\r\n")
 }
 
-/// A body that only the client ends.
+/// Sends a body that only the client ends.
 async fn endless(mut stream: TcpStream) {
     let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n").await;
     while stream.write_all(&[b'x'; 64 * 1024]).await.is_ok() {}

@@ -1,4 +1,4 @@
-//! The file: a tar archive, compressed with gzip, of plain files alone.
+//! The archive of a backup: a tar file, compressed with gzip, that contains only plain files.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::{self, File};
@@ -13,9 +13,9 @@ use toolcrib_core::canonical_json;
 
 use super::manifest::{Entry, FORMAT, MANIFEST, Manifest};
 
-/// The largest manifest: some millions of files.
+/// Maximum size of the manifest: enough for some millions of files.
 const MANIFEST_BYTES: u64 = 1024 * 1024 * 1024;
-/// What an owner may do with a file of theirs; others may do nothing.
+/// Mode of restored files: the owner has all rights, others none.
 const OWNER_ONLY_MODE: u32 = 0o700;
 
 /// Writes an archive.
@@ -30,7 +30,7 @@ impl Writer {
         Self { tar: tar::Builder::new(gzip), files: Vec::new() }
     }
 
-    /// Adds a file as it is now; `false` = it is gone.
+    /// Adds a file in its current state; returns `false` if it no longer exists.
     pub(super) fn add(&mut self, from: &Path, to: &str) -> io::Result<bool> {
         let file = match File::open(from) {
             Ok(file) => file,
@@ -57,7 +57,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Ends it with the manifest, and brings it to the disk.
+    /// Writes the manifest as the last entry, and syncs the file.
     pub(super) fn finish(mut self, manifest: Manifest) -> io::Result<Manifest> {
         let manifest = Manifest { files: self.files, ..manifest };
         let text = serde_json::to_vec_pretty(&manifest)?;
@@ -91,8 +91,8 @@ fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 
-/// So many bytes, or an error: a file that grows is cut where it was, one that shrinks cannot be
-/// kept.
+/// A reader of exactly this many bytes: a file that grows is cut at its former length; one that
+/// shrinks is an error.
 struct ExactLength {
     file: File,
     left: u64,
@@ -125,11 +125,12 @@ impl<R: Read> Read for HashingReader<R> {
     }
 }
 
-/// Reads an archive whole, and its files into a folder where one is given; every file is as its
-/// manifest says then.
+/// Reads the complete archive, and extracts its files into a folder if one is given; afterwards,
+/// every file matches the manifest.
 ///
 /// # Errors
-/// In words for people: what is no backup, is damaged, or names places that are none of a backup's.
+/// In words for people: a file that is not a backup, is damaged, or contains paths outside of a
+/// backup.
 pub(super) fn read(path: &Path, into: Option<&Path>) -> io::Result<Manifest> {
     let file = File::open(path)?;
     let mut tar = tar::Archive::new(GzDecoder::new(BufReader::new(file)));
@@ -150,7 +151,7 @@ pub(super) fn read(path: &Path, into: Option<&Path>) -> io::Result<Manifest> {
         let mode = entry.header().mode().map_err(no_backup)? & OWNER_ONLY_MODE;
         found.push(extract_file(entry, &place, mode, into)?);
     }
-    // The sum of all bytes comes after the last of them.
+    // The checksum of the gzip stream follows the last byte.
     io::copy(&mut tar.into_inner(), &mut io::sink()).map_err(no_backup)?;
     let text = manifest
         .ok_or_else(|| io::Error::other("it has no manifest: it is cut off, or no backup"))?;
@@ -176,7 +177,7 @@ fn manifest_of(text: &[u8]) -> io::Result<Manifest> {
     Ok(serde_json::from_value(value)?)
 }
 
-/// A place in `config/` or `state/` that leads nowhere else.
+/// Returns a path in `config/` or `state/` that cannot lead to another folder.
 fn safe_relative_path(name: &Path) -> Option<PathBuf> {
     let mut parts = name.components();
     let first = parts.next()?;
@@ -223,14 +224,15 @@ mod tests {
         Manifest { format: FORMAT, toolcrib, store: None, made_at: 0, keys: false, left_out, files }
     }
 
-    /// An archive with these entries, without looking whether they make sense.
+    /// Creates an archive with these entries, without checking them.
     fn archive(folder: &Path, entries: &[(&str, &[u8], tar::EntryType)]) -> PathBuf {
         let path = folder.join("archive.tar.gz");
         let file = BufWriter::new(File::create(&path).unwrap());
         let mut tar = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
         for (name, text, kind) in entries {
             let mut header = tar::Header::new_gnu();
-            // The library itself refuses names that lead elsewhere.
+            // The library itself refuses names that lead to another folder, so write the name
+            // directly.
             let bytes = header.as_old_mut();
             bytes.name[..name.len()].copy_from_slice(name.as_bytes());
             header.set_size(text.len() as u64);
@@ -315,7 +317,7 @@ mod tests {
             let mut bytes = whole.clone();
             bytes[at] ^= 0x55;
             fs::write(&damaged, &bytes).unwrap();
-            // Some bytes mean nothing, and some mean the same as others.
+            // Some bytes have no meaning, and some have equivalent values.
             assert!(read(&damaged, None).map_or(true, |read| read == made), "byte {at}");
             fs::write(&damaged, &whole[..at]).unwrap();
             assert!(read(&damaged, None).is_err(), "cut at {at}");

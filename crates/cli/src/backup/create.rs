@@ -1,4 +1,4 @@
-//! Taking a backup.
+//! Creates a backup.
 
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
@@ -18,21 +18,21 @@ use crate::command::config::is_secret;
 use crate::config::{self, ConfigPaths, Env, KeyPath};
 use crate::output::Failure;
 
-/// Folders in folders that are looked into.
+/// Maximum depth of nested folders.
 const DEPTH: usize = 16;
 
-/// A backup that was taken.
+/// The result of a backup.
 pub(crate) struct BackupReport {
-    /// What it says of itself.
+    /// The manifest of the backup.
     pub(crate) manifest: Manifest,
-    /// What people should know of it.
+    /// Remarks for the person.
     pub(crate) remarks: Vec<String>,
 }
 
-/// Takes a backup into a new file, or with `replace` in the place of one that is there.
+/// Creates a backup in a new file, or with `replace` instead of an existing one.
 ///
 /// # Errors
-/// What cannot be read or written; then there is no new file.
+/// A file that cannot be read or written; no new file exists in that case.
 pub(crate) fn create(path: &Path, keys: bool, replace: bool) -> Result<BackupReport, Failure> {
     if !replace && path.symlink_metadata().is_ok() {
         return Err(Failure::usage(format!(
@@ -44,7 +44,7 @@ pub(crate) fn create(path: &Path, keys: bool, replace: bool) -> Result<BackupRep
     name.push(".partial");
     let partial = PathBuf::from(name);
     let taken = write(&partial, keys).and_then(|taken| {
-        // Read back in the way that `restore` reads it.
+        // Verify the file with the code that `restore` uses.
         let read = archive::read(&partial, None);
         let read = read
             .map_err(|error| Failure::run(format!("the backup cannot be read again: {error}")))?;
@@ -95,8 +95,8 @@ fn write(partial: &Path, keys: bool) -> Result<BackupReport, Failure> {
     Ok(BackupReport { manifest, remarks })
 }
 
-/// The database as it is at one moment, then its artifacts: what is stored meanwhile is more than
-/// the database knows, never less.
+/// Adds the database in a consistent state, and then its artifacts: artifacts that are stored
+/// meanwhile are unknown to the database, but none is missing.
 fn database(
     writer: &mut Writer,
     state: &Path,
@@ -115,7 +115,8 @@ fn database(
         return Ok(None);
     }
     let failed = |error: io::Error| Failure::run(format!("the backup failed: {error}"));
-    // Beside the original, where there is room for a copy of that size, and no other user may read.
+    // Stage the copy beside the original, where there is space for it, and where no other user may
+    // read it.
     let staged = tempfile::Builder::new().prefix(".backup-").tempdir_in(state).map_err(failed)?;
     let copied = staged.path().join(DATABASE);
     let store = |error: toolcrib_store::OpenError| Failure::run(error.to_string());
@@ -133,8 +134,8 @@ fn database(
     Ok(Some(survey.version))
 }
 
-/// The person's configuration folder, without the state where that is in it, and without keys; the
-/// keys of the configuration that were left out.
+/// Adds the person's configuration folder, without the state folder inside it and without keys;
+/// returns the configuration keys that were left out.
 fn configuration(
     writer: &mut Writer,
     state: &Path,
@@ -152,7 +153,7 @@ fn configuration(
         writer.add_text(text.as_bytes(), "config/config.toml").map_err(failed)?;
     }
     let Some(folder) = bootstrap::config_folder() else { return Ok(left_out) };
-    // A broken file is kept too; which files hold keys is not known then.
+    // A broken configuration is also saved; its key files are then unknown.
     let key_files = match config::load(&env, None) {
         Ok(config) => config.key_files(&env),
         Err(failure) if !keys => return Err(failure),
@@ -192,10 +193,10 @@ fn configuration(
     Ok(left_out)
 }
 
-/// The text of a configuration without the values that are keys.
+/// Returns the text of a configuration without the values that are keys.
 pub(super) fn without_keys(text: &str, left_out: &mut Vec<String>) -> String {
     let Ok(mut document) = text.parse::<DocumentMut>() else {
-        // What cannot be read may hold anything.
+        // A text that cannot be parsed may contain keys anywhere.
         left_out.push("everything: the file is not TOML".to_owned());
         return String::new();
     };
@@ -219,7 +220,7 @@ fn strip(table: &mut dyn TableLike, at: &KeyPath, left_out: &mut Vec<String>) {
     }
 }
 
-/// Tables in lists.
+/// Removes keys from tables in lists.
 fn strip_list(item: &mut Item, at: &KeyPath, left_out: &mut Vec<String>) {
     if let Some(tables) = item.as_array_of_tables_mut() {
         tables.iter_mut().for_each(|table| strip(table, at, left_out));
@@ -246,12 +247,12 @@ fn add_folder_except(
     walk.folder(from, to, DEPTH)
 }
 
-/// A folder with what is in it, links followed.
+/// Adds a folder with its content, following links.
 struct Walk<'a> {
     writer: &'a mut Writer,
     is_wanted: &'a dyn Fn(&str) -> bool,
     is_key: &'a dyn Fn(&Path) -> bool,
-    /// The folders that this one is in: a link to one of them has no end.
+    /// The enclosing folders: a link to one of them would never end.
     inside: HashSet<PathBuf>,
 }
 
@@ -272,7 +273,7 @@ impl Walk<'_> {
                 Ok(found) if found.is_file() && !(self.is_key)(&path) => {
                     self.writer.add(&path, &to)?;
                 }
-                // A socket, or a link to nowhere.
+                // A socket, or a dangling link.
                 _ => {}
             }
         }

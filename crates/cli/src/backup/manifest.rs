@@ -1,26 +1,26 @@
-//! What a backup says of itself.
+//! The manifest of a backup.
 
 use serde::{Deserialize, Serialize};
 
-/// Version of the form of a backup.
+/// Version of the backup format.
 pub(super) const FORMAT: u32 = 1;
-/// Name of the manifest: the last entry, since it knows all others.
+/// Name of the manifest: the last entry, because it lists all others.
 pub(super) const MANIFEST: &str = "manifest.json";
 
-/// What a backup says of itself.
+/// The manifest of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Manifest {
-    /// Version of its form.
+    /// Version of the backup format.
     pub(super) format: u32,
-    /// Version of the program that made it.
+    /// Version of the program that created the backup.
     pub(crate) toolcrib: String,
-    /// Version of the database in it; `None` = the database is elsewhere.
+    /// Version of the included database; `None` if the database is on a server.
     pub(crate) store: Option<i32>,
-    /// When, in milliseconds since 1970.
+    /// Time of creation in milliseconds since 1970.
     pub(crate) made_at: i64,
-    /// Whether keys are in it.
+    /// Whether the backup contains keys.
     pub(crate) keys: bool,
-    /// Keys of the configuration that were left out, since their values are keys.
+    /// Configuration keys that were left out because their values are keys.
     #[serde(default)]
     pub(crate) left_out: Vec<String>,
     /// Every file, in the order of the archive.
@@ -30,16 +30,16 @@ pub(crate) struct Manifest {
 /// A file of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// Its place, with `/`: in `config/` or `state/`.
+    /// Its path with `/`, in `config/` or `state/`.
     pub(crate) path: String,
-    /// Its length.
+    /// Its length in bytes.
     pub(crate) bytes: u64,
     /// SHA-256, in hexadecimal digits.
     pub(crate) sha256: String,
 }
 
 impl Manifest {
-    /// Bytes of all files.
+    /// Returns the total size of all files in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.iter().map(|file| file.bytes).sum()
     }

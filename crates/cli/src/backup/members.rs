@@ -1,5 +1,5 @@
-//! Which files a backup has: what is taken, and what is put back from an archive that others may
-//! have written.
+//! The files of a backup: those that are saved, and those that are restored from an archive that
+//! others may have written.
 
 use super::manifest::Manifest;
 
@@ -7,10 +7,10 @@ use super::manifest::Manifest;
 pub(super) const DATABASE: &str = "toolcrib.db";
 /// The folder of the database's artifacts in the state folder.
 pub(super) const ARTIFACTS: &str = "toolcrib.db.artifacts";
-/// What of the state folder is kept, beside the database and its artifacts.
+/// Folders of the state folder that are saved, besides the database and its artifacts.
 pub(super) const FOLDERS: [&str; 1] = ["undo"];
-/// The same, of single files. The anchors come before the database: they must not be ahead of its
-/// records.
+/// Files of the state folder that are saved. The anchors precede the database, because they must
+/// not be ahead of its records.
 pub(super) const EXTRA_FILES: [&str; 5] = [
     "audit/anchors.jsonl",
     "audit/audit-key.pub",
@@ -18,21 +18,21 @@ pub(super) const EXTRA_FILES: [&str; 5] = [
     "audit/other-keys.pub",
     "STOP",
 ];
-/// Sealed: unreadable without the key.
+/// Sealed secrets, which cannot be read without the key.
 pub(super) const SEALED: &str = "vault/secrets.json";
-/// Keys.
+/// Files that contain keys.
 pub(super) const KEY_FILES: [&str; 3] =
     ["vault/secrets.key", "audit/audit-key.pk8", "daemon/token"];
-/// Folders of the configuration folder that are kept.
+/// Folders of the configuration folder that are saved.
 const CONFIG_FOLDERS: [&str; 5] = ["tools", "agents", "skills", "kits", "guides"];
 
-/// Whether a file or folder of this name, directly in the configuration folder, is kept.
+/// Returns whether a file or folder with this name, directly in the configuration folder, is saved.
 pub(super) fn is_config_name(name: &str) -> bool {
     CONFIG_FOLDERS.contains(&name) || name.ends_with(".toml") || name.ends_with(".md")
 }
 
-/// The first file that a backup with this manifest does not have: a key in a backup that says it
-/// has none, a database in one without, or a file that no backup holds, such as a write-ahead log
+/// Returns the first file that a backup with this manifest must not contain: a key in a backup
+/// without keys, a database in a backup without one, or any other file, such as a write-ahead log
 /// that would change the database.
 pub(super) fn foreign_member(manifest: &Manifest) -> Option<&str> {
     let paths = manifest.files.iter().map(|file| file.path.as_str());

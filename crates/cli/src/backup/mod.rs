@@ -1,11 +1,12 @@
-//! Backups: everything that is kept of a person in one file, taken while a daemon works, and put
-//! back whole or not at all.
+//! Backups: all stored data of a person in one file, created while a daemon runs, and restored
+//! completely or not at all.
 //!
 //! Invariants
-//! - The database in it is that of one moment; anchors of its audit are never ahead of its records.
-//! - No key stands in it unless keys were asked for: not those of the vault and the audit, not the
-//!   token of the machine, no key of a provider that is written in the configuration.
-//! - It is read again as a whole before it counts as made, and before anything of it is put back.
+//! - The database in a backup has a consistent state; anchors of its audit are never ahead of its
+//!   records.
+//! - A backup contains no keys unless they were requested: neither those of the vault and the
+//!   audit, nor the token of the machine, nor keys of providers in the configuration.
+//! - A backup is verified completely after it was written, and before any part of it is restored.
 
 mod archive;
 mod create;

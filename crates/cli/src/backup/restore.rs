@@ -1,5 +1,5 @@
-//! Putting a backup back. Everything is read, checked and laid out beside its place first; what is
-//! there is moved aside, never deleted.
+//! Restores a backup. All files are first read, checked and staged beside their destination;
+//! existing data is moved aside, never deleted.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -14,21 +14,21 @@ use super::{archive, create, members};
 use crate::bootstrap;
 use crate::output::Failure;
 
-/// A backup that was put back.
+/// The result of a restore.
 pub(crate) struct RestoreReport {
-    /// What it says of itself.
+    /// The manifest of the backup.
     pub(crate) manifest: Manifest,
-    /// Where what was there before is now.
+    /// The new locations of the existing data.
     pub(crate) aside: Vec<PathBuf>,
-    /// What people should know of it.
+    /// Remarks for the person.
     pub(crate) remarks: Vec<String>,
 }
 
-/// Puts a backup back; with `force` also where something is.
+/// Restores a backup; with `force` even if there is existing data.
 ///
 /// # Errors
-/// Exit code 3 for what is no sound backup, 2 where something is in its way, 1 while a daemon works
-/// there. Then everything is as it was.
+/// Exit code 3 for an invalid backup, 2 if existing data is in the way, 1 while a daemon runs
+/// there. Nothing is changed in these cases.
 pub(crate) fn restore(path: &Path, force: bool) -> Result<RestoreReport, Failure> {
     let state = bootstrap::state_folder()?;
     let config = bootstrap::config_folder().ok_or_else(|| {
@@ -38,7 +38,7 @@ pub(crate) fn restore(path: &Path, force: bool) -> Result<RestoreReport, Failure
     let parent = state.parent().unwrap_or(Path::new("/"));
     let failed = |error: io::Error| Failure::run(format!("the backup cannot be put back: {error}"));
     private_folder(parent).map_err(failed)?;
-    // On the same disk, so that it is moved into its place in one step.
+    // Stage on the same disk, so that a rename installs the data in one step.
     let staged = tempfile::Builder::new().prefix(".restore-").tempdir_in(parent).map_err(failed)?;
     let manifest = archive::read(path, Some(staged.path()))
         .map_err(|error| Failure::configuration(format!("{}: {error}", path.display())))?;
@@ -60,7 +60,7 @@ pub(crate) fn restore(path: &Path, force: bool) -> Result<RestoreReport, Failure
     Ok(RestoreReport { manifest, aside, remarks })
 }
 
-/// The archive has nothing but what its manifest announces.
+/// Checks that the archive contains only the files that its manifest lists.
 fn check_members(path: &Path, manifest: &Manifest, staged: &Path) -> Result<(), Failure> {
     let refuse = |what: &str| {
         let path = path.display();
@@ -83,7 +83,7 @@ fn check_members(path: &Path, manifest: &Manifest, staged: &Path) -> Result<(), 
     }
 }
 
-/// No daemon works on the database, and none begins to.
+/// Locks the database, so that no daemon runs on it or starts.
 fn lock_database(state: &Path) -> Result<ExclusiveLock, Failure> {
     ExclusiveLock::acquire(&state.join("toolcrib.db")).map_err(|error| match error {
         OpenError::InUse { pid, .. } => {
@@ -105,7 +105,7 @@ struct RestorePaths {
 }
 
 impl RestorePaths {
-    /// The database can be used by this program.
+    /// Checks that this program can use the database.
     fn check(&self, manifest: &Manifest) -> Result<(), Failure> {
         let database = self.staged.join("state/toolcrib.db");
         if manifest.store.is_none() {
@@ -129,7 +129,7 @@ impl RestorePaths {
         }
     }
 
-    /// Nothing is there that is moved aside.
+    /// Checks that there is no existing data.
     fn check_free(&self) -> Result<(), Failure> {
         let config = self.names()?.into_iter().map(|name| self.config.join(name));
         let database =
@@ -143,7 +143,7 @@ impl RestorePaths {
         }
     }
 
-    /// What of the configuration folder is put back.
+    /// Returns the names in the configuration folder that are restored.
     fn names(&self) -> Result<Vec<std::ffi::OsString>, Failure> {
         let entries = match fs::read_dir(self.staged.join("config")) {
             Ok(entries) => entries,
@@ -154,9 +154,9 @@ impl RestorePaths {
         Ok(names?)
     }
 
-    /// A backup without keys takes those that are here, if they are: it is put back where it was
-    /// made. Otherwise what is sealed with them is laid beside, and the records that they signed
-    /// are verified with their public half.
+    /// Keeps existing keys for a backup without keys, if they belong to it: it is then restored on
+    /// the machine where it was created. Otherwise, the sealed files are stored aside, and the
+    /// records that the old keys signed are verified with their public keys.
     fn keys(&self, remarks: &mut Vec<String>) -> io::Result<()> {
         let staged = self.staged.join("state");
         private_folder(&staged)?;
@@ -199,7 +199,7 @@ impl RestorePaths {
         Ok(())
     }
 
-    /// Moves what is there aside, and what is staged into its place.
+    /// Moves existing data aside, and the staged data to its destination.
     fn install(&self) -> io::Result<Vec<PathBuf>> {
         let mark = Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string();
         let mut aside = Vec::new();
@@ -212,7 +212,7 @@ impl RestorePaths {
                 fs::rename(&self.state, &old)?;
             }
             fs::rename(self.staged.join("state"), &self.state).inspect_err(|_| {
-                // As it was.
+                // Restore the former state.
                 let _ = fs::rename(&old, &self.state);
             })?;
             if is_empty {
@@ -242,7 +242,7 @@ impl RestorePaths {
     }
 }
 
-/// The lock that this very command holds.
+/// Returns whether an entry is the lock that this command holds.
 fn is_lock(entry: &fs::DirEntry) -> bool {
     entry.file_name() == "toolcrib.db.lock"
 }
@@ -251,7 +251,7 @@ fn absent(error: io::Error) -> io::Result<String> {
     if error.kind() == io::ErrorKind::NotFound { Ok(String::new()) } else { Err(error) }
 }
 
-/// A name that nothing has yet.
+/// Returns a name that does not exist yet.
 fn sibling_path(path: &Path, mark: &str) -> io::Result<PathBuf> {
     for at in 0..1000 {
         let mut name = path.as_os_str().to_owned();
@@ -267,7 +267,7 @@ fn sibling_path(path: &Path, mark: &str) -> io::Result<PathBuf> {
     Err(io::Error::other("too many old ones are beside it"))
 }
 
-/// Copies a file of the owner's, if it is there and nothing is in its place.
+/// Copies a file of the owner, if it exists and its destination does not.
 fn copy_if_missing(from: &Path, to: &Path) -> io::Result<()> {
     if !from.is_file() || to.exists() {
         return Ok(());
@@ -278,7 +278,7 @@ fn copy_if_missing(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to).map(drop)
 }
 
-/// Moves a file or folder, also to another disk.
+/// Moves a file or folder, even to another disk.
 fn move_file(from: &Path, to: &Path) -> io::Result<()> {
     match fs::rename(from, to) {
         Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy_all(from, to),

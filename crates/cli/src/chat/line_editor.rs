@@ -15,10 +15,10 @@ use crate::bootstrap;
 use crate::output::Failure;
 
 const PROMPT: &str = "› ";
-/// Lines of history that are kept.
+/// Maximum number of lines in the history.
 const HISTORY: usize = 1000;
 
-/// What was done at the prompt.
+/// The input at the prompt.
 pub(super) enum LineInput {
     Line(String),
     /// Ctrl-C.
@@ -29,7 +29,7 @@ pub(super) enum LineInput {
 
 /// Reads lines.
 pub(super) struct LineEditor {
-    /// Away while a thread reads with it.
+    /// `None` while a thread reads with it.
     editor: Option<Editor<CommandCompleter, FileHistory>>,
     history: PathBuf,
 }
@@ -49,24 +49,24 @@ impl LineEditor {
         let folder = bootstrap::state_folder()?;
         fs::create_dir_all(&folder)?;
         let history = folder.join("history");
-        // There is none at first; one that cannot be read is begun anew.
+        // The file does not exist at first; an unreadable one is replaced.
         let _ = editor.load_history(&history);
         Ok(Self { editor: Some(editor), history })
     }
 
-    /// Names that a slash is completed to.
+    /// Sets the names to which a slash is completed.
     pub(super) fn set_completions(&mut self, names: Vec<String>) {
         if let Some(editor) = &mut self.editor {
             editor.set_helper(Some(CommandCompleter { names }));
         }
     }
 
-    /// Reads a line that begins with `initial`.
+    /// Reads a line that starts with `initial`.
     pub(super) async fn read(&mut self, initial: String) -> Result<LineInput, Failure> {
         let gone = || Failure::run("the terminal cannot be read any more");
         let mut editor = self.editor.take().ok_or_else(gone)?;
-        // It blocks; what goes on beside it, such as connections of providers, does not wait for
-        // the person.
+        // Reading blocks; other tasks, such as connections of providers, must not wait for the
+        // person.
         let reading = tokio::task::spawn_blocking(move || {
             let line = editor.readline_with_initial(PROMPT, (&initial, ""));
             (editor, line)
@@ -75,10 +75,10 @@ impl LineEditor {
         let typed = match line {
             Ok(line) => {
                 let line = line.replace("\\\n", "\n");
-                // A secret that is typed is not kept.
+                // A typed secret is not saved in the history.
                 let is_kept = !line.trim().is_empty() && !crate::output::contains_secret(&line);
                 if is_kept && editor.add_history_entry(&line).unwrap_or(false) {
-                    // A history that cannot be written is no reason to stop talking.
+                    // If the history cannot be written, the chat continues.
                     let _ = editor.append_history(&self.history);
                 }
                 Ok(LineInput::Line(line))

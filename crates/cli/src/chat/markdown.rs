@@ -1,17 +1,17 @@
-//! Markdown for a terminal, line by line as it comes: a finished line is rendered once and never
-//! touched again, an unfinished one can be looked at meanwhile.
+//! Renders Markdown for a terminal, line by line as it arrives: a finished line is rendered once
+//! and never changed, and an unfinished one can be previewed.
 //!
-//! What a line becomes depends on the lines before it alone, so the pieces in which a text arrives
-//! do not matter. Without colours the source is printed as it is.
+//! The form of a line depends only on the lines before it, so the pieces in which a text arrives do
+//! not matter. Without colors, the source is printed unchanged.
 
 use crate::terminal::{Span, Style, Styler, encode, escape_controls, tail_of_width, wrap};
 
 use super::markdown_inline;
 
-/// Longest unfinished line that is rendered before its end, in bytes: a long paragraph.
+/// Maximum length in bytes of an unfinished line that is rendered: a long paragraph.
 const PREVIEWED: usize = 16 * 1024;
 
-/// A code block that is open.
+/// An open code block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Fence {
     mark: char,
@@ -23,7 +23,7 @@ struct Fence {
 pub(crate) struct Markdown {
     paint: Styler,
     columns: usize,
-    /// The line that is not finished.
+    /// The unfinished line.
     line: String,
     fence: Option<Fence>,
 }
@@ -33,12 +33,12 @@ impl Markdown {
         Self { paint, columns, line: String::new(), fence: None }
     }
 
-    /// Another width from the next line on.
+    /// Changes the width from the next line on.
     pub(crate) fn resize(&mut self, columns: usize) {
         self.columns = columns;
     }
 
-    /// Takes the next piece; the lines that are finished with it.
+    /// Adds the next piece; returns the lines that it finishes.
     pub(crate) fn push(&mut self, piece: &str) -> String {
         let mut finished = String::new();
         let mut rest = piece;
@@ -51,14 +51,14 @@ impl Markdown {
         finished
     }
 
-    /// The unfinished line as it would be printed now, in rows.
+    /// Returns the rows of the unfinished line, rendered as if it ended here.
     pub(crate) fn preview(&self) -> Vec<String> {
         if self.line.is_empty() {
             return Vec::new();
         }
         if self.line.len() > PREVIEWED {
-            // It is looked at with every piece that comes: a line of a megabyte would be rendered a
-            // thousand times.
+            // Each piece renders the line again: a line of a megabyte would be rendered a thousand
+            // times.
             let end = self.line.len() - PREVIEWED;
             let end = (end..).find(|&at| self.line.is_char_boundary(at)).unwrap_or(end);
             let end = escape_controls(self.line.get(end..).unwrap_or_default());
@@ -67,7 +67,7 @@ impl Markdown {
         self.render(&self.line).0
     }
 
-    /// The text is over: what was not finished, and a new beginning.
+    /// Ends the text: returns the rendered rest, and resets the state.
     pub(crate) fn finish(&mut self) -> String {
         let rest = if self.line.is_empty() { String::new() } else { self.end_line() };
         self.fence = None;
@@ -81,7 +81,7 @@ impl Markdown {
         rows.iter().map(|row| format!("{row}\n")).collect()
     }
 
-    /// The rows of a line, and the code block that is open after it.
+    /// Returns the rows of a line, and the code block that is open after it.
     fn render(&self, line: &str) -> (Vec<String>, Option<Fence>) {
         let line = line.strip_suffix('\r').unwrap_or(line);
         if !self.paint.colour {
@@ -100,7 +100,7 @@ impl Markdown {
     }
 
     fn block(&self, line: &str) -> Vec<String> {
-        // Rows of a table stand under each other as they are.
+        // Rows of a table are already aligned in the source.
         if line.trim_start().starts_with('|') {
             return vec![escape_controls(line).into_owned()];
         }
@@ -116,12 +116,12 @@ impl Markdown {
     }
 }
 
-/// A line by what it begins with.
+/// The type of a line, from its start.
 struct Block<'a> {
     kind: BlockKind,
-    /// Before its first row.
+    /// Text before its first row.
     first: Vec<Span>,
-    /// Before its other rows.
+    /// Text before its other rows.
     rest: Vec<Span>,
     content: &'a str,
 }
@@ -168,7 +168,7 @@ impl<'a> Block<'a> {
         let text = self.content.trim_start_matches([' ', '\t']);
         let blanks = self.content.get(..self.content.len() - text.len()).unwrap_or_default();
         if !blanks.is_empty() {
-            // So deep that nothing would fit beside it is no indentation.
+            // Ignore an indentation so deep that no text would fit beside it.
             let blanks =
                 Span::new(" ".repeat(blanks.replace('\t', "    ").len().min(24)), Style::PLAIN);
             self.first.push(blanks.clone());
@@ -178,7 +178,7 @@ impl<'a> Block<'a> {
     }
 }
 
-/// `# Heading`: its words (CommonMark 4.2).
+/// Returns the text of `# Heading` (CommonMark 4.2).
 fn heading(text: &str) -> Option<&str> {
     let words = text.trim_start_matches('#');
     let level = text.len() - words.len();
@@ -187,7 +187,7 @@ fn heading(text: &str) -> Option<&str> {
     is_heading.then(|| words.trim().trim_end_matches('#').trim_end())
 }
 
-/// `- item`, `3. item`: what is printed for its marker, and its words (CommonMark 5.2).
+/// Returns the printed marker and the text of `- item` or `3. item` (CommonMark 5.2).
 fn item(text: &str) -> Option<(String, &str)> {
     if let Some(words) = ["- ", "* ", "+ "].iter().find_map(|marker| text.strip_prefix(marker)) {
         return Some(("• ".to_owned(), words));
@@ -199,14 +199,14 @@ fn item(text: &str) -> Option<(String, &str)> {
     (1..=9).contains(&digits).then(|| (format!("{marker} "), words))
 }
 
-/// `---`, `***`, `___` (CommonMark 4.1).
+/// Returns whether the line is `---`, `***` or `___` (CommonMark 4.1).
 fn is_rule(text: &str) -> bool {
     let mut marks = text.chars().filter(|c| !c.is_whitespace());
     let Some(first) = marks.next().filter(|c| "-*_".contains(*c)) else { return false };
     text.chars().filter(|c| *c == first).count() >= 3 && marks.all(|c| c == first)
 }
 
-/// The marks that open or close a code block, if the line is such (CommonMark 4.5).
+/// Returns the marks of a line that opens or closes a code block (CommonMark 4.5).
 fn fence_mark(line: &str) -> Option<Fence> {
     let text = line.trim_start();
     let mark = text.chars().next().filter(|c| *c == '`' || *c == '~')?;
@@ -246,7 +246,7 @@ fn main() { **not bold** }
 snake_case_name and 2 * 3 * 4 &#27;[2J \\*plain\\*\r
 \u{1b}[31mred";
 
-    /// Styles in a form that can be read: `{1;36:words}`.
+    /// Converts styles to a readable form: `{1;36:words}`.
     fn readable(text: &str) -> String {
         let text = text.replace("\u{1b}[0m", "}");
         let mut out = String::new();

@@ -1,14 +1,13 @@
-//! The words of a Markdown line in their styles.
+//! Styles the text of a Markdown line.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::terminal::{Span, Style, escape_controls};
 
-/// Words that keep the parser from reading a line as anything but a paragraph; they are taken off
-/// again.
+/// Prefix that makes the parser read a line as a paragraph; it is removed again.
 const BEFORE: &str = "a ";
 
-/// The spans of a line; `base` is the style of everything in it.
+/// Returns the spans of a line; `base` is the base style of all of them.
 pub(super) fn spans(line: &str, base: Style) -> Vec<Span> {
     let text = format!("{BEFORE}{line}");
     let mut spans =
@@ -21,11 +20,11 @@ pub(super) fn spans(line: &str, base: Style) -> Vec<Span> {
 
 struct Spans {
     done: Vec<Span>,
-    /// The newest holds.
+    /// The open styles; the newest applies.
     styles: Vec<Style>,
-    /// Where each open link goes, and where in the spans its words begin.
+    /// The target of each open link, and the start of its text in the spans.
     links: Vec<(String, usize)>,
-    /// Bytes that still have to be taken off.
+    /// Number of bytes that still have to be removed.
     skip: usize,
 }
 

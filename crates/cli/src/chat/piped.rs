@@ -1,5 +1,5 @@
 //! A chat over a pipe: every line is a message or a command, the output is plain, and the last turn
-//! says how it ended.
+//! determines the exit code.
 
 use std::io;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::output::{self, Failure};
 use crate::session::EventPrinter;
 use crate::terminal::escape_controls;
 
-/// Talks until the input ends; the exit code of the last turn.
+/// Chats until the input ends; returns the exit code of the last turn.
 pub(super) async fn run_piped(chat: &mut Chat, json: bool) -> Result<u8, Failure> {
     for warning in std::mem::take(&mut chat.session.warnings) {
         output::warn(&warning, json);
@@ -62,7 +62,7 @@ pub(super) async fn run_piped(chat: &mut Chat, json: bool) -> Result<u8, Failure
     }
 }
 
-/// The next line of standard input; `None` = there is none.
+/// Returns the next line of standard input; `None` at its end.
 async fn next_line() -> Result<Option<String>, Failure> {
     let read = tokio::task::spawn_blocking(|| {
         let mut line = String::new();
@@ -72,7 +72,7 @@ async fn next_line() -> Result<Option<String>, Failure> {
     line.map_err(|error| Failure::usage(format!("standard input cannot be read: {error}")))
 }
 
-/// One turn; its exit code, `None` = the second Ctrl-C.
+/// Runs one turn; returns its exit code, or `None` after the second Ctrl-C.
 async fn turn(
     chat: &Chat,
     text: &str,

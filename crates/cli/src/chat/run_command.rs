@@ -1,4 +1,4 @@
-//! What the commands do. Their words are for a terminal and a pipe alike, and safe to be shown.
+//! The commands of a chat. Their texts are for terminals and pipes, and safe to display.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::session::{CallRow, check_continuable, format_ended};
 use crate::stage_trace;
 use crate::terminal::{Styler, escape_controls, escape_to_line};
 
-/// What a command comes to.
+/// The result of a command.
 pub(super) enum CommandOutcome {
     /// Finished lines.
     Says(String),
@@ -29,10 +29,10 @@ pub(super) enum CommandOutcome {
 }
 
 impl Chat {
-    /// Does what a command says.
+    /// Runs a command.
     ///
     /// # Errors
-    /// When it cannot be done; then nothing is changed.
+    /// The reason why it cannot be done; nothing is changed in that case.
     pub(super) async fn run_command(
         &mut self,
         command: Command,
@@ -61,20 +61,20 @@ impl Chat {
         Ok(CommandOutcome::Says(text))
     }
 
-    /// Names that begin a message after a slash.
+    /// Returns the names that start a message when they follow a slash.
     pub(super) fn skills(&self) -> Vec<String> {
         self.session.runner.library().skills.iter().map(|skill| skill.name.clone()).collect()
     }
 
-    /// Commands and skills.
+    /// Returns the names of commands and skills.
     pub(super) fn names(&self) -> Vec<String> {
-        // A skill may have the name of a command, which then is the command.
+        // A command has precedence over a skill with the same name.
         let commands = COMMANDS.iter().map(|(name, ..)| (*name).to_owned());
         let names: BTreeSet<String> = commands.chain(self.skills()).collect();
         names.into_iter().collect()
     }
 
-    /// What stands above the first prompt.
+    /// Returns the banner above the first prompt.
     pub(super) fn banner(&self, messages: usize) -> String {
         let paint = self.session.console.paint();
         let agent = paint.bold(&escape_to_line(&self.session.agent.name));
@@ -91,7 +91,7 @@ impl Chat {
         text
     }
 
-    /// The model that answers; one that replays a file is called so.
+    /// Describes the model that answers, and whether it replays a file.
     pub(super) fn model_words(&self) -> String {
         let Some(model) = self.session.models.first() else { return "no model".to_owned() };
         let info = model.info();
@@ -115,7 +115,7 @@ impl Chat {
     }
 
     fn start_new_conversation(&mut self) -> String {
-        // No message is added to the old one from here on.
+        // The old conversation gets no further messages from here on.
         self.session.toolcrib.end_conversation("", &self.conversation.to_string());
         self.conversation = ConversationId::fresh();
         *lock(&self.record) = super::ChatRecord::default();
@@ -138,9 +138,9 @@ impl Chat {
         Ok(format!("{}\n{}", escape_controls(&note), join_lines(&warnings)))
     }
 
-    /// Adds a note to a conversation that has begun, so that the model knows whose words the older
-    /// ones are. A run that waits in it is left alone: what it goes on with must be the newest
-    /// message.
+    /// Adds a note to a conversation that has begun, so that the model knows which agent or model
+    /// wrote the older answers. A waiting run in it is not changed, because it must continue from
+    /// the newest message.
     async fn remark(&self, text: &str) -> Result<(), Failure> {
         let store = self.session.runner.store();
         let failed = |error: toolcrib_core::StoreError| Failure::run(error.to_string());
@@ -181,12 +181,12 @@ impl Chat {
         tools(&self.session.toolcrib.catalog().view(&Arc::new(request)))
     }
 
-    /// Switches a tool as `toolcrib tool enable` and `disable` do.
+    /// Changes the switch of a tool, as `toolcrib tool enable` and `disable` do.
     async fn switch_tool(&self, tool: String, state: SwitchState) -> Result<String, Failure> {
         let toolcrib = &self.session.toolcrib;
         let change =
             switches::change_switch(toolcrib, SwitchTarget::Tool(tool), Some(state)).await?;
-        // Where a daemon set it, this process still has to read it.
+        // If a daemon set it, this process still has to read it.
         let read = toolcrib.refresh_switches().await;
         read.map_err(|error| Failure::run(error.to_string()))?;
         let name = match change.target {
@@ -249,7 +249,7 @@ fn tools(view: &View) -> String {
     text
 }
 
-/// A call with everything that is known of it.
+/// Renders all information about a call.
 fn render_call(row: &CallRow, paint: Styler) -> String {
     let head = format_ended(row, paint, None).unwrap_or_else(|| row.label(paint));
     let head = format!("#{} {head}", row.number);
@@ -275,7 +275,7 @@ fn render_call(row: &CallRow, paint: Styler) -> String {
     format!("{head}\n{}{}", part("arguments", &args), part("result", &result))
 }
 
-/// A text as text, everything else as JSON.
+/// Renders text unchanged, and other values as JSON.
 fn result(output: &Value) -> String {
     match output.get("result").or_else(|| output.get("message")) {
         Some(Value::String(text)) => text.clone(),

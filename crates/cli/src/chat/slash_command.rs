@@ -1,4 +1,4 @@
-//! What a typed line is: a command of the chat, or a message.
+//! Parses a typed line: a command of the chat, or a message.
 
 use std::path::PathBuf;
 
@@ -10,12 +10,12 @@ pub(crate) enum Command {
     Tools,
     Enable(String),
     Disable(String),
-    /// Without a name: which there are.
+    /// Without a name, lists the agents.
     Agent(Option<String>),
-    /// Without a name: which one answers.
+    /// Without a name, shows the model that answers.
     Model(Option<String>),
     Stop,
-    /// Without a number: the newest call.
+    /// Without a number, shows the newest call.
     Expand(Option<usize>),
     Explain(Option<usize>),
     Workspace(Option<PathBuf>),
@@ -31,11 +31,11 @@ pub(crate) enum Line {
     Nothing,
     Message(String),
     Command(Command),
-    /// No command, and why not.
+    /// An invalid command, with the reason.
     Wrong(String),
 }
 
-/// Names of the commands, with what they take and what they do.
+/// The commands with their arguments and descriptions.
 pub(crate) const COMMANDS: [(&str, &str, &str); 13] = [
     ("tools", "", "the tools of this agent, and why others are not among them"),
     ("enable", "TOOL", "switch a tool on, here and in every other process"),
@@ -52,7 +52,7 @@ pub(crate) const COMMANDS: [(&str, &str, &str); 13] = [
     ("exit", "", "leave (as Ctrl-D does)"),
 ];
 
-/// Reads a line; `skills` are the names that begin a message when they follow a slash.
+/// Parses a line; `skills` are the names that start a message when they follow a slash.
 pub(crate) fn parse(line: &str, skills: &[String]) -> Line {
     let text = line.trim();
     let Some(words) = text.strip_prefix('/') else {
@@ -83,7 +83,7 @@ pub(crate) fn parse(line: &str, skills: &[String]) -> Line {
         ("help" | "?", None) => Line::Command(Command::Help),
         ("exit" | "quit", None) => Line::Command(Command::Exit),
         _ if skills.iter().any(|skill| skill == name) => Line::Message(text.to_owned()),
-        // A path at the beginning of a message is no command.
+        // A path at the start of a message is not a command.
         _ if name.contains('/') => Line::Message(text.to_owned()),
         _ if COMMANDS.iter().any(|(known, ..)| *known == name) => {
             Line::Wrong(format!("/{name} takes nothing behind it"))
@@ -113,7 +113,7 @@ fn unknown(name: &str, skills: &[String]) -> String {
     }
 }
 
-/// The commands, for people.
+/// Renders the help on commands.
 pub(crate) fn help(skills: &[String]) -> String {
     let mut text = String::new();
     for (name, takes, does) in COMMANDS {

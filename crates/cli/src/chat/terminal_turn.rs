@@ -1,4 +1,4 @@
-//! One turn at a terminal: the run, the keys that are typed meanwhile, Ctrl-C, and the clock of the
+//! One turn at a terminal: the run, the keys typed during the turn, Ctrl-C, and the timer of the
 //! indicator.
 
 use std::time::Duration;
@@ -15,21 +15,21 @@ use super::{Chat, is_paused, note};
 use crate::command::run::runner_failure;
 use crate::terminal::{Console, Key, Keys, apply_key, escape_to_line};
 
-/// How often the indicator moves.
+/// Interval of the indicator's animation.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What is left when a turn is over.
+/// The state at the end of a turn.
 #[derive(Default)]
 pub(super) struct TurnEnd {
-    /// Whether the person left with it.
+    /// Whether the person left the chat.
     pub(super) left: bool,
-    /// What was typed and not sent.
+    /// Typed text that was not sent.
     pub(super) typed: String,
-    /// Lines that were sent and not taken, in their order.
+    /// Lines that were sent and not delivered, in order.
     pub(super) later: Vec<String>,
 }
 
-/// Takes a message to its answer.
+/// Runs a turn from a message to its answer.
 pub(super) async fn run_turn(chat: &mut Chat, text: &str) -> TurnEnd {
     let (session, console) = (&chat.session, chat.session.console.clone());
     let control = RunControl::new();
@@ -52,7 +52,7 @@ pub(super) async fn run_turn(chat: &mut Chat, text: &str) -> TurnEnd {
         note(&console, "Ctrl-C cannot be heard, so nothing is begun");
         return typing.ended;
     };
-    // Without keys the turn still runs; only typing ahead is not possible.
+    // Without access to keys, the turn still runs; only typing ahead is not possible.
     let mut keys = console.listen().ok();
     let mut clock = tokio::time::interval(TICK);
     clock.set_missed_tick_behavior(MissedTickBehavior::Skip);
@@ -78,7 +78,7 @@ pub(super) async fn run_turn(chat: &mut Chat, text: &str) -> TurnEnd {
             _ = clock.tick() => shown.tick(),
         }
     };
-    // Keys that were pressed at the very end are as good as those before.
+    // Process keys that were pressed at the very end.
     keys.map(Keys::take_pending).unwrap_or_default().into_iter().for_each(|key| typing.key(key));
     shown.finish();
     let mut ended = typing.ended;
@@ -87,7 +87,7 @@ pub(super) async fn run_turn(chat: &mut Chat, text: &str) -> TurnEnd {
         Ok(finished) => {
             let left_over = finished.left_over.into_iter().chain(late).map(|message| message.text);
             if control.is_stopped() {
-                // The person who stopped it writes the next message.
+                // The person who stopped the turn writes the next message.
                 let lines: Vec<String> = left_over.chain([ended.typed]).collect();
                 ended.typed = lines.join("\n").trim().to_owned();
             } else {
@@ -112,7 +112,7 @@ async fn next_key(keys: &mut Option<Keys>) -> Option<Key> {
     }
 }
 
-/// What is typed while the turn works.
+/// The text typed during a turn.
 struct TypedLine {
     skills: Vec<String>,
     console: Console,

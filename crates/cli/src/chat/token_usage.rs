@@ -7,14 +7,14 @@ use toolcrib_agent::events::Event;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct TokenUsage {
     answers: u64,
-    /// Answers without reported tokens.
+    /// Number of answers without reported tokens.
     untold: u64,
-    /// Answers of models without a known price.
+    /// Number of answers of models without a known price.
     unpriced: u64,
     input: u64,
     output: u64,
     cost: Option<Money>,
-    /// Tokens of tool definitions that were not sent, an estimate.
+    /// Estimated tokens of tool definitions that were not sent.
     saved: u64,
 }
 
@@ -38,7 +38,7 @@ impl TokenUsage {
         }
     }
 
-    /// As text; an unknown figure is not shown as zero.
+    /// Renders the usage as text; an unknown figure is not shown as zero.
     pub(crate) fn summary(&self) -> String {
         if self.answers == 0 {
             return "no answer yet".to_owned();
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use toolcrib_providers::{Stop, Usage};
 
-    /// Tokens in and out, and micro-dollars.
+    /// Input and output tokens, and micro-dollars.
     type Reported = (Option<(u64, u64)>, Option<u64>);
 
     #[track_caller]

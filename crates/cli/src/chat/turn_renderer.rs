@@ -1,5 +1,5 @@
-//! What a turn shows at a terminal: the answer as it comes, one line per call, and what is going on
-//! below.
+//! Renders a turn at a terminal: the streamed answer, one line per call, and the current activity
+//! at the bottom.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -16,7 +16,7 @@ use crate::terminal::{Console, Style, Styler, draw_card, escape_to_line, termina
 /// The frames of the indicator.
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
-/// Shows one turn. Clones are the same.
+/// Renders one turn. Clones share their state.
 #[derive(Clone)]
 pub(super) struct TurnRenderer {
     state: Arc<Mutex<State>>,
@@ -27,22 +27,22 @@ struct State {
     record: Arc<Mutex<ChatRecord>>,
     agent: String,
     markdown: Markdown,
-    /// What stands above the first words.
+    /// The header above the first text.
     header: Option<String>,
     doing: Activity,
-    /// Whether words came since the newest request.
+    /// Whether text arrived since the newest request.
     has_words: bool,
     begun: Instant,
     ticks: usize,
     typed: String,
 }
 
-/// What is going on, apart from calls.
+/// The current activity, apart from calls.
 #[derive(PartialEq, Eq)]
 enum Activity {
     Thinking,
     Answering,
-    /// The model writes a call of this tool.
+    /// The model writes the arguments of this tool.
     Calling(String),
     Stopping,
     Nothing,
@@ -75,14 +75,14 @@ impl TurnRenderer {
         })
     }
 
-    /// Time passes.
+    /// Advances the animation.
     pub(super) fn tick(&self) {
         let mut state = self.state();
         state.ticks += 1;
         state.draw();
     }
 
-    /// What is typed below.
+    /// Shows the typed text at the bottom.
     pub(super) fn show_typed(&self, text: &str) {
         let mut state = self.state();
         text.clone_into(&mut state.typed);
@@ -95,7 +95,7 @@ impl TurnRenderer {
         state.draw();
     }
 
-    /// Nothing moves any more.
+    /// Ends the animation.
     pub(super) fn finish(&self) {
         let mut state = self.state();
         state.end_text();
@@ -115,7 +115,8 @@ impl TurnRenderer {
     }
 }
 
-/// Columns for text: as many as there are, less the one that makes some terminals begin a new row.
+/// Returns the columns for text: all but one, because some terminals start a new row after the
+/// last.
 fn columns() -> usize {
     terminal_size().0.saturating_sub(1).max(20)
 }
@@ -172,7 +173,7 @@ impl State {
         }
     }
 
-    /// What is only a remark.
+    /// Shows an event that is only a remark.
     fn remark(&mut self, event: &Event) {
         match event {
             Event::QuestionAnswered { said, .. } => self.note(&match said {
@@ -268,7 +269,7 @@ impl State {
         self.doing = Activity::Nothing;
     }
 
-    /// Draws what moves.
+    /// Draws the animated part.
     fn draw(&self) {
         let mut rows = self.markdown.preview();
         let spinner = SPINNER.get(self.ticks % SPINNER.len()).copied().unwrap_or('·');
@@ -292,7 +293,7 @@ impl State {
             (Activity::Stopping, _) => "Stopping…".to_owned(),
             (_, [tool]) => format!("Working… · {}", escape_to_line(tool)),
             (_, [_, _, ..]) => format!("Working… · {} tools", calls.len()),
-            // Words that come are indicator enough.
+            // Arriving text is a sufficient indicator.
             (Activity::Answering, []) => return None,
             (Activity::Calling(tool), []) => format!("Working… · calls {tool}"),
             (Activity::Thinking, []) => "Thinking…".to_owned(),

@@ -1,4 +1,4 @@
-//! `audit`: words for looking at the audit and proving it.
+//! `audit`: arguments for reading and verifying the audit.
 
 use std::path::PathBuf;
 
@@ -95,12 +95,12 @@ pub(crate) enum AuditExportFormat {
     Jsonl,
 }
 
-/// Where an export starts.
+/// The start of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExportStart {
-    /// At this record number.
+    /// This record number.
     Number(u64),
-    /// At the first record at or after this time, in milliseconds since 1970.
+    /// The first record at or after this time, in milliseconds since 1970.
     Time(i64),
 }
 
@@ -126,7 +126,7 @@ pub(crate) struct AuditVerifyArgs {
 }
 
 fn parse_export_start(text: &str) -> Result<ExportStart, String> {
-    // Numbers of records are plain digits; no time is.
+    // Record numbers are plain digits, unlike any time.
     match text.trim().parse() {
         Ok(number) => Ok(ExportStart::Number(number)),
         Err(_) => time_format::parse_time(text).map(ExportStart::Time),

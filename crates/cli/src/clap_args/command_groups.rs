@@ -61,10 +61,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
 ];
 
-/// Columns of a name in the lists.
+/// Number of columns of a name in the lists.
 const NAME_WIDTH: usize = 14;
 
-/// The command line with its grouped help.
+/// Builds the command line with its grouped help.
 pub(crate) fn command() -> Command {
     let command = Cli::command();
     let template = format!(
@@ -91,7 +91,7 @@ fn sections(command: &Command) -> String {
     text + "\n  `toolcrib COMMAND --help` explains a command.\n"
 }
 
-/// The description up to a colon or semicolon: `COMMAND --help` has the rest.
+/// Returns the description up to a colon or semicolon: `COMMAND --help` shows the rest.
 fn first_clause(about: &str) -> &str {
     about.split([':', ';']).next().unwrap_or(about).trim_end_matches('.')
 }

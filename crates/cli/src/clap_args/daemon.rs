@@ -1,4 +1,4 @@
-//! The commands that ask a daemon.
+//! The commands that contact a daemon.
 
 use std::time::Duration;
 

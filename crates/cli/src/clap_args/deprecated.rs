@@ -40,15 +40,15 @@ const MOVED: &[Moved] = &[
     Moved { name: "spec", parent: "tool" },
 ];
 
-/// Replaces old names of commands and options in the arguments of the process (program name
-/// included) and returns one warning for each.
+/// Replaces old names of commands and options in the arguments of the process (including the
+/// program name) and returns one warning for each.
 pub(super) fn replace_old_names(args: &mut Vec<OsString>) -> Vec<String> {
     let moved = replace_old_command(args);
     moved.into_iter().chain(replace_old_options(args)).collect()
 }
 
-/// The command is the first word that is neither an option nor `help`: the options before it take
-/// no value.
+/// Replaces the old name of a command. The command is the first argument that is neither an option
+/// nor `help`: the options before it have no value.
 fn replace_old_command(args: &mut Vec<OsString>) -> Option<String> {
     let is_before = |arg: &OsString| arg.as_encoded_bytes().starts_with(b"-") || arg == "help";
     let index = 1 + args.iter().skip(1).position(|arg| !is_before(arg))?;

@@ -1,8 +1,9 @@
-//! Every command line of the README and the pages is one that the program accepts.
+//! Tests that the program accepts every command line of the README and the pages.
 //!
-//! Renamed commands and options stay in examples unnoticed otherwise. Bash reads the blocks, with a
-//! program in place of `toolcrib` that writes its arguments down, and with no other program: pipes,
-//! variables, quotes and comments mean what they mean to the reader who copies the block.
+//! Otherwise, renamed commands and options would stay in examples unnoticed. Bash runs the blocks
+//! with a program instead of `toolcrib` that records its arguments, and without any other program:
+//! pipes, variables, quotes and comments have the same meaning as for a reader who copies the
+//! block.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,13 +12,14 @@ use std::process::{Command, Stdio};
 
 use super::command_groups;
 
-/// One write for each command: those that a block runs in the background write at the same time.
+/// Writes the arguments of a command in one write, because commands in the background write at the
+/// same time.
 const RECORDER: &str = "#!/bin/sh\nprintf '%s\\0' \"$@\" \"$(printf '\\1')\" >> \"$RECORD\"\n";
 
-/// A block of commands: the line it begins on, and its text for a shell.
+/// A block of commands: the number of its first line, and its text for a shell.
 type Block = (usize, String);
 
-/// The `sh` blocks of a page, and the typed lines of its `console` blocks.
+/// Returns the `sh` blocks of a page, and the typed lines of its `console` blocks.
 fn blocks(page: &str) -> Vec<Block> {
     let mut found = Vec::new();
     let mut lines = page.lines().enumerate();
@@ -34,7 +36,7 @@ fn blocks(page: &str) -> Vec<Block> {
     found
 }
 
-/// The lines after the prompt, with those that a backslash continues.
+/// Returns the lines after the prompt, including those that a backslash continues.
 fn typed(lines: &[&str]) -> String {
     let mut text = String::new();
     let mut continues = false;
@@ -49,7 +51,7 @@ fn typed(lines: &[&str]) -> String {
     text
 }
 
-/// The arguments of every `toolcrib` that a block runs.
+/// Returns the arguments of every `toolcrib` command that a block runs.
 fn arguments(folder: &Path, block: &str) -> Vec<Vec<String>> {
     let record = folder.join("record");
     fs::write(&record, "").unwrap();

@@ -48,16 +48,16 @@ pub(crate) enum Draft {
 /// A draft to write.
 #[derive(Debug, Args)]
 pub(crate) struct NewDraft {
-    /// What it is.
+    /// Kind of the draft.
     #[arg(value_parser = ["mail", "webhook"])]
     pub(crate) kind: String,
     /// A mail address, which may be repeated, or the one web address of a webhook.
     #[arg(long, required = true)]
     pub(crate) to: Vec<String>,
-    /// Its subject, of a mail.
+    /// Subject of a mail.
     #[arg(long, default_value = "")]
     pub(crate) subject: String,
-    /// Its text; of a webhook what is posted.
+    /// Text of a mail, or the posted body of a webhook.
     #[arg(long)]
     pub(crate) body: String,
     /// The account that sends a mail. Default: the only one.

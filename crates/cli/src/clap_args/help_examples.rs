@@ -1,4 +1,4 @@
-//! What the help pages of single commands say after their options: examples and exit codes.
+//! The parts of the commands' help pages after the options: examples and exit codes.
 
 pub(super) const EXEC_HELP: &str = "\
 Example:

@@ -1,4 +1,4 @@
-//! `history`, `explain`, `metrics`, `usage`: words for looking back.
+//! `history`, `explain`, `metrics`, `usage`: arguments for reading past calls.
 
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
@@ -125,7 +125,7 @@ impl From<UsageGrouping> for UsageRows {
     }
 }
 
-/// The statuses of a call, by their wire names.
+/// The statuses of a call, with their wire names.
 const STATUS_NAMES: [(&str, CallStatus); 8] = [
     ("open", CallStatus::Open),
     ("succeeded", CallStatus::Ended(OutcomeKind::Succeeded)),

@@ -1,4 +1,4 @@
-//! What a daemon writes into its log.
+//! Options for the log of a daemon.
 
 use std::path::PathBuf;
 

@@ -67,7 +67,7 @@ pub(crate) struct AddMail {
     /// With --oauth-device-url: the token endpoint.
     #[arg(long, value_name = "URL", requires = "oauth_device_url")]
     pub(crate) oauth_token_url: Option<String>,
-    /// With --oauth-device-url: what is asked for, with spaces between.
+    /// With --oauth-device-url: the requested scopes, separated by spaces.
     #[arg(long, value_name = "SCOPE", requires = "oauth_device_url")]
     pub(crate) oauth_scope: Option<String>,
 }

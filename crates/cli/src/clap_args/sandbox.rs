@@ -116,12 +116,12 @@ pub(crate) struct SandboxExec {
 }
 
 impl SandboxExec {
-    /// Reads the words after `sandbox exec` without the many other commands, which takes longer
-    /// than the sandbox itself. `None` = the words are not all its own, or wrong: the caller, which
-    /// knows all commands, reports more about them.
+    /// Parses the arguments of `sandbox exec` without the many other commands, which takes longer
+    /// than starting the sandbox itself. Returns `None` if the arguments are invalid or belong to
+    /// another command: the caller, which knows all commands, then reports details.
     pub(super) fn parse_fast_path(words: &[OsString]) -> Option<Cli> {
-        // What every command has: the version stops here as a mistake does, and the long way prints
-        // it.
+        // Every command accepts these options: `--version` fails here like an invalid option, and
+        // the full parser prints it.
         let json = Arg::new("json").long("json").action(ArgAction::SetTrue);
         let command = clap::Command::new("exec").no_binary_name(true).version("0").arg(json);
         let command = Self::augment_args(command);

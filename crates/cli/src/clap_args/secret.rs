@@ -42,7 +42,7 @@ pub(crate) struct SecretSet {
 }
 
 impl std::fmt::Debug for SecretSet {
-    /// Without what may be a value.
+    /// Formats the arguments without a part that may be a secret value.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("SecretSet")
     }

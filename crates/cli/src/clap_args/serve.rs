@@ -60,7 +60,7 @@ pub(crate) struct Serve {
     pub(crate) workspace_args: WorkspaceArgs,
 }
 
-/// A single address becomes a network of one address.
+/// Parses a proxy; a single address becomes a network of one address.
 fn parse_proxy(text: &str) -> Result<IpNet, String> {
     let address = text.parse().map(|address: std::net::IpAddr| IpNet::from(address));
     address.or_else(|_| text.parse()).map_err(|_| {

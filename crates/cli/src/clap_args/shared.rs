@@ -85,12 +85,12 @@ pub(crate) struct LibraryArgs {
     pub(crate) tools: Vec<PathBuf>,
 }
 
-/// The names of the presets, for shell completion and for the error about a wrong one.
+/// Returns the names of the presets, for shell completion and for the error about an invalid one.
 fn preset_parser() -> impl TypedValueParser<Value = Preset> {
     PossibleValuesParser::new(Preset::ALL.map(Preset::as_str)).try_map(|name| name.parse())
 }
 
-/// Checked here, so that a wrong target is a usage error wherever one is accepted.
+/// Parses a target; checked here, so that an invalid target is a usage error of every command.
 pub(super) fn parse_net_target(text: &str) -> Result<String, String> {
     AddressPolicy::with_allowed([text]).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }

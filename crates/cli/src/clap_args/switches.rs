@@ -43,7 +43,7 @@ fn parse_tier(text: &str) -> Result<Tier, String> {
 }
 
 impl SwitchSelection {
-    /// The selected switch, with the name of a tool as typed.
+    /// Returns the selected switch, with the name of a tool as typed.
     pub(crate) fn selected(&self) -> SwitchTarget {
         if let Some(name) = &self.name {
             SwitchTarget::Tool(name.clone())

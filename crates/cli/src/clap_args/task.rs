@@ -126,7 +126,7 @@ pub(crate) struct AddTask {
     pub(crate) agent: Option<String>,
 }
 
-/// Two times of the day; whether they are times is checked with the rest of the schedule.
+/// Parses two times of the day; they are validated together with the rest of the schedule.
 fn daily_hours(text: &str) -> Result<(String, String), String> {
     let parts = text.split_once('-').map(|(start, end)| (start.trim(), end.trim()));
     let parts = parts.filter(|(start, end)| !start.is_empty() && !end.is_empty());

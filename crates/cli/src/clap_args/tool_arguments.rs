@@ -4,11 +4,11 @@ use serde_json::{Map, Value};
 
 use crate::output::Failure;
 
-/// Arguments of one word of the command line.
+/// Arguments from one word of the command line.
 type Arguments = Map<String, Value>;
 
 /// Parses one word. A value after `=` is text: the argument decoder converts it to a number or a
-/// choice where the tool's schema has one.
+/// choice if the tool's schema has one.
 ///
 /// # Errors
 /// The problem, and the accepted forms.
@@ -33,7 +33,7 @@ pub(super) fn parse_word(text: &str) -> Result<Arguments, String> {
     Ok(Map::from_iter([(name.to_owned(), value)]))
 }
 
-/// All words as one JSON object.
+/// Merges all words into one JSON object.
 ///
 /// # Errors
 /// Exit code 2 for a name that occurs twice.

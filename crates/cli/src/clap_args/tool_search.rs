@@ -53,7 +53,7 @@ pub(crate) struct FindWorkspaceArgs {
 }
 
 impl FindWorkspaceArgs {
-    /// The same options as other commands have them.
+    /// Converts the options to those of other commands.
     pub(crate) fn to_workspace_args(&self) -> WorkspaceArgs {
         WorkspaceArgs {
             root: self.root.clone(),

@@ -1,13 +1,13 @@
-//! A wrong value that comes from the environment is blamed on its variable, not on an option that
-//! was never typed.
+//! Attributes an invalid value from the environment to its variable, not to an option that was
+//! never typed.
 
 use std::ffi::OsString;
 
 use clap::Command;
 use clap::error::{ContextKind, ContextValue, Error};
 
-/// The message for a value of a variable that its option does not take; `None` = the error is about
-/// what was typed.
+/// Returns the message for a value of a variable that its option does not accept; `None` if the
+/// error is about the typed arguments.
 pub(super) fn describe(command: &Command, args: &[OsString], error: &Error) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
@@ -34,7 +34,7 @@ pub(super) fn describe(command: &Command, args: &[OsString], error: &Error) -> O
     ))
 }
 
-/// The variable of an option, of whichever command has it.
+/// Returns the variable of an option, of any command.
 fn variable_of(command: &Command, option: &str) -> Option<OsString> {
     let own = command.get_arguments().find(|arg| arg.get_long() == Some(option));
     let own = own.and_then(|arg| arg.get_env()).map(OsString::from);

@@ -16,10 +16,10 @@ use crate::clap_args::{AgentNew, LibraryArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
 
-/// What the list of tools comes to when there is none.
+/// Text for an agent without a list of tools.
 const ALL_TOOLS: &str = "all";
 
-/// The context of operations on agents; `new_agents` = the folder that new ones are written to.
+/// Returns the context of operations on agents; `new_agents` is the folder for new ones.
 fn context(snapshot: &LibrarySnapshot, new_agents: Folder) -> AgentFiles<'_> {
     AgentFiles {
         library: snapshot.context(),
@@ -29,7 +29,7 @@ fn context(snapshot: &LibrarySnapshot, new_agents: Folder) -> AgentFiles<'_> {
     }
 }
 
-/// The context of operations on agents that there are.
+/// Returns the context of operations on existing agents.
 pub(super) fn context_of_existing(snapshot: &LibrarySnapshot) -> AgentFiles<'_> {
     // Without a home folder, no agent can be written.
     let path = snapshot.folder_for_new("agents", false).unwrap_or_default();
@@ -69,7 +69,7 @@ pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, F
     Ok(0)
 }
 
-/// A broken file of this name is a configuration to correct.
+/// Returns the failure of an operation: a broken file with this name is a configuration error.
 pub(super) fn failure(ctx: &AgentFiles<'_>, name: &str, error: OpError) -> Failure {
     let OpError::NotFound { name: missing, near, .. } = error else { return error.into() };
     let problems = agents::problems_of_agent(ctx, name);
@@ -81,14 +81,14 @@ pub(super) fn failure(ctx: &AgentFiles<'_>, name: &str, error: OpError) -> Failu
     Failure::configuration(problems.join("\n"))
 }
 
-/// Refuses a name that is no agent's, with what is wrong with a file of this name.
+/// Checks that the name belongs to an agent; the error contains the fault of a file with this name.
 pub(super) fn require(snapshot: &LibrarySnapshot, name: &str) -> Result<(), Failure> {
     let ctx = context_of_existing(snapshot);
     let request = ShowAgentRequest { name: name.to_owned() };
     agents::show(&ctx, &request).map(drop).map_err(|error| failure(&ctx, name, error))
 }
 
-/// Tools that its list has and that it is not offered all the same, with the reason.
+/// Describes the tools in its list that it is not offered, with the reasons.
 fn excluded_tools_text(details: &AgentDetails) -> String {
     let exclusions = details.tools.exclusions.iter();
     let rows: Vec<Vec<String>> = exclusions
@@ -137,7 +137,7 @@ fn to_text(details: &AgentDetails) -> String {
     text
 }
 
-/// What the list of tools comes to.
+/// Describes the tools that the list selects.
 fn tools_text(agent: &AgentReply, expansion: &ExpandedList) -> String {
     let count = expansion.tools.len();
     let mut text = match &agent.tools {

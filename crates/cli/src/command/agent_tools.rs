@@ -1,5 +1,5 @@
 //! `toolcrib agent tools`: check boxes of every tool for one agent, and changes of its list that
-//! leave the rest of its file alone.
+//! keep the rest of its file unchanged.
 
 use serde_json::json;
 use toolcrib_core::{Risk, display_text};
@@ -37,7 +37,7 @@ fn failure(ctx: &agents::AgentFiles<'_>, name: &str, error: OpError) -> Failure 
     }
 }
 
-/// What the options ask for; `None` = it is only looked at.
+/// Returns the change that the options request; `None` only shows the tools.
 fn change(command: &AgentTools) -> Option<ToolListChange> {
     if let Some(list) = &command.set {
         return Some(ToolListChange::Set(list.clone()));

@@ -1,4 +1,4 @@
-//! `toolcrib args`: arguments repaired and validated as the pipeline does.
+//! `toolcrib args`: repairs and validates arguments as the pipeline does.
 //!
 //! Exit codes: 0 = usable, as sent or repaired; 1 = not usable; 2 = the schema cannot be read.
 
@@ -15,7 +15,8 @@ use crate::clap_args::ArgsCommand;
 use crate::jsonl;
 use crate::output::{self, Failure};
 
-/// Compiled schemas that a filter remembers: other stacks send the same few again and again.
+/// Number of compiled schemas in the cache of a filter: other programs send the same few
+/// repeatedly.
 const SCHEMA_CACHE_SIZE: usize = 256;
 
 pub(crate) fn run(command: &ArgsCommand, json: bool) -> Result<u8, Failure> {

@@ -1,4 +1,4 @@
-//! `toolcrib artifact list|show|rm`: results that were too long to be shown.
+//! `toolcrib artifact list|show|rm`: results that were too long to show.
 
 use std::io::Write as _;
 
@@ -105,7 +105,7 @@ fn show(meta: &ArtifactMeta, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Read as a whole, so that damage is found before anything is printed.
+/// Read the complete artifact, so that damage is detected before anything is printed.
 fn print(stores: &Stores, artifact: &ArtifactRef) -> Result<u8, Failure> {
     let bytes = stores
         .artifacts

@@ -1,4 +1,4 @@
-//! `toolcrib audit`: what is recorded of calls and decisions, and the proof that it was not edited.
+//! `toolcrib audit`: the records of calls and decisions, and the proof that they were not edited.
 
 mod export;
 mod export_bundle;
@@ -25,7 +25,7 @@ pub(crate) fn run(command: &Audit, json: bool) -> Result<u8, Failure> {
     }
 }
 
-/// Where the key and the anchors are kept, outside the database.
+/// Returns the folder of the key and the anchors, outside the database.
 fn audit_folder() -> Result<PathBuf, Failure> {
     Ok(Stores::audit_folder(&bootstrap::database_path()?))
 }

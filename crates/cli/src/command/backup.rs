@@ -53,7 +53,7 @@ pub(super) fn restore(command: &Restore, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A size in words.
+/// Describes a size in words.
 fn size_text(size: u64) -> String {
     match size {
         0..10_000 => format!("{size} bytes"),

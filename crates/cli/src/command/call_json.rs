@@ -1,14 +1,15 @@
-//! A call as `tool call --json`, `tool call --lines` and `tool call --daemon --json` print it: the
-//! document of the REST API, with members that only the command has.
+//! The JSON of a call in `tool call --json`, `tool call --lines` and `tool call --daemon --json`:
+//! the document of the REST API, with members that only the command has.
 
 use serde_json::{Map, Value, json};
 
-/// The members of the command, made from the document alone, so that a call has one form with and
-/// without a daemon:
+/// Returns the members of the command, derived only from the document, so that a call has the same
+/// form with and without a daemon:
 ///
-/// - `outcome`: how the call ended; `suspended` = it waits for a person, `running` = it goes on.
-/// - `result`: the text of the failure too, where the call has no result.
-/// - `is_error`: that the result is a failure that the tool itself reports.
+/// - `outcome`: the outcome of the call; `suspended` if it waits for a person, `running` if it
+///   continues.
+/// - `result`: the text of the failure if the call has no result.
+/// - `is_error`: whether the result is a failure that the tool itself reports.
 pub(super) fn to_json(document: &Value) -> Map<String, Value> {
     let mut call = document.as_object().cloned().unwrap_or_default();
     let status = call.get("status").cloned().unwrap_or_default();

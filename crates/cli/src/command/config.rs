@@ -1,4 +1,4 @@
-//! `toolcrib config`: what is set, where, and changes of it.
+//! `toolcrib config`: the values of settings, their origins, and changes of them.
 
 mod check;
 mod defaults;
@@ -36,7 +36,7 @@ fn parse_key(text: &str) -> Result<KeyPath, Failure> {
     KeyPath::parse(text).map_err(Failure::usage)
 }
 
-/// The folder that was named, or the current one.
+/// Returns the named folder, or the current one.
 fn workspace_folder(workspace: Option<&Path>) -> Result<PathBuf, Failure> {
     let workspace = workspace.unwrap_or(Path::new("."));
     if !workspace.is_dir() {

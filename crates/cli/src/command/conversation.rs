@@ -1,4 +1,4 @@
-//! `toolcrib conversation list|show|delete`: what was said, and its end.
+//! `toolcrib conversation list|show|delete`: conversations and their messages.
 
 use serde_json::json;
 use toolcrib_app::Stores;
@@ -15,9 +15,9 @@ use crate::daemon::client::{ApiRequest, Client};
 use crate::output::{self, Failure};
 use crate::{bootstrap, op_context, terminal, time_format};
 
-/// Conversations that are looked through for a cut id.
+/// Maximum number of conversations that are searched for a shortened id.
 const SCAN_LIMIT: usize = 10_000;
-/// Columns of a title in a list.
+/// Number of columns of a title in a list.
 const TITLE_WIDTH: usize = 60;
 
 pub(crate) fn run(command: &Conversation, json: bool) -> Result<u8, Failure> {
@@ -91,7 +91,7 @@ async fn show(text: &str, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// One message for people: who, and what, with the names of the tools that were called.
+/// Renders one message for people: its author and text, with the names of the called tools.
 fn message_text(message: &StoredMessage) -> String {
     let at = time_format::format_local(message.created_at);
     match serde_json::from_value(message.body.clone()) {
@@ -115,7 +115,7 @@ fn message_text(message: &StoredMessage) -> String {
 async fn delete(text: &str, json: bool) -> Result<u8, Failure> {
     let stores = bootstrap::stores()?;
     let id = find_id(&stores, text).await?;
-    // A daemon has its programs.
+    // A daemon would own the programs of the conversation.
     if !delete_in_daemon(id).await? {
         let ctx = op_context::for_stores(&stores);
         conversations::remove(&ctx, None, RemoveConversationRequest { id }).await?;
@@ -128,7 +128,7 @@ async fn delete(text: &str, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Deletes a conversation in the daemon of this user; `false` = no daemon runs.
+/// Deletes a conversation through the daemon of this user; returns `false` if no daemon runs.
 async fn delete_in_daemon(id: ConversationId) -> Result<bool, Failure> {
     let Some(client) = Client::connect_own().await? else { return Ok(false) };
     let reply = client.send(&ApiRequest::delete(&format!("/api/v1/conversations/{id}"))).await?;

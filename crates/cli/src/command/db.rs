@@ -1,4 +1,4 @@
-//! `toolcrib db migrate`: migrations as a step of their own.
+//! `toolcrib db migrate`: migrations as a separate step.
 
 use serde_json::json;
 use toolcrib_store::{SchemaVersion, SqliteStore, schema_version};
@@ -7,7 +7,7 @@ use crate::bootstrap::{self, StoreKind};
 use crate::clap_args::{Db, DbMigrate};
 use crate::output::{self, Failure};
 
-/// Exit code of `--check` when migrations are missing.
+/// Exit code of `--check` if migrations are pending.
 const PENDING: u8 = 1;
 
 pub(super) fn run(command: &Db, json: bool) -> Result<u8, Failure> {
@@ -26,7 +26,7 @@ fn unusable(error: impl std::fmt::Display) -> Failure {
     Failure::configuration(error.to_string())
 }
 
-/// The version before.
+/// Migrates the file, unless `check`; returns its former version.
 fn file(check: bool) -> Result<SchemaVersion, Failure> {
     let path = bootstrap::database_path()?;
     let before = schema_version(&path).map_err(unusable)?;
@@ -36,7 +36,7 @@ fn file(check: bool) -> Result<SchemaVersion, Failure> {
     Ok(before)
 }
 
-/// The version before.
+/// Migrates the shared database, unless `check`; returns its former version.
 #[cfg(feature = "postgres")]
 fn shared(url: &str, check: bool) -> Result<SchemaVersion, Failure> {
     use toolcrib_store::PostgresStore;

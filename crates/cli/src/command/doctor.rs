@@ -22,7 +22,7 @@ pub(super) fn run(command: &DoctorArgs, json: bool) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// 3 when the configuration cannot be used, 1 when something else does not work.
+/// Returns 3 if the configuration cannot be used, 1 if something else does not work.
 fn exit_code(found: &[Finding]) -> u8 {
     let fails = || found.iter().filter(|one| one.state == FindingState::Fail);
     match (fails().any(|one| one.of_configuration), fails().next()) {

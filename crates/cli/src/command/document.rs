@@ -1,4 +1,4 @@
-//! `toolcrib document`: files that the person puts in.
+//! `toolcrib document`: files that the person adds.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ use crate::output::{self, Failure};
 use crate::terminal::{escape_controls, escape_to_line};
 use crate::{bootstrap, op_context, time_format};
 
-/// Characters of a view.
+/// Number of characters of a view.
 const CHARS: usize = 8_000;
 
 pub(crate) fn run(command: Document, json: bool) -> Result<u8, Failure> {
@@ -66,7 +66,7 @@ async fn add(ctx: &OpContext<'_>, files: &[PathBuf], json: bool) -> Result<u8, F
     Ok(0)
 }
 
-/// The content of a file, at most one byte more than a document may have.
+/// Reads the content of a file, at most one byte more than the size limit of documents.
 fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     use std::io::Read as _;
     let most = toolcrib_assistant::document::MAX_BYTES as u64 + 1;

@@ -1,4 +1,4 @@
-//! `toolcrib draft`: what models wrote and a person sends.
+//! `toolcrib draft`: messages that models write and a person sends.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -17,7 +17,7 @@ use crate::output::{self, Failure};
 use crate::terminal::{escape_controls, escape_to_line, truncate_to_width};
 use crate::{bootstrap, op_context, time_format};
 
-/// Columns of a subject in the list.
+/// Number of columns of a subject in the list.
 const SUBJECT_WIDTH: usize = 40;
 
 pub(crate) fn run(command: Draft, json: bool) -> Result<u8, Failure> {
@@ -76,7 +76,7 @@ async fn send(ctx: &OpContext<'_>, send: SendDraft, json: bool) -> Result<u8, Fa
     Ok(u8::from(sent.status != "sent"))
 }
 
-/// Shows the draft and asks; the answer is the version that was shown.
+/// Shows the draft and asks; returns the version that was shown.
 fn confirmed(draft: &DraftReply) -> Result<i64, Failure> {
     if !std::io::stdin().is_terminal() {
         return Err(Failure::usage(format!(
@@ -137,7 +137,7 @@ fn print_history(all: &[DraftVersionReply], json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What changed since a version, part by part.
+/// Renders the changes since a version, part by part.
 fn changes_of(changed: &[DraftDifferenceReply]) -> String {
     if changed.is_empty() {
         return "Nothing that leaves changed since that version.".to_owned();

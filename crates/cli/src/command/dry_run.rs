@@ -1,5 +1,5 @@
-//! `toolcrib tool call --dry-run`: what would become of a call, through the stages that a real one
-//! passes, and nothing run.
+//! `toolcrib tool call --dry-run`: predicts the outcome of a call, with the stages that a real call
+//! passes; nothing runs.
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
@@ -12,7 +12,7 @@ use crate::{op_context, stage_trace, terminal};
 
 /// Exit code of a call that would be denied.
 const EXIT_DENIED: u8 = 5;
-/// Exit code of a call that a person would be asked about.
+/// Exit code of a call that would ask a person.
 const EXIT_APPROVAL_NEEDED: u8 = 6;
 
 pub(super) async fn run(

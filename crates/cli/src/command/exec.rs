@@ -1,8 +1,8 @@
-//! `toolcrib exec`: a model's answer in, the messages to append out.
+//! `toolcrib exec`: reads a model's response, and prints the messages to append.
 //!
 //! Exit codes: 0 = every call has its result in the messages, failed calls included, for the model
-//! to read; 1 = the answer was cut off, so no call of it was run (the messages say so); 2 = the
-//! answer cannot be read; 3 = the set-up is wrong; 6 = a call waits for a person.
+//! to read; 1 = the response was cut off, so none of its calls ran (the messages state that); 2 =
+//! the response cannot be parsed; 3 = the configuration is invalid; 6 = a call waits for a person.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
     print_messages(reply.into(), command, json)
 }
 
-/// Prints the messages to append; the exit code.
+/// Prints the messages to append; returns the exit code.
 pub(super) fn print_messages(
     reply: ExecDocument,
     command: &Exec,
@@ -54,7 +54,7 @@ pub(super) fn print_messages(
     Ok(if waits { 6 } else { u8::from(!is_complete) })
 }
 
-/// Everything that is no message goes to standard error.
+/// Prints everything except the messages to standard error.
 fn print_notes(reply: &ExecReply, explain: bool, json: bool) {
     let remark = |text: &str| output::warn(text, json);
     if explain && !json {

@@ -9,7 +9,7 @@ use crate::clap_args::Exec;
 use crate::daemon::client::{ApiRequest, Client, reject_workspace_args};
 use crate::output::{self, Failure};
 
-/// Runs the calls of an answer in the daemon.
+/// Runs the calls of a response in the daemon.
 pub(super) fn run(command: &Exec, body: Vec<u8>, json: bool) -> Result<u8, Failure> {
     reject_workspace_args(&command.workspace_args)?;
     bootstrap::block_on(async {

@@ -1,4 +1,4 @@
-//! `toolcrib explain CALL`: everything that is known of one call, and what to do about it.
+//! `toolcrib explain CALL`: all stored information about one call, and advice on it.
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
@@ -16,19 +16,20 @@ use crate::clap_args::Explain;
 use crate::output::{self, Failure};
 use crate::{bootstrap, json_document, op_context, stage_trace, terminal, time_format};
 
-/// Characters of a result that people are shown.
+/// Maximum number of characters of a result for people.
 const RESULT_CHARS: usize = 600;
-/// Characters of arguments that people are shown.
+/// Maximum number of characters of arguments for people.
 const ARGS_CHARS: usize = 1_000;
 
-/// What is known of a call, and who continues it.
+/// The information about a call, and the component that continues it.
 struct CallDetails {
     reply: ExplainCallReply,
-    /// Who continues it after the decision, where it waits for one or has not continued yet.
+    /// The component that continues it after the decision, if it waits for one or has not continued
+    /// yet.
     resume_target: Option<ResumeTarget>,
 }
 
-/// Where a call stands, and with that what is to be done.
+/// The phase of a call, which determines the advice.
 enum CallPhase {
     /// It has ended.
     Ended(OutcomeKind),
@@ -38,7 +39,7 @@ enum CallPhase {
     Abandoned { repeatable: bool },
     /// It waits for a person.
     Waiting,
-    /// A person decided; it has not gone on yet.
+    /// A person decided; it has not continued yet.
     Decided,
 }
 
@@ -102,7 +103,7 @@ impl CallDetails {
         }
     }
 
-    /// What this means, and what to do now.
+    /// Explains the phase, and the next step.
     fn advice(&self) -> Option<String> {
         let text = match self.phase() {
             CallPhase::Ended(OutcomeKind::Unknown) => {
@@ -110,7 +111,7 @@ impl CallDetails {
                  will not be. Look at what it was to change (the arguments say what), and call it again only if that has not happened."
                     .to_owned()
             }
-            // A question of the model is asked by a call that has ended.
+            // A question of the model belongs to a call that has ended.
             CallPhase::Ended(_) if self.has_open_question() => self.waiting_text(),
             CallPhase::Ended(kind) => return self.policy_advice(kind),
             CallPhase::Running(who) => {
@@ -131,7 +132,7 @@ impl CallDetails {
         Some(text)
     }
 
-    /// What to do about a call that policy, or what comes before it, kept from running.
+    /// Returns advice on a call that policy, or an earlier stage, kept from running.
     fn policy_advice(&self, kind: OutcomeKind) -> Option<String> {
         if !matches!(kind, OutcomeKind::Denied | OutcomeKind::Expired | OutcomeKind::Failed) {
             return None;
@@ -139,7 +140,7 @@ impl CallDetails {
         advice::outcome_advice(self.outcome()?)
     }
 
-    /// A person decided, and nothing came of it yet.
+    /// Explains the next step after a decision without an effect yet.
     fn next_step_text(&self) -> String {
         let Some(AskedQuestion { waiting, decision: Some(record) }) = &self.reply.question else {
             return String::new();
@@ -288,7 +289,7 @@ impl CallDetails {
         }
     }
 
-    /// What policy said, which rule it was, and what the run had read.
+    /// Writes the ruling of policy, the rule, and the taint labels of the run.
     fn policy(&self, page: &mut TextPage) {
         let stored = self.reply.row.as_ref().and_then(|row| row.facts.policy.as_ref());
         match (&self.reply.ruling, stored) {
@@ -372,7 +373,7 @@ impl CallDetails {
         }
     }
 
-    /// Attempts that ended with their process.
+    /// Writes attempts that ended with their process.
     fn write_interruption(&self, page: &mut TextPage) {
         for attempt in &self.reply.earlier {
             let at = attempt.started_at.map(time_format::format_local).unwrap_or_default();
@@ -427,7 +428,7 @@ impl CallDetails {
     }
 }
 
-/// What was recorded of a call besides its end.
+/// Writes the record of a call besides its outcome.
 fn write_record(row: &CallRow, page: &mut TextPage) {
     let facts = &row.facts;
     page.line("received", &time_format::format_local(facts.received_at));
@@ -456,7 +457,7 @@ fn write_record(row: &CallRow, page: &mut TextPage) {
     }
 }
 
-/// The outcome for machines: the form that a model gets, and the report.
+/// Returns the outcome for machines: the form that a model gets, and the report.
 fn outcome_json(outcome: &Outcome) -> Value {
     let mut value = outcome.to_wire();
     if let Value::Object(object) = &mut value {
@@ -477,7 +478,7 @@ fn truncate(text: &str, chars: usize) -> String {
     }
 }
 
-/// Lines with a name in front.
+/// Lines with labels.
 #[derive(Default)]
 struct TextPage {
     text: String,

@@ -1,4 +1,4 @@
-//! `toolcrib explain RUN`: where a run stands, its calls, and what to do now.
+//! `toolcrib explain RUN`: the state of a run, its calls, and the next step.
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
@@ -9,15 +9,15 @@ use super::lookup;
 use crate::output::{self, Failure};
 use crate::{op_context, session, terminal, time_format};
 
-/// Calls of a run that are listed.
+/// Maximum number of listed calls of a run.
 const CALL_LIMIT: usize = 200;
 
-/// How ids of runs begin.
+/// Prefix of the ids of runs.
 pub(super) const RUN_PREFIX: &str = "run_";
 
 pub(super) async fn run(stores: &Stores, text: &str, json: bool) -> Result<u8, Failure> {
     let ctx = op_context::for_stores(stores);
-    // The calls of one response belong to a run that is stored nowhere else.
+    // The calls of one response belong to a run that is not stored.
     let id: RunId = match text.trim().parse() {
         Ok(id) => id,
         Err(_) => calls::resolve_run(&ctx, text).await?,
@@ -47,7 +47,7 @@ pub(super) async fn run(stores: &Stores, text: &str, json: bool) -> Result<u8, F
     Ok(0)
 }
 
-/// What to do now; `None` = nothing.
+/// Returns advice on the next step; `None` if there is none.
 fn advice(run: &StoredRun, is_alive: bool) -> Option<String> {
     let id = run.id;
     match run.status {

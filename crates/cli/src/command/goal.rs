@@ -1,4 +1,4 @@
-//! `toolcrib goal`: what runs in the background pursue.
+//! `toolcrib goal`: goals that background runs pursue.
 
 use serde_json::json;
 use toolcrib_app::Toolcrib;
@@ -14,7 +14,7 @@ use crate::output::{self, Failure};
 use crate::terminal::{escape_controls, escape_to_line, truncate_to_width};
 use crate::{bootstrap, op_context, time_format};
 
-/// Columns of a text in the list.
+/// Number of columns of a text in the list.
 const TEXT_WIDTH: usize = 60;
 
 pub(crate) fn run(command: Goal, json: bool) -> Result<u8, Failure> {

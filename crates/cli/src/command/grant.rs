@@ -32,12 +32,12 @@ async fn find_id(stores: &Stores, text: &str) -> Result<GrantId, Failure> {
     Ok(id_prefix::resolve(Resource::Grant, text, &ids)?)
 }
 
-/// The grant, and the past calls that it would have matched.
+/// Splits a reply into the grant and the past calls that it would have matched.
 fn with_past_calls(reply: &GrantReply) -> (Row, PastCalls) {
     (reply.to_grant(LOCAL_OWNER), reply.past_calls.clone().unwrap_or_default())
 }
 
-/// A grant for machines, with members that only this command has.
+/// Returns a grant for machines, with members that only this command has.
 fn to_json(reply: &GrantReply) -> Value {
     let (grant, past) = with_past_calls(reply);
     let row = GrantReply { past_calls: None, ..reply.clone() };
@@ -74,7 +74,7 @@ async fn list(stores: &Stores, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// By whom, since when, until when.
+/// Describes the author, the start and the end of a grant.
 fn grant_summary(grant: &Row) -> String {
     let until = match grant.expires_at {
         None => String::new(),

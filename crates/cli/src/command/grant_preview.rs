@@ -1,4 +1,4 @@
-//! What a remembered approval matches, in words and by what was called before.
+//! Describes the calls that a remembered approval matches, in words and by past calls.
 
 use serde_json::{Value, json};
 use toolcrib_core::{Grant, GrantScope};
@@ -7,12 +7,12 @@ use toolcrib_ops::grants::{PastCalls, SCAN_LIMIT};
 use super::lookup;
 use crate::{terminal, time_format};
 
-/// Past calls that are shown.
+/// Maximum number of displayed past calls.
 const DISPLAY_LIMIT: usize = 12;
-/// Digits of a hash that are shown.
+/// Number of displayed digits of a hash.
 const HASH_DIGITS: usize = 12;
 
-/// Every call that this grant answers for, in one sentence.
+/// Describes every call that this grant covers, in one sentence.
 pub(crate) fn grant_text(grant: &Grant) -> String {
     let line = |text: &str| terminal::escape_to_line(text);
     let mut words = format!("every call of {}", line(&grant.operation));
@@ -47,12 +47,12 @@ pub(crate) fn grant_text(grant: &Grant) -> String {
         }
 }
 
-/// The beginning of a hash.
+/// Returns the start of a hash.
 pub(super) fn short_hash(hash: &str) -> &str {
     hash.get(..HASH_DIGITS).unwrap_or(hash)
 }
 
-/// The past calls, as lines for people.
+/// Renders the past calls as lines for people.
 pub(super) fn match_lines(matched: &PastCalls, now: i64) -> Vec<String> {
     let newest =
         if matched.truncated { format!(" of the newest {SCAN_LIMIT}") } else { String::new() };
@@ -76,7 +76,7 @@ pub(super) fn match_lines(matched: &PastCalls, now: i64) -> Vec<String> {
     lines
 }
 
-/// A grant for machines.
+/// Returns a grant for machines.
 pub(super) fn grant_json(grant: &Grant, matched: Option<&PastCalls>) -> Value {
     let calls = matched.map(|matched| {
         let ids = matched.calls.iter().take(DISPLAY_LIMIT).map(|row| row.facts.call);

@@ -1,4 +1,4 @@
-//! `toolcrib heartbeat`: when it runs, what it asks, and what came of it.
+//! `toolcrib heartbeat`: its schedule, its prompt, and its results.
 
 use serde_json::json;
 use toolcrib_ops::heartbeat::{self, HeartbeatReply};

@@ -1,4 +1,4 @@
-//! `toolcrib history`: the calls there were, the newest first.
+//! `toolcrib history`: past calls, newest first.
 
 use serde_json::json;
 use toolcrib_core::CallRow;
@@ -12,7 +12,7 @@ use crate::output::{self, Failure};
 use crate::{bootstrap, op_context, terminal, time_format};
 
 pub(crate) fn run(command: &History, json: bool) -> Result<u8, Failure> {
-    // Agents are files.
+    // Agents are files, so the library is loaded.
     let agents = command
         .agent
         .as_ref()
@@ -67,7 +67,7 @@ async fn parse(
         request.conversation = Some(calls::resolve_conversation(ctx, id).await?.to_string());
     }
     if let Some(id) = &command.run {
-        // The calls of a response belong to a run that is stored nowhere else, so a whole id is not
+        // The calls of a response belong to a run that is not stored, so a complete id is not
         // looked up.
         request.run = Some(match id.trim().parse() {
             Ok(id) => id,

@@ -1,4 +1,4 @@
-//! `toolcrib init`: from nothing to a model that answers, written into the configuration.
+//! `toolcrib init`: finds a model that responds, and writes it to the configuration.
 
 pub(crate) mod candidates;
 mod imports;
@@ -26,8 +26,8 @@ pub(super) fn run(command: &Init, json: bool) -> Result<u8, Failure> {
             .map_err(|what| Failure::usage(format!("{key}: {what}")))?;
         edit.set(&key, &value)?;
     }
-    // The file is replaced after the model has answered: whatever ends the trial leaves it as it
-    // was.
+    // The file is replaced only after the model has responded: if the trial ends in any other way,
+    // it stays unchanged.
     edit.store(|path, text| {
         let draft = config::load_draft(&env, path, text)?;
         if command.no_test { Ok(()) } else { test(&chosen, command, &draft, &env) }
@@ -36,7 +36,8 @@ pub(super) fn run(command: &Init, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The model that the options name, or the one that the person chooses of those that are here.
+/// Returns the model that the options name, or the one that the person chooses among those found
+/// here.
 fn choose(command: &Init, config: &Config, env: &Env, json: bool) -> Result<Candidate, Failure> {
     if let Some(named) = candidates::named(command)? {
         return Ok(named);
@@ -49,7 +50,7 @@ fn choose(command: &Init, config: &Config, env: &Env, json: bool) -> Result<Cand
     Ok(found.swap_remove(at))
 }
 
-/// The place of the candidate that the person types the number of.
+/// Returns the index of the candidate whose number the person types.
 fn ask(found: &[Candidate]) -> Result<usize, Failure> {
     output::eprint_line("toolcrib: these models can answer:");
     for (number, candidate) in (1..).zip(found) {
@@ -73,7 +74,7 @@ fn ask(found: &[Candidate]) -> Result<usize, Failure> {
     }
 }
 
-/// Asks the chosen model one small question, with the configuration as it will be.
+/// Sends the chosen model one small request, with the future configuration.
 fn test(chosen: &Candidate, command: &Init, draft: &Config, env: &Env) -> Result<(), Failure> {
     let flags = ModelFlags {
         model: Some(chosen.name()),

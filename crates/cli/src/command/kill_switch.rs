@@ -1,5 +1,5 @@
 //! `toolcrib stop-tools|start-tools`: the kill switch, as a file that stops every process at once,
-//! and in the store, which other machines read.
+//! and as a row in the store, which other machines read.
 
 use std::sync::Arc;
 
@@ -19,7 +19,8 @@ use crate::{bootstrap, os_user};
 
 const PATH: &str = "/api/v1/kill-switch";
 
-/// Says that every tool is stopped, by whom and why, where a list would look as if all were well.
+/// Warns that every tool is stopped, by whom and why, in commands whose output would otherwise look
+/// normal.
 pub(super) fn warn_if_engaged(json: bool) -> Result<(), Failure> {
     let file = KillSwitchFile::in_folder(&bootstrap::state_folder()?);
     if let Some(state) = file.read() {
@@ -28,7 +29,7 @@ pub(super) fn warn_if_engaged(json: bool) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Stops every tool: here, where nothing but the file is needed, and then in the daemon.
+/// Stops every tool: first locally, which needs only the file, and then in the daemon.
 pub(crate) fn stop_tools(command: &StopTools, json: bool) -> Result<u8, Failure> {
     let file = KillSwitchFile::in_folder(&bootstrap::state_folder()?);
     let request = EngageRequest {
@@ -40,7 +41,7 @@ pub(crate) fn stop_tools(command: &StopTools, json: bool) -> Result<u8, Failure>
         let ctx = local_context(&file, &actor, &open_store);
         let engaged = kill_switch::engage(&ctx, request.clone()).await;
         engaged.map_err(|error| match bootstrap::stores() {
-            // The exit code says what is wrong with the store.
+            // The exit code of the failure describes the state of the store.
             Err(failure) => Failure { message: error.to_string(), ..failure },
             Ok(_) => error.into(),
         })
@@ -51,7 +52,7 @@ pub(crate) fn stop_tools(command: &StopTools, json: bool) -> Result<u8, Failure>
             "{path} cannot be written ({error}): running processes notice the change only when they read the switches again"
         )));
     }
-    // The daemon has read the file already, and cancels its running calls.
+    // The daemon has already read the file and cancels its running calls.
     bootstrap::block_on(async { Ok(engage_in_daemon(request, json).await) })?;
     print_state(SwitchState::Off, true, json)?;
     if !json {
@@ -67,7 +68,7 @@ fn open_store() -> Result<Arc<dyn SwitchStore>, OpError> {
     }
 }
 
-/// A command runs no tools: the kill switch is all that it acts on.
+/// Returns the context of a command, which runs no tools itself.
 fn local_context<'a>(
     file: &'a KillSwitchFile,
     actor: &'a str,
@@ -76,7 +77,8 @@ fn local_context<'a>(
     KillSwitchContext { file, open_store, actor, process: None }
 }
 
-/// Tells the daemon of this user, if one runs, and prints what became of its running calls.
+/// Engages the kill switch in the daemon of this user, if one runs, and prints the outcomes of its
+/// running calls.
 async fn engage_in_daemon(request: EngageRequest, json: bool) -> Option<()> {
     let client = Client::connect_own().await.ok()??;
     let body = StopBody::from(request);
@@ -89,7 +91,7 @@ async fn engage_in_daemon(request: EngageRequest, json: bool) -> Option<()> {
     Some(())
 }
 
-/// Tells the daemon of this user, if one runs.
+/// Releases the kill switch in the daemon of this user, if one runs.
 async fn release_in_daemon() -> Option<()> {
     let client = Client::connect_own().await.ok()??;
     client.call::<KillSwitchStatus>(&ApiRequest::delete(PATH)).await.ok().map(drop)
@@ -100,7 +102,7 @@ pub(crate) fn start_tools(json: bool) -> Result<u8, Failure> {
     release_kill_switch(Some(SwitchState::On), json)
 }
 
-/// The same, with this setting or none in the store.
+/// Releases the kill switch, with this state or none in the store.
 pub(super) fn release_kill_switch(state: Option<SwitchState>, json: bool) -> Result<u8, Failure> {
     let file = KillSwitchFile::in_folder(&bootstrap::state_folder()?);
     let store = bootstrap::stores()?.switches;
@@ -109,7 +111,7 @@ pub(super) fn release_kill_switch(state: Option<SwitchState>, json: bool) -> Res
         let request = ReleaseRequest { keep_row: state.is_some() };
         let ctx = local_context(&file, &actor, &open_store);
         let released = kill_switch::release(&ctx, request).await?;
-        // In force in the daemon when this ends, and not a moment later.
+        // Wait until the daemon has applied it.
         release_in_daemon().await;
         Ok(released)
     })?;

@@ -1,4 +1,4 @@
-//! `toolcrib kit list|show`: known good ways to use several tools for one goal.
+//! `toolcrib kit list|show`: proven sequences of tools for one purpose.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -50,7 +50,7 @@ pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, F
     Ok(0)
 }
 
-/// A broken file of this name is a configuration to correct.
+/// Returns the failure: a broken file with this name is a configuration error.
 fn missing(ctx: &LibraryContext<'_>, name: &str, error: OpError) -> Failure {
     let problems = kits::list(ctx).problems;
     let is_named = |path: &str| Path::new(path).file_stem().is_some_and(|stem| stem == name);

@@ -1,4 +1,5 @@
-//! The library of a place, and the tools that it is checked against, to be looked at and added to.
+//! The library of a workspace, and the tools that it is checked against, for reading and for adding
+//! to it.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use crate::clap_args::{LibraryArgs, WorkspaceArgs};
 use crate::config::{self, Env};
 use crate::output::{self, Failure};
 
-/// What a run at this place would find.
+/// The library that a run in this workspace would load.
 pub(super) struct LibrarySnapshot {
     pub(super) toolcrib: Toolcrib,
     library: Arc<Library>,
@@ -21,7 +22,7 @@ pub(super) struct LibrarySnapshot {
 }
 
 impl LibrarySnapshot {
-    /// Reads it.
+    /// Loads the library.
     pub(super) fn load(places: &LibraryArgs, json: bool) -> Result<Self, Failure> {
         let args = WorkspaceArgs {
             workspace: places.workspace.clone(),
@@ -31,7 +32,7 @@ impl LibrarySnapshot {
         Self::load_for(args, json)
     }
 
-    /// The same for all arguments of a run.
+    /// Loads the library for all arguments of a run.
     pub(super) fn load_for(mut args: WorkspaceArgs, json: bool) -> Result<Self, Failure> {
         let named = args.workspace.take().or_else(|| args.root.first().cloned());
         let workspace = std::path::absolute(named.unwrap_or_else(|| PathBuf::from(".")))?;
@@ -43,12 +44,12 @@ impl LibrarySnapshot {
         Ok(Self { toolcrib, library, folders, workspace })
     }
 
-    /// The library.
+    /// Returns the library.
     pub(super) fn library(&self) -> &Library {
         &self.library
     }
 
-    /// The context of operations on the library.
+    /// Returns the context of operations on the library.
     pub(super) fn context(&self) -> LibraryContext<'_> {
         LibraryContext {
             toolcrib: &self.toolcrib,
@@ -57,13 +58,13 @@ impl LibrarySnapshot {
         }
     }
 
-    /// The folder for new things of this kind (`agents`, `skills`).
+    /// Returns the folder for new files of this kind (`agents`, `skills`).
     pub(super) fn folder_for_new(&self, kind: &str, project: bool) -> Result<PathBuf, Failure> {
         folder_for_new(kind, project.then_some(&self.workspace))
     }
 }
 
-/// The folder for new things of this kind: the workspace's, else the person's own.
+/// Returns the folder for new files of this kind: the workspace's, else the person's own.
 pub(super) fn folder_for_new(kind: &str, workspace: Option<&PathBuf>) -> Result<PathBuf, Failure> {
     if let Some(workspace) = workspace {
         return Ok(workspace.join(bootstrap::PROJECT_FOLDER).join(kind));
@@ -76,12 +77,13 @@ pub(super) fn folder_for_new(kind: &str, workspace: Option<&PathBuf>) -> Result<
     Ok(own.join(kind))
 }
 
-/// Says what is wrong with broken files, beside the data.
+/// Prints the faults of broken files to standard error.
 pub(super) fn print_problems(problems: &[FileProblem], json: bool) {
     problems.iter().for_each(|problem| output::warn(&problem.to_string(), json));
 }
 
-/// A table for people: columns as wide as their widest cell, the last one as it is.
+/// Renders a table for people: columns are as wide as their widest cell; the last one is not
+/// padded.
 pub(super) fn table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |at: usize| {

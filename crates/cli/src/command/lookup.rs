@@ -1,4 +1,4 @@
-//! Calls in texts and JSON, for the commands that look back.
+//! Renders calls as text and JSON, for the commands that read past calls.
 
 use serde_json::Value;
 use toolcrib_core::{CallRow, CallStatus, StoreError};
@@ -8,19 +8,19 @@ use crate::terminal;
 
 pub(super) use crate::op_context::LOCAL_OWNER;
 
-/// Columns of a call's arguments in a list.
+/// Number of columns of a call's arguments in a list.
 const ARGUMENTS_WIDTH: usize = 44;
 
 pub(super) fn store_failure(error: StoreError) -> Failure {
     Failure::run(error.to_string())
 }
 
-/// Where a call stands.
+/// Returns the status of a call.
 pub(super) fn call_status(row: &CallRow) -> CallStatus {
     row.end.as_ref().map_or(CallStatus::Open, |end| CallStatus::Ended(end.outcome))
 }
 
-/// The same in one word.
+/// Returns the status as one word.
 pub(super) fn status_word(status: CallStatus) -> &'static str {
     match status {
         CallStatus::Open => "open",
@@ -28,15 +28,15 @@ pub(super) fn status_word(status: CallStatus) -> &'static str {
     }
 }
 
-/// The tool of a call, or the name that was asked for where there is none.
+/// Returns the tool of a call, or the requested name if there is no such tool.
 pub(super) fn tool_name(row: &CallRow) -> String {
     let tool = row.facts.tool.as_ref().map(ToString::to_string);
     let name = tool.or_else(|| row.facts.asked.clone()).unwrap_or_default();
     terminal::truncate_to_width(&terminal::escape_to_line(&name), ARGUMENTS_WIDTH)
 }
 
-/// What a call was about: its arguments, which were recorded without secrets; of several the values
-/// that tell them apart come first.
+/// Summarizes a call by its arguments, which were recorded without secrets; if there are several,
+/// the most distinctive values come first.
 pub(super) fn arguments_summary(row: &CallRow) -> String {
     let args = row.facts.args.as_deref().unwrap_or_default();
     let text = match serde_json::from_str(args) {
@@ -54,7 +54,7 @@ pub(super) fn arguments_summary(row: &CallRow) -> String {
     terminal::truncate_to_width(&terminal::escape_to_line(&text), ARGUMENTS_WIDTH)
 }
 
-/// Empty text means that there is none.
+/// Converts an empty text to `None`.
 pub(super) fn non_empty(text: &str) -> Option<&str> {
     Some(text).filter(|text| !text.is_empty())
 }

@@ -1,4 +1,4 @@
-//! `toolcrib mail`: accounts of the person.
+//! `toolcrib mail`: mail accounts of the person.
 
 use serde_json::json;
 use toolcrib_app::Toolcrib;
@@ -15,7 +15,8 @@ use crate::output::{self, Failure};
 use crate::{bootstrap, op_context};
 
 pub(crate) fn run(command: Mail, json: bool) -> Result<u8, Failure> {
-    // Before the runtime: reading from the terminal has one of its own.
+    // Read the password before the runtime starts, because reading from the terminal uses a
+    // separate runtime.
     let password = match &command {
         Mail::Add(new) if new.oauth_client.is_none() => read_password(&new.address)?,
         Mail::Add(_) | Mail::List | Mail::Test { .. } | Mail::Rm { .. } => String::new(),
@@ -49,7 +50,7 @@ pub(crate) fn run(command: Mail, json: bool) -> Result<u8, Failure> {
     })
 }
 
-/// The authorization server, for a login by OAuth.
+/// Returns the authorization server, for a login by OAuth.
 fn oauth_settings(new: &AddMail) -> Option<OauthSettings> {
     let client_id = new.oauth_client.clone()?;
     let other = (&new.oauth_device_url, &new.oauth_token_url, &new.oauth_scope);

@@ -1,4 +1,4 @@
-//! `toolcrib mcp`: servers of others, and being one.
+//! `toolcrib mcp`: using MCP servers, and serving tools over MCP.
 
 mod access;
 mod add_server;

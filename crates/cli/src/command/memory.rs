@@ -1,4 +1,4 @@
-//! `toolcrib memory`: what models keep about a person, as the person sees and changes it.
+//! `toolcrib memory`: shows and changes the memories that models store about a person.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ use crate::clap_args::{Memory, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, op_context, terminal, time_format};
 
-/// Columns of a text in the list.
+/// Number of columns of a text in the list.
 const TEXT_WIDTH: usize = 70;
 
 pub(crate) fn run(command: Memory, json: bool) -> Result<u8, Failure> {

@@ -1,4 +1,4 @@
-//! `toolcrib metrics`: how the calls of each tool went.
+//! `toolcrib metrics`: metrics of the calls of each tool.
 
 use serde_json::{Value, json};
 use toolcrib_core::{Clock as _, SystemClock, ToolMetrics};
@@ -11,7 +11,7 @@ use crate::clap_args::{Metrics, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, json_document, op_context, terminal, time_format};
 
-/// Columns of an error.
+/// Number of columns of an error.
 const ERROR_WIDTH: usize = 60;
 
 pub(crate) fn run(command: &Metrics, json: bool) -> Result<u8, Failure> {
@@ -37,7 +37,7 @@ pub(crate) fn run(command: &Metrics, json: bool) -> Result<u8, Failure> {
     })
 }
 
-/// The part of the calls that ran which succeeded; `None` = none ran.
+/// Returns the share of successful calls among those that ran; `None` if none ran.
 fn success_rate(tool: &ToolMetrics) -> Option<f64> {
     let ran = tool.count.checked_sub(tool.not_run).filter(|ran| *ran > 0)?;
     Some(tool.succeeded as f64 / ran as f64)
@@ -92,7 +92,7 @@ fn to_text(tools: &[ToolMetrics]) -> String {
     table(&rows)
 }
 
-/// Never 100 % where something failed, and never 0 % where something succeeded.
+/// Rounds so that it is never 100 % if a call failed, and never 0 % if one succeeded.
 fn percent(rate: f64) -> String {
     let percent = (rate * 1000.0).round() / 10.0;
     let percent = match rate {

@@ -1,4 +1,4 @@
-//! `toolcrib net check`: would our HTTP tools connect?
+//! `toolcrib net check`: checks whether HTTP tools would connect to a URL.
 //!
 //! Exit codes: 0 = allow; 5 = deny; with --lines 0 for any verdicts.
 
@@ -29,7 +29,8 @@ pub(crate) fn run(command: &NetCheck, json: bool) -> Result<u8, Failure> {
     Ok(if checked.verdict == Verdict::Allow { 0 } else { 5 })
 }
 
-/// With answers given, nothing else is looked up: a check says what it was told.
+/// Returns a resolver. If answers are given, no other names are looked up, so that the result
+/// depends only on the arguments.
 fn resolver(given: &[String]) -> Result<Box<dyn Resolve>, Failure> {
     if given.is_empty() {
         return Ok(Box::new(SystemResolver));

@@ -1,4 +1,4 @@
-//! `toolcrib notification`: what reached the person, and what did not.
+//! `toolcrib notification`: notifications of the person, with failed deliveries.
 
 use serde_json::json;
 use toolcrib_core::NotificationId;

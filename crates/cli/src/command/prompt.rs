@@ -1,4 +1,4 @@
-//! `toolcrib prompt`: what models get, and the person's own part of it.
+//! `toolcrib prompt`: the system prompt of models, and the person's own part of it.
 
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
@@ -97,7 +97,7 @@ fn to_json(preview: &PromptPreview) -> Value {
     })
 }
 
-/// The table of tokens, beside the prompt itself.
+/// Prints the table of tokens, apart from the prompt itself.
 fn print_tokens(preview: &PromptPreview) {
     let head = ["PART", "TOKENS", "CHARACTERS"].map(str::to_owned).to_vec();
     let row = |(name, text, tokens): &(&'static str, String, u64)| {

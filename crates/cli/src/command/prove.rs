@@ -1,9 +1,9 @@
 //! `toolcrib prove`: shows on this machine that calls are allowed, denied, approved and undone,
-//! that the sandbox holds, and that an edited audit log is found out.
+//! that the sandbox holds, and that an edited audit log is detected.
 //!
-//! Every step is a command of this very program, in a folder with a state of its own that is
-//! removed at the end: what is proved is what a person would type. Nothing of the person's own
-//! state, configuration or variables is read.
+//! Every step is a command of this program that a person could type, in a folder with a separate
+//! state that is removed at the end. The person's own state, configuration and variables are not
+//! read.
 
 use std::io::{self, IsTerminal as _};
 use std::net::{TcpListener, TcpStream};
@@ -18,14 +18,14 @@ use tempfile::TempDir;
 use crate::output::{self, Failure};
 use crate::terminal::{self, Style, Styler};
 
-/// What the file holds that a rule denies.
+/// Content of the file that a rule denies.
 const SECRET: &str = "open sesame";
-/// What the other file holds.
+/// Content of the other file.
 const TEXT: &str = "buy oats";
-/// What the sandboxed command prints if it reaches the network.
+/// Output of the sandboxed command if it reaches the network.
 const CONNECTED: &str = "the network was reached";
 
-/// Variables that the commands keep: where programs and temporary files are.
+/// Variables that the commands keep: the locations of programs and temporary files.
 const KEPT_VARIABLES: [&str; 3] = ["PATH", "TMPDIR", "LANG"];
 
 pub(crate) fn run(json: bool) -> Result<u8, Failure> {
@@ -58,18 +58,18 @@ pub(crate) fn run(json: bool) -> Result<u8, Failure> {
     Ok(u8::from(!all_hold))
 }
 
-/// Tries one claim.
+/// Tests one claim.
 type Step = fn(&Proof) -> Result<Claim, Failure>;
 
-/// Something that was tried.
+/// A tested claim.
 #[derive(Debug, Serialize)]
 struct Claim {
     claim: &'static str,
-    /// `None` = it could not be tried here.
+    /// `None` if it could not be tested here.
     holds: Option<bool>,
-    /// What was seen, or why it could not be tried and what to do.
+    /// The observation, or the reason why it could not be tested, with advice.
     seen: String,
-    /// The commands, as they would be typed.
+    /// The commands, as a person would type them.
     commands: Vec<String>,
 }
 
@@ -89,24 +89,24 @@ impl Claim {
     }
 }
 
-/// How a command ended.
+/// The result of a command.
 struct Ended {
     code: i32,
     stdout: String,
     stderr: String,
-    /// As it would be typed.
+    /// The command line, as a person would type it.
     typed: String,
 }
 
 impl Ended {
-    /// The first line that it printed for people.
+    /// Returns the first line that it printed for people.
     fn first_line(&self) -> String {
         let all = if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr };
         let line = all.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
         line.strip_prefix("toolcrib: ").unwrap_or(line).to_owned()
     }
 
-    /// The last line of its result.
+    /// Returns the last line of its result.
     fn last_line(&self) -> String {
         let line = self.stdout.lines().rfind(|line| !line.trim().is_empty());
         line.unwrap_or_default().to_owned()
@@ -212,7 +212,7 @@ impl Proof {
     fn confined(&self) -> Result<Claim, Failure> {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
-        // This process reaches the address, so that the sandbox is what keeps the command from it.
+        // This process can reach the address, so only the sandbox keeps the command from it.
         TcpStream::connect(address)?;
         listener.accept()?;
         listener.set_nonblocking(true)?;
@@ -240,7 +240,7 @@ impl Proof {
         let exported = self.toolcrib(&["audit", "export", "-o", &path])?;
         let records = fs::read_to_string(&export).unwrap_or_default();
         let unedited = self.toolcrib(&["audit", "verify", "--file", &path])?;
-        // The edit that hides that a call was denied; `sed` does the same.
+        // An edit that hides a denied call; `sed` could do the same.
         let edited = records.replacen("denied", "succeeded", 1);
         fs::write(&export, &edited)?;
         let found = self.toolcrib(&["audit", "verify", "--file", &path])?;
@@ -259,7 +259,8 @@ impl Proof {
     }
 }
 
-/// Whether the sandbox held, from the reply of the shell and from whether something connected.
+/// Judges whether the sandbox held, from the reply of the shell and from whether a connection
+/// arrived.
 fn judge_sandbox(reply: &Value, connected: bool) -> (Option<bool>, String) {
     let result = reply["result"].as_str().unwrap_or_default();
     if reply["outcome"] != "succeeded" {

@@ -20,7 +20,7 @@ pub(super) fn run(command: Python, json: bool) -> Result<u8, Failure> {
 }
 
 fn install(environment: &VirtualEnv, json: bool) -> Result<u8, Failure> {
-    // The installer's settings, proxies and certificates are the person's.
+    // The settings, proxies and certificates of the installer come from the person's environment.
     let env: Vec<(OsString, OsString)> = std::env::vars_os().collect();
     let python = bootstrap::block_on(async {
         find_interpreter(&env).await.map_err(|error| missing(&error))
@@ -124,7 +124,7 @@ fn state_word(state: &VirtualEnvState) -> &'static str {
     }
 }
 
-/// The Python that is configured, else the first that works.
+/// Returns the configured Python, else the first one that works.
 async fn find_interpreter(env: &[(OsString, OsString)]) -> InterpreterResult {
     match configured() {
         Some(program) => Interpreter::inspect(&program, env).await,

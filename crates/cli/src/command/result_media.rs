@@ -1,4 +1,4 @@
-//! Images and sounds of a result at a terminal: each is put into a file that is named.
+//! Images and audio of a result at a terminal: each is saved to a file whose path is printed.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use toolcrib_core::{Blob, Block};
 
 use crate::output;
 
-/// Names a file for each image and sound of a result.
+/// Saves each image and sound of a result, and prints the path of its file.
 pub(super) fn print<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> io::Result<()> {
     for block in blocks {
         let (Block::Image(blob) | Block::Audio(blob)) = block else { continue };
@@ -21,7 +21,7 @@ pub(super) fn print<'a>(blocks: impl IntoIterator<Item = &'a Block>) -> io::Resu
     Ok(())
 }
 
-/// A new file in the folder for temporary files, for its owner alone.
+/// Creates a file in the folder for temporary files, for its owner only.
 fn save(blob: &Blob) -> io::Result<PathBuf> {
     let mut file = tempfile::Builder::new()
         .prefix("toolcrib-")
@@ -32,7 +32,7 @@ fn save(blob: &Blob) -> io::Result<PathBuf> {
     Ok(path)
 }
 
-/// The extension that viewers know; a type of which a server says something else has none.
+/// Returns the extension that viewers know; types that only a server defines have none.
 fn extension(media_type: &str) -> &'static str {
     match media_type.split(';').next().unwrap_or_default().trim() {
         "image/png" => ".png",

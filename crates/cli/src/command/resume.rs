@@ -1,4 +1,4 @@
-//! `toolcrib resume`: a run that waits for a person, or whose process is gone, goes on.
+//! `toolcrib resume`: resumes a run that waits for a person, or whose process has died.
 
 use std::sync::Arc;
 
@@ -27,7 +27,7 @@ use crate::session::{
 use crate::terminal::Console;
 use crate::{bootstrap, op_context, os_user, shutdown_signal};
 
-/// Runs that are listed.
+/// Maximum number of listed runs.
 const LIST_LIMIT: usize = 100;
 
 pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
@@ -58,7 +58,7 @@ fn store_failure(error: toolcrib_core::StoreError) -> Failure {
     Failure::run(error.to_string())
 }
 
-/// Runs that can be resumed: those that wait, and those whose process ended in the middle.
+/// Returns runs that can be resumed: waiting ones, and those whose process ended before they did.
 async fn open_runs(stores: &Stores) -> Result<Vec<StoredRun>, Failure> {
     let mut open =
         stores.runs.runs("", Some(RunStatus::Paused), LIST_LIMIT).await.map_err(store_failure)?;
@@ -125,8 +125,8 @@ fn single_run(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
     }
 }
 
-/// The call that the decision is about, if one waits. A decision is about one call: a later
-/// question of the run must not be decided by it.
+/// Returns the waiting call that the decision is about, if there is one. A decision is about one
+/// call: it must not decide a later question of the run.
 fn check_single_match<'a>(
     prepared: &CommandLineDecision,
     waiting: impl Iterator<Item = (CallId, &'a PendingKind)>,
@@ -155,7 +155,7 @@ fn pending(run: &StoredRun) -> Vec<Pending> {
     serde_json::from_value(pending).unwrap_or_default()
 }
 
-/// The questions that are still open.
+/// Returns the questions that are still open.
 async fn undecided_calls(stores: &Stores, run: &StoredRun) -> Result<Vec<Pending>, Failure> {
     let mut open = Vec::new();
     for wait in pending(run) {
@@ -201,7 +201,7 @@ fn list(waiting: &[StoredRun], json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A run that a process works on: a decision is written down for it.
+/// Stores a decision for a run that a process drives.
 async fn decide_for_active_run(
     stores: &Stores,
     run: &StoredRun,
@@ -266,7 +266,7 @@ fn pending_kind(request: &ApprovalRequest) -> PendingKind {
     }
 }
 
-/// What was written on the command line about this question.
+/// Returns the decision about this question from the command line.
 fn decision(prepared: &CommandLineDecision, request: &ApprovalRequest) -> Option<Decision> {
     if request.question.is_none() {
         return prepared.decision.clone();
@@ -277,21 +277,22 @@ fn decision(prepared: &CommandLineDecision, request: &ApprovalRequest) -> Option
     })
 }
 
-/// Resumes a run with the decisions made elsewhere; its other questions are asked here, if there is
-/// a terminal.
+/// Resumes a run with decisions that were made elsewhere; its other questions are asked here, if
+/// there is a terminal.
 pub(super) async fn resume_decided(run: StoredRun, json: bool) -> Result<u8, Failure> {
     let person = TerminalPerson::new(Console::default(), None);
     let prepared = CommandLineDecision::none(person);
-    // Without a terminal its further questions wait in the inbox, too.
+    // Without a terminal, its further questions wait in the inbox, too.
     let otherwise = Some(OnAsk::Fail).filter(|_| !Console::default().has_person());
     resume_run(run, prepared, OnAskChoice { said: None, otherwise }, json).await
 }
 
-/// What happens to the further calls of a resumed run that need approval.
+/// The handling of a resumed run's further calls that need approval.
 struct OnAskChoice {
-    /// What the command line says. Without it, what the run was started with counts.
+    /// The option of the command line. Without it, the option with which the run was started
+    /// applies.
     said: Option<OnAsk>,
-    /// What counts where neither says anything.
+    /// The handling if neither is set.
     otherwise: Option<OnAsk>,
 }
 

@@ -1,4 +1,4 @@
-//! `toolcrib rules`: files of rules, and what they say.
+//! `toolcrib rules`: rule files, and the decisions of rules.
 
 mod add_remove;
 mod explain;

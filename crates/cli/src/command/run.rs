@@ -1,4 +1,4 @@
-//! `toolcrib run`: a task in, the answer out.
+//! `toolcrib run`: runs a task, and prints the answer.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -43,7 +43,7 @@ pub(crate) fn run(command: &Run, json: bool) -> Result<u8, Failure> {
     })
 }
 
-/// The task, or standard input.
+/// Returns the task from the argument or standard input.
 fn read_task(given: Option<&str>) -> Result<String, Failure> {
     let text = match given {
         Some(text) if text != "-" => text.to_owned(),
@@ -56,7 +56,7 @@ fn read_task(given: Option<&str>) -> Result<String, Failure> {
     Ok(text)
 }
 
-/// The answer to standard output, everything else beside it.
+/// Prints the answer to standard output, and everything else to standard error.
 pub(crate) fn print_result(
     finished: &RunReport,
     printer: &EventPrinter,
@@ -65,7 +65,7 @@ pub(crate) fn print_result(
     let (tally, streamed) = printer.summary();
     if !json {
         if !streamed && !finished.text.is_empty() {
-            // Into a file it goes as it is; on a screen nothing of it may move the cursor.
+            // A file gets the text unchanged; on a terminal, its control characters are escaped.
             if io::stdout().is_terminal() {
                 output::print_line(&terminal::escape_controls(&finished.text))?;
             } else {
@@ -95,7 +95,7 @@ pub(crate) fn print_result(
     Ok(tally.exit_code(&finished.driven))
 }
 
-/// One line for what a run waits for.
+/// Describes a pending question in one line.
 pub(crate) fn pending_text(what: &PendingKind) -> String {
     match what {
         PendingKind::Approval(request) => {

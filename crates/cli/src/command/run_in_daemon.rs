@@ -1,4 +1,4 @@
-//! `toolcrib run --daemon` and `toolcrib resume --daemon`: the run works in the daemon, and
+//! `toolcrib run --daemon` and `toolcrib resume --daemon`: the daemon drives the run, which
 //! continues there when the client leaves.
 
 use std::io::{self, IsTerminal as _, Write as _};
@@ -17,7 +17,7 @@ use crate::output::{self, Failure};
 use crate::session::{failure_text, scripted_note};
 use crate::{bootstrap, terminal};
 
-/// Lets the daemon do it, and shows what happens.
+/// Starts a run in the daemon, and prints its events.
 pub(super) fn run(command: &Run, task: &str, json: bool) -> Result<u8, Failure> {
     reject_workspace_args(&command.workspace_args)?;
     let brain = &command.model_args;
@@ -48,7 +48,7 @@ pub(super) fn run(command: &Run, task: &str, json: bool) -> Result<u8, Failure> 
     })
 }
 
-/// Lets the daemon go on with a run that waits or was left behind, and shows what happens.
+/// Resumes a waiting or abandoned run in the daemon, and prints its events.
 pub(super) fn resume(run: &str, json: bool) -> Result<u8, Failure> {
     let run: RunId = run.trim().parse().map_err(|_| {
         Failure::usage(
@@ -78,7 +78,7 @@ async fn follow(stream: ResponseStream, mut shown: RunProgress) -> Result<u8, Fa
     )))
 }
 
-/// The beginning of a run, as the events have it.
+/// The event at the start of a run.
 #[derive(Deserialize)]
 struct RunStart {
     run: String,
@@ -92,7 +92,7 @@ struct Text {
     text: String,
 }
 
-/// The end of a run, or its pause.
+/// The event at the end or pause of a run.
 #[derive(Deserialize)]
 struct RunEnd {
     status: String,
@@ -124,20 +124,20 @@ impl From<&SnapshotCall> for CallEvent {
     }
 }
 
-/// What was shown of a run.
+/// The output of a run so far.
 struct RunProgress {
     json: bool,
     live: bool,
-    /// Events from before the subscription are new to this client.
+    /// Whether events from before the subscription are new to this client.
     replay_snapshot: bool,
     run: String,
     streamed: bool,
-    /// Whether the note of a scripted model is printed.
+    /// Whether the note on a scripted model was printed.
     noted_scripted: bool,
     text: String,
-    /// Calls that had no approver.
+    /// Whether a call had no approver.
     has_unapproved_call: bool,
-    /// Exit code, once it has ended or waits.
+    /// Exit code, after the run has ended or waits.
     code: Option<u8>,
 }
 
@@ -216,14 +216,14 @@ impl RunProgress {
         );
     }
 
-    /// Says once that no model is asked, if it is a file that answers.
+    /// Prints once that a file answers instead of a model.
     fn note_scripted(&mut self, is_scripted: bool, model: &str) {
         if is_scripted && !std::mem::replace(&mut self.noted_scripted, true) {
             self.note(&scripted_note(model));
         }
     }
 
-    /// A run may be through with much, or over, before its stream begins.
+    /// Prints the snapshot: a run may have progressed far, or ended, before its stream starts.
     fn print_snapshot(&mut self, snapshot: &RunSnapshot) {
         if !std::mem::take(&mut self.replay_snapshot) {
             return;
@@ -261,7 +261,7 @@ impl RunProgress {
         }
     }
 
-    /// It has ended, or waits: the exit codes are those of a run here.
+    /// Sets the exit code of a run that has ended or waits, as for a local run.
     fn set_exit_code(&mut self, waits: bool, status: &str, message: &str) {
         if !message.is_empty() {
             self.note(message);

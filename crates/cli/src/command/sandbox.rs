@@ -1,4 +1,4 @@
-//! `toolcrib sandbox`: a program with bounds, and what this host enforces.
+//! `toolcrib sandbox`: runs a program in a sandbox, and shows what this host enforces.
 
 use std::path::PathBuf;
 
@@ -67,7 +67,7 @@ fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
     };
     let mut denied = command.deny.clone();
     denied.extend(own_folders(&command.write));
-    // What a workspace brings along for us may be read, and is not for programs to change.
+    // Programs may read the workspace's `.toolcrib` folder, but must not change it.
     let kept = command.write.iter().map(|path| path.join(bootstrap::PROJECT_FOLDER)).collect();
     let (readable, writable) = (command.read.clone(), command.write.clone());
     Ok(Policy {
@@ -82,8 +82,9 @@ fn policy(command: &SandboxExec) -> Result<Policy, Failure> {
     })
 }
 
-/// Our configuration, secrets and state: never inside, even if an option names them. What is not
-/// there yet could be made by the program where it may write, so it is made first.
+/// Returns Toolcrib's configuration, secrets and state, which are never visible inside, even if an
+/// option names them. The program could create a missing folder where it may write, so it is
+/// created first.
 fn own_folders(writable: &[PathBuf]) -> Vec<PathBuf> {
     let own: Vec<PathBuf> =
         bootstrap::config_folder().into_iter().chain(bootstrap::state_folder().ok()).collect();
@@ -136,7 +137,7 @@ fn status(json: bool) -> Result<u8, Failure> {
         Ok(probes)
     })?;
     let there_is_one = probes.iter().any(|probe| probe.strongest > Level::None);
-    // Where it has no place there is nothing to say of it.
+    // Without a folder for the userland, its status is omitted.
     let userland = userland::find_userland().ok().map(|userland| userland.status());
     if json {
         let mut all: Vec<Value> = probes.iter().map(|probe| json!(probe)).collect();

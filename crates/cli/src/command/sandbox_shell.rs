@@ -1,4 +1,4 @@
-//! `toolcrib sandbox shell`: a shell for the person, in the sandbox that programs of tools run in.
+//! `toolcrib sandbox shell`: a shell for the person, in the sandbox of tools' programs.
 
 use std::io::{self, IsTerminal as _, Read as _, Write as _};
 use std::os::fd::AsFd as _;
@@ -14,7 +14,7 @@ use crate::clap_args::WorkspaceArgs;
 use crate::output::{self, Failure};
 use crate::{bootstrap, op_context};
 
-/// Bytes of one input: what a person types, or pastes, at once.
+/// Maximum number of bytes of one input: typed or pasted text.
 const BUFFER: usize = 4 * 1024;
 
 pub(super) fn run(world: &WorkspaceArgs) -> Result<u8, Failure> {
@@ -55,7 +55,7 @@ async fn shell(world: &WorkspaceArgs) -> Result<u8, Failure> {
     Ok(u8::try_from(code?).unwrap_or(1))
 }
 
-/// The size of this window.
+/// Returns the size of this window.
 fn size() -> TerminalSize {
     let known = termios::tcgetwinsize(io::stdout()).ok().filter(|size| size.ws_col > 0);
     known.map_or(TerminalSize { columns: 80, rows: 24 }, |size| TerminalSize {
@@ -64,7 +64,7 @@ fn size() -> TerminalSize {
     })
 }
 
-/// Until the shell ends; the result is its exit code.
+/// Relays input and output until the shell ends; returns its exit code.
 async fn relay(
     toolcrib: &Toolcrib,
     terminal: &Terminal,
@@ -95,7 +95,7 @@ async fn relay(
     }
 }
 
-/// What a person does here is in the audit, as the person's.
+/// Records a command of the person in the audit.
 async fn record(toolcrib: &Toolcrib, command: &str) -> Result<(), Failure> {
     let secrets = &toolcrib.engine().sealing().secrets;
     let act = Act::new("terminal.command", command);
@@ -103,7 +103,7 @@ async fn record(toolcrib: &Toolcrib, command: &str) -> Result<(), Failure> {
     Ok(administration::record(&ctx, secrets, act).await?)
 }
 
-/// What is typed. The thread ends with the process: a read of a terminal cannot be given up.
+/// Reads typed input. The thread ends with the process: a read from a terminal cannot be cancelled.
 fn read_input() -> mpsc::Receiver<Vec<u8>> {
     let (sender, typed) = mpsc::channel(64);
     std::thread::spawn(move || {
@@ -118,7 +118,7 @@ fn read_input() -> mpsc::Receiver<Vec<u8>> {
     typed
 }
 
-/// The terminal hands every key on, until this is dropped.
+/// Raw mode of the terminal, which passes every key on, until this is dropped.
 struct RawMode(Termios);
 
 impl RawMode {

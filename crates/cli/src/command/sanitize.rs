@@ -1,4 +1,4 @@
-//! `toolcrib sanitize`: what a model would see of a tool's output.
+//! `toolcrib sanitize`: shows a model's view of a tool's output.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

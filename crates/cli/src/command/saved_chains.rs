@@ -1,4 +1,4 @@
-//! `toolcrib chain save|list|show|rm`: scripts that are kept as tools.
+//! `toolcrib chain save|list|show|rm`: scripts that are saved as tools.
 
 use std::path::{Path, PathBuf};
 
@@ -22,14 +22,14 @@ pub(super) fn run(command: &Chain, json: bool) -> Result<u8, Failure> {
     }
 }
 
-/// What is there at this place.
+/// Builds a Toolcrib for this workspace.
 async fn open_toolcrib(places: &LibraryArgs, json: bool) -> Result<Toolcrib, Failure> {
     let LibraryArgs { workspace, tools } = places.clone();
     let workspace = Some(workspace.unwrap_or_else(|| PathBuf::from(".")));
     bootstrap::inspect(&WorkspaceArgs { workspace, tools, ..WorkspaceArgs::default() }, json).await
 }
 
-/// The folder that a script is kept in.
+/// Returns the folder in which a script is saved.
 fn folder(toolcrib: &Toolcrib, everywhere: bool) -> Result<PathBuf, Failure> {
     if everywhere {
         return library_snapshot::folder_for_new("tools", None);
@@ -67,7 +67,7 @@ fn save(save: &ChainSave, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The text of a script.
+/// Reads the text of a script.
 fn read_script(file: &Path) -> Result<String, Failure> {
     if file == Path::new("-") {
         let text = String::from_utf8(output::read_stdin()?);
@@ -81,7 +81,7 @@ fn read_script(file: &Path) -> Result<String, Failure> {
     }
 }
 
-/// A script with this description before it.
+/// Adds this description before a script.
 fn with_description(code: String, description: Option<&str>) -> Result<String, Failure> {
     let Some(description) = description else { return Ok(code) };
     if description.trim().is_empty() || description.contains(['\n', '\r']) {
@@ -141,7 +141,7 @@ fn rm(remove: &ChainRemove, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A script that cannot be used is an error of the command, not of Toolcrib.
+/// Returns the failure: an invalid script is an error of the command, not of Toolcrib.
 fn failure(error: OpError) -> Failure {
     match error {
         OpError::Conflict(why) => Failure::usage(why),

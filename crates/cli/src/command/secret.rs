@@ -1,4 +1,4 @@
-//! `toolcrib secret set|list|rm|rotate`: what the vault holds. No value is ever printed.
+//! `toolcrib secret set|list|rm|rotate`: the content of the vault. No value is ever printed.
 
 mod value_input;
 
@@ -25,8 +25,8 @@ pub(crate) fn run(command: &Secret, json: bool) -> Result<u8, Failure> {
     }
 }
 
-/// The context of operations on secrets. This process ends at once: nothing has to be masked or
-/// put in force.
+/// Returns the context of operations on secrets. This process ends at once, so it neither masks
+/// values nor applies changes.
 fn context() -> Result<SecretContext<'static>, Failure> {
     let vault = bootstrap::open_vault()?;
     Ok(SecretContext { vault, masked: None, recorder: Recorder::None, configuration: None })
@@ -48,7 +48,7 @@ fn set(command: &SecretSet, json: bool) -> Result<u8, Failure> {
         return Err(Failure::usage(VALUE_AS_ARGUMENT_MESSAGE));
     }
     let ctx = context()?;
-    // Checked first, before a person types a value that cannot be stored.
+    // Check the name first, before a person types a value that cannot be stored.
     let name = command.name.parse().map_err(|error| Failure::usage(format!("{error}")))?;
     ctx.vault.read().map_err(|error| failure(error.into()))?;
     let value = Some(value_input::read(&name)?);
@@ -72,7 +72,7 @@ fn list(places: &LibraryArgs, json: bool) -> Result<u8, Failure> {
     };
     let config = bootstrap::load_config(&bootstrap::or_current_dir(&args))?;
     let reply = bootstrap::block_on(async {
-        // Where the tools cannot be loaded, as with a damaged vault, names alone have to do.
+        // If the tools cannot be loaded, as with a damaged vault, the list contains only names.
         let toolcrib = bootstrap::inspect(&args, json).await.inspect_err(|failure| {
             let what = "the tools cannot be loaded, so the users of secrets are unknown";
             output::warn(&format!("{what}: {}", failure.message), json);

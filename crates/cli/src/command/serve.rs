@@ -1,4 +1,4 @@
-//! `toolcrib serve`: the daemon, in the foreground.
+//! `toolcrib serve`: runs the daemon in the foreground.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::clap_args::Serve;
 use crate::daemon;
 use crate::output::Failure;
 
-/// What still blocks in the background at the end is left behind after this.
+/// Time after which work that still blocks in the background is left behind at the end.
 const RUNTIME_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) fn run(command: &Serve, json: bool) -> Result<u8, Failure> {

@@ -2,10 +2,10 @@
 
 use std::fmt::Display;
 
-/// Digits that are shown at least, after the prefix of the kind.
+/// Minimum number of displayed digits, after the prefix of the kind.
 const MIN_DIGITS: usize = 10;
 
-/// The shortest beginning of an id that none of the others has.
+/// Returns the shortest prefix of an id that no other id has.
 pub(super) fn shorten<T: Display>(id: &T, all: &[T]) -> String {
     let id = id.to_string();
     let kind = id.find('_').map_or(0, |at| at + 1);

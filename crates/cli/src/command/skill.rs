@@ -50,7 +50,7 @@ pub(super) fn show(name: &str, places: &LibraryArgs, json: bool) -> Result<u8, F
     Ok(0)
 }
 
-/// Switches a skill on or off, after it was looked up.
+/// Looks up a skill, and enables or disables it.
 pub(super) fn switch(
     name: &str,
     state: SwitchState,

@@ -12,8 +12,8 @@ use crate::output::{self, Failure};
 pub(crate) fn run(command: &Spec, json: bool) -> Result<u8, Failure> {
     let snapshot = LibrarySnapshot::load_for(command.workspace_args.clone(), json)?;
     if let Some(name) = &command.agent {
-        // Says why the file of an agent cannot be read, where the operation only knows that there
-        // is no such agent.
+        // This check reports why the file of an agent cannot be read; the operation would only
+        // report an unknown agent.
         agent::require(&snapshot, name)?;
     }
     let ctx = op_context::for_toolcrib(&snapshot.toolcrib, Some(snapshot.library()));

@@ -13,7 +13,7 @@ use crate::daemon::client::{ApiRequest, Client, percent_encode};
 use crate::output::{self, Failure};
 use crate::{bootstrap, op_context};
 
-/// Sets a switch, or with `None` takes its setting back.
+/// Sets a switch, or with `None` resets it.
 pub(crate) fn set_switch(
     command: &SwitchArgs,
     state: Option<SwitchState>,
@@ -35,18 +35,17 @@ pub(crate) fn set_switch(
     }
 }
 
-/// A switch that was set, or whose setting was taken back.
+/// A switch that was set or reset.
 pub(crate) struct SwitchChange {
     /// The switch; a tool by its canonical name.
     pub(crate) target: SwitchTarget,
-    /// Whether it was changed.
+    /// Whether it changed.
     changed: bool,
     /// Whether a running daemon changed it.
     by_daemon: bool,
 }
 
-/// Sets one switch through the daemon, or without one in the stores; with `None` takes its setting
-/// back.
+/// Sets one switch through the daemon, or in the stores if none runs; with `None`, resets it.
 pub(crate) async fn change_switch(
     toolcrib: &Toolcrib,
     target: SwitchTarget,
@@ -56,7 +55,7 @@ pub(crate) async fn change_switch(
     check_known_name(toolcrib, &target)?;
     let target = switches::canonical_target(&ctx, target)?;
     if let (Some(state), SwitchTarget::Tool(tool)) = (state, &target) {
-        // A tool that is off for good is refused before a daemon is asked.
+        // A permanently disabled tool is refused before a daemon is contacted.
         toolcrib.catalog().set_tool_state(tool, state)?;
     }
     let by_daemon = change_in_daemon(&target.name(), state).await?;
@@ -73,8 +72,8 @@ pub(crate) async fn change_switch(
     Ok(SwitchChange { target, changed, by_daemon: by_daemon.is_some() })
 }
 
-/// Sets a switch in the daemon of this user, or takes its setting back; returns whether that
-/// changed anything, `None` if no daemon runs. The daemon's calls obey it when this returns.
+/// Sets or resets a switch in the daemon of this user; returns whether that changed anything, or
+/// `None` if no daemon runs. The daemon's calls obey the switch when this returns.
 async fn change_in_daemon(name: &str, state: Option<SwitchState>) -> Result<Option<bool>, Failure> {
     let Ok(Some(client)) = Client::connect_own().await else { return Ok(None) };
     let path = format!("/api/v1/switches/{}", percent_encode(name));
@@ -90,7 +89,7 @@ async fn change_in_daemon(name: &str, state: Option<SwitchState>) -> Result<Opti
     reply.into_reply::<SwitchRow>().map(|_| Some(true))
 }
 
-/// Sets one switch, or with `None` takes its setting back, and says what holds now.
+/// Sets one switch, or with `None` resets it, and prints the resulting state.
 pub(super) fn set_target(
     world: &WorkspaceArgs,
     target: SwitchTarget,
@@ -120,8 +119,8 @@ pub(super) fn set_target(
                 None if changed => "reset to its default",
                 None => "already at its default",
             };
-            // Running processes keep the switches that they read; the daemon reads them again at
-            // once.
+            // Other running processes keep the switches that they have read; the daemon reads them
+            // again at once.
             let since = match (changed, by_daemon) {
                 (true, true) => " in the daemon, and in every process that starts from now on",
                 (true, false) => " in every process that starts from now on",
@@ -133,7 +132,7 @@ pub(super) fn set_target(
     })
 }
 
-/// Refuses a source, group or feature that no tool has, with those that there are.
+/// Refuses a source, group or feature that no tool has, and lists the existing ones.
 fn check_known_name(toolcrib: &Toolcrib, target: &SwitchTarget) -> Result<(), Failure> {
     let infos = toolcrib.infos();
     let (what, name, mut known): (_, _, Vec<&str>) = match target {

@@ -1,4 +1,4 @@
-//! `toolcrib task`: what runs later, and when schedules are due.
+//! `toolcrib task`: scheduled tasks, and the times of schedules.
 
 use serde_json::json;
 use toolcrib_assistant::task::When;
@@ -92,7 +92,7 @@ async fn list(ctx: &OpContext<'_>, all: bool, json: bool) -> Result<u8, Failure>
         return Ok(0);
     }
     if rows.is_empty() {
-        // Those that are over are not listed without --all.
+        // Without --all, finished tasks are not listed.
         let is_any =
             !all && !tasks::list(ctx, ListTasksRequest { only_open: false }).await?.is_empty();
         output::eprint_line(if is_any {

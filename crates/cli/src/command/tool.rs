@@ -1,4 +1,4 @@
-//! `toolcrib tool list|show|call`: tools by hand, through the same pipeline.
+//! `toolcrib tool list|show|call`: tools used manually, through the same pipeline.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -38,7 +38,7 @@ pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
                 let reason = row.excluded.as_ref().map(ToString::to_string).unwrap_or_default();
                 terminal::escape_to_line(&format!("no: {reason}"))
             }
-            // Of a broken tool, the reason is shown.
+            // For a broken tool, show the reason.
             (false, Some(reason)) if row.status == "error" => reason.clone(),
             (false, _) => display_text::first_sentence(&row.description).to_owned(),
         };
@@ -48,19 +48,19 @@ pub(crate) fn list(command: &ToolList, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A tool for machines, with members that only this command has.
+/// Returns a tool for machines, with members that only this command has.
 fn row_json(toolcrib: &Toolcrib, row: &ToolRow) -> Value {
     let infos = toolcrib.infos().into_iter().find(|info| info.id.as_str() == row.name);
     let info = infos.map(|info| json!(info)).unwrap_or_default();
     json_document::with_members(row, info)
 }
 
-/// The columns but the last.
+/// All columns except the last.
 const LIST_HEADER: &str =
     "TOOL                   RISK      STATUS     TIER         SOURCE       TOKENS  ";
 
 fn list_line(row: &ToolRow, about: &str) -> String {
-    // Who runs it belongs to where it comes from; most are run by this program.
+    // The source includes where the tool runs; most run in this program.
     let source = match row.kind.as_str() {
         "local" => row.source.clone(),
         kind => format!("{} ({})", row.source, kind.replace('_', "-")),
@@ -76,7 +76,7 @@ fn list_line(row: &ToolRow, about: &str) -> String {
     )
 }
 
-/// Its status; of one that can be used, whether every call of it is asked about.
+/// Returns its status; for an available tool, whether its calls ask for an approval.
 fn status_column(row: &ToolRow) -> &str {
     match (row.status.as_str(), row.state) {
         ("system" | "connected", SwitchMode::Ask) => "ask",
@@ -84,7 +84,7 @@ fn status_column(row: &ToolRow) -> &str {
     }
 }
 
-/// The wire name of an enum value.
+/// Returns the wire name of an enum value.
 fn wire_name(value: Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -102,7 +102,7 @@ pub(crate) fn show(name: &str, world: &WorkspaceArgs, json: bool) -> Result<u8, 
     Ok(0)
 }
 
-/// The configuration keys of a tool, one per line.
+/// Lists the configuration keys of a tool, one per line.
 fn config_keys(spec: &ToolSpec) -> String {
     let mut text = String::new();
     for (n, key) in spec.config.iter().enumerate() {
@@ -199,7 +199,7 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     print_answer(&answer, json)
 }
 
-/// What became of a call; its exit code.
+/// Prints the answer to a call; returns its exit code.
 pub(super) fn print_answer(answer: &Answer, json: bool) -> Result<u8, Failure> {
     match answer {
         Answer::Suspended(request) => {
@@ -219,13 +219,13 @@ pub(super) fn print_answer(answer: &Answer, json: bool) -> Result<u8, Failure> {
     }
 }
 
-/// A call that waits for a person, and how one decides about it.
+/// Describes a waiting call, and how to decide it.
 pub(super) fn waiting_message(request: &ApprovalRequest) -> String {
     let id = request.id;
     format!("{} waits for approval {id}; `toolcrib approve yes {id}` lets it run", request.tool)
 }
 
-/// The call of a command, in the context that it names.
+/// Builds the call of a command, in the context that it names.
 async fn batch(
     toolcrib: &Toolcrib,
     agents: Option<&LibrarySnapshot>,
@@ -259,7 +259,7 @@ async fn run_one(
         .ok_or_else(|| CallRefusal { error_type, failure: Failure::run("the call has no answer") })
 }
 
-/// A call that was not accepted, such as one under a key of other calls.
+/// A call that was not accepted, such as one whose key belongs to other calls.
 struct CallRefusal {
     error_type: ErrorType,
     failure: Failure,
@@ -278,7 +278,7 @@ impl From<CallRefusal> for Failure {
 }
 
 impl CallRefusal {
-    /// The form of a call that has ended.
+    /// Returns the JSON of a call that has ended.
     fn to_json(&self) -> Map<String, Value> {
         let mut reply = refused(self.error_type);
         reply.insert("result".to_owned(), json!(self.failure.message));
@@ -286,19 +286,19 @@ impl CallRefusal {
     }
 }
 
-/// How a call ends that was not accepted.
+/// Returns the JSON of a call that was not accepted.
 fn refused(error_type: ErrorType) -> Map<String, Value> {
     jsonl::into_object(json!({"outcome": error_type.outcome(), "error_type": error_type}))
 }
 
-/// The result on standard output, everything else on standard error.
+/// Prints the result to standard output, and everything else to standard error.
 fn print_outcome(outcome: &Outcome) -> Result<(), Failure> {
     outcome.notes.iter().for_each(|note| output::eprint_line(&format!("toolcrib: {note}")));
     if let Some(end) = &outcome.unrecorded {
         print_result(&end.result)?;
     }
     print_result(&outcome.result)?;
-    // What the call itself says is for models; a person is told what can be changed.
+    // The text of the call is for models; a person gets advice.
     if let Some(advice) = advice::outcome_advice(outcome) {
         output::eprint_line(&format!("toolcrib: {advice}"));
     }
@@ -330,7 +330,7 @@ fn print_result(result: &Result<ModelResult, ToolError>) -> Result<(), Failure> 
     Ok(())
 }
 
-/// The form of `--json` and of `--lines`.
+/// Returns the JSON of `--json` and `--lines`.
 fn answer_json(answer: &Answer) -> Map<String, Value> {
     call_json::to_json(&json!(CallDocument::from(answer.clone())))
 }
@@ -353,7 +353,7 @@ fn call_jsonl(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     let mut code = 0;
     let unreadable = refused(ErrorType::ValidationError);
     let read = jsonl::run_filter_with(unreadable, |line: CallRequest| {
-        // A text is read as a model would have written it; a value is taken as it is.
+        // Text is parsed as output of a model; other values are used unchanged.
         let args = match line.args {
             Value::String(text) => RawArgs::Text(text),
             Value::Null => RawArgs::Text(String::new()),

@@ -37,7 +37,8 @@ pub(super) fn run(command: &ToolCall, name: &str, args: String, json: bool) -> R
         }
         let reply = client.send(&ask).await?;
         let document = reply.json()?;
-        // A call that failed is answered with its document too, under the status of its error.
+        // The daemon answers a failed call with its document, too, under the HTTP status of its
+        // error.
         match CallDocument::deserialize(&document) {
             Ok(call) => print_call(&call, &document, json),
             Err(_) => Err(reply.to_failure()),
@@ -45,8 +46,8 @@ pub(super) fn run(command: &ToolCall, name: &str, args: String, json: bool) -> R
     })
 }
 
-/// The result of a call; its exit code. `document` is the JSON that `call` was parsed from:
-/// `--json` prints it as it came, with members that only a newer daemon has.
+/// Prints the result of a call; returns its exit code. `document` is the JSON that `call` was
+/// parsed from: `--json` prints it unchanged, with members that only a newer daemon has.
 pub(super) fn print_call(call: &CallDocument, document: &Value, json: bool) -> Result<u8, Failure> {
     if json {
         output::print_json(&Value::Object(call_json::to_json(document)), true)?;
@@ -58,7 +59,7 @@ pub(super) fn print_call(call: &CallDocument, document: &Value, json: bool) -> R
         CallState::Succeeded => {
             if !json {
                 print_text(call.result.as_ref())?;
-                // A block of a kind that only a newer daemon has is left out.
+                // A block of a kind that only a newer daemon has is omitted.
                 let blocks = call.blocks.iter().filter_map(|block| Block::deserialize(block).ok());
                 result_media::print(&blocks.collect::<Vec<_>>())?;
                 output::eprint_sanitized(call.flagged, &call.neutralised);
@@ -94,7 +95,7 @@ pub(super) fn print_call(call: &CallDocument, document: &Value, json: bool) -> R
     }
 }
 
-/// Why a call failed, in the words and with the remedy of a call without a daemon.
+/// Prints why a call failed, with the same text and advice as without a daemon.
 fn print_failure(call: &CallDocument, state: CallState, error: Option<ErrorType>) {
     let message = call.reason.as_ref().or(call.message.as_ref()).filter(|text| !text.is_empty());
     let state = serialized_name(&state).unwrap_or_default();
@@ -115,7 +116,7 @@ fn print_failure(call: &CallDocument, state: CallState, error: Option<ErrorType>
     }
 }
 
-/// Text as it is, data as JSON.
+/// Prints text unchanged, and data as JSON.
 fn print_text(result: Option<&Value>) -> std::io::Result<()> {
     match result {
         Some(Value::String(text)) => output::print_line(text),

@@ -1,4 +1,4 @@
-//! `toolcrib tool new`: a tool of one's own that works at once.
+//! `toolcrib tool new`: creates a working tool of one's own.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::bootstrap;
 use crate::clap_args::{ToolNew, WorkspaceArgs};
 use crate::output::{self, Failure};
 
-/// Arguments that the example takes.
+/// Arguments of the example.
 const EXAMPLE: &str = r#"{"who": "Ada"}"#;
 
 pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
@@ -44,7 +44,7 @@ pub(super) fn run(command: &ToolNew, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// A tool whose name is taken would be broken from the start.
+/// Checks that the name is not taken: otherwise, the new tool would be broken.
 fn check_name_free(name: &str, dir: &Path, workspace: PathBuf, json: bool) -> Result<(), Failure> {
     let world = WorkspaceArgs {
         workspace: Some(workspace),

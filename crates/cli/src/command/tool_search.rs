@@ -1,4 +1,4 @@
-//! `toolcrib tool find`: tools for a need in words, as models get them.
+//! `toolcrib tool find`: finds tools for a need in words, as models do.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor};
@@ -27,7 +27,7 @@ pub(super) fn run(command: &Find, json: bool) -> Result<u8, Failure> {
     }
 }
 
-/// Looks among the tools of a file.
+/// Searches the tools of a file.
 fn search_file(command: &Find, file: &Path, need: &str, json: bool) -> Result<u8, Failure> {
     if command.queries.as_deref() == Some(file) {
         return Err(Failure::usage("--tools and --queries are two files"));
@@ -60,7 +60,7 @@ fn search_file(command: &Find, file: &Path, need: &str, json: bool) -> Result<u8
     Ok(0)
 }
 
-/// The model that the configuration names, else that of the binary.
+/// Loads the configured model, else the built-in one.
 fn load_model(at: &WorkspaceArgs) -> Result<Arc<Model>, Failure> {
     let config = bootstrap::load_config(&bootstrap::or_current_dir(at))?;
     config
@@ -93,7 +93,7 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     Ok(Box::new(BufReader::with_capacity(1 << 20, file)))
 }
 
-/// Looks among the tools that agents have.
+/// Searches the tools of agents.
 fn search_tools(command: &Find, need: &str, json: bool) -> Result<u8, Failure> {
     let (toolcrib, sought) = bootstrap::block_on(async {
         let toolcrib =
@@ -158,7 +158,7 @@ fn results_json(toolcrib: &Toolcrib, sought: &ToolSearchResult) -> Value {
     json!({"found": found, "not_ready": not_ready, "nearest": sought.nearest})
 }
 
-/// What is needed before a tool can be used.
+/// Describes the steps that are required before a tool can be used.
 fn not_ready_reason(status: &Status) -> String {
     match status {
         Status::Available { missing } => {

@@ -1,5 +1,5 @@
-//! `toolcrib tool why`: whether a tool is offered to a caller, what excludes it otherwise, and how
-//! to change that.
+//! `toolcrib tool why`: explains whether a tool is offered to a caller, what excludes it otherwise,
+//! and how to change that.
 
 use serde_json::json;
 use toolcrib_ops::tools::{self, WhyRequest};
@@ -13,8 +13,7 @@ use crate::{bootstrap, op_context, terminal};
 pub(super) fn run(command: &ToolWhy, json: bool) -> Result<u8, Failure> {
     let snapshot = LibrarySnapshot::load(&command.library_args, json)?;
     if let Some(name) = &command.agent {
-        // A file of this name that cannot be read is a better answer than that there is no such
-        // agent.
+        // Report a file with this name that cannot be read, rather than an unknown agent.
         agent::require(&snapshot, name)?;
     }
     let ctx = op_context::for_toolcrib(&snapshot.toolcrib, Some(snapshot.library()));

@@ -1,5 +1,4 @@
-//! `toolcrib trust`: which workspaces are taken at their word, after a look at what they bring
-//! along.
+//! `toolcrib trust`: trusts workspaces, after showing their content.
 
 use std::fs;
 use std::io::{self, BufRead as _, IsTerminal as _};
@@ -52,7 +51,7 @@ pub(super) fn run(command: &Trust, json: bool) -> Result<u8, Failure> {
     report(&folder, &brought, true, json)
 }
 
-/// The person's file.
+/// Returns the person's file.
 fn user_config_file(own: &Config) -> Result<PathBuf, Failure> {
     let path = Some(own.path.clone()).filter(|path| !path.as_os_str().is_empty());
     path.ok_or_else(|| {
@@ -109,7 +108,7 @@ fn list(own: &Config, json: bool) -> Result<u8, Failure> {
 fn remove(own: &Config, folder: &Path, json: bool) -> Result<u8, Failure> {
     let env = Env::from_process();
     let meant = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    // A folder that is gone is still named as it was written.
+    // A deleted folder is still identified by its written path.
     let is_meant = |written: &str| {
         let written = Path::new(written);
         written == folder || written == meant || own.is_same_folder(written, &meant, &env)
@@ -133,15 +132,15 @@ fn remove(own: &Config, folder: &Path, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// What a workspace brings along, one heading with its lines each.
+/// The tools, rules and settings of a workspace: headings, each with its lines.
 struct WorkspaceContents(Vec<(&'static str, Vec<String>)>);
 
 impl WorkspaceContents {
-    /// Looks at the folder.
+    /// Reads the folder.
     ///
     /// # Errors
-    /// A file of it that is broken, or says what no workspace may: it could not be used, trusted or
-    /// not.
+    /// A file of it that is broken, or contains a setting that no workspace may have: it could not
+    /// be used, trusted or not.
     fn read(folder: &Path, own: &Config) -> Result<Self, Failure> {
         let base = folder.join(bootstrap::PROJECT_FOLDER);
         let mut brought = vec![
@@ -190,7 +189,7 @@ impl WorkspaceContents {
     }
 }
 
-/// Names in a folder, in the order of the alphabet.
+/// Returns the names in a folder, in alphabetical order.
 fn entry_names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());

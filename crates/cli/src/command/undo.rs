@@ -1,7 +1,7 @@
-//! `toolcrib undo` and `toolcrib redo`: take back what tools changed in the workspace, or make it
-//! again.
+//! `toolcrib undo` and `toolcrib redo`: undo changes that tools made in the workspace, or redo
+//! them.
 //!
-//! Places in the list are what COUNT counts. Exactly the changes that were shown are taken.
+//! COUNT counts entries of the list. Exactly the displayed changes are undone or redone.
 
 use std::io::{self, IsTerminal as _};
 
@@ -147,10 +147,10 @@ fn dry_run(
     Ok(0)
 }
 
-/// Shows several changes and asks whether to take them all.
+/// Shows several changes and asks whether to undo or redo all of them.
 ///
 /// # Errors
-/// Exit code 2 where no person can be asked.
+/// Exit code 2 if no person can be asked.
 fn is_confirmed(
     direction: Direction,
     chosen: &[Change],
@@ -180,7 +180,7 @@ fn output_styler(stream: &impl io::IsTerminal) -> Styler {
     if stream.is_terminal() { Styler::from_env() } else { Styler::default() }
 }
 
-/// What would happen to each file, with its diff.
+/// Renders the effect on each file, with its diff.
 fn files_text(files: &[FilePreview], paint: Styler) -> String {
     let mut text = String::new();
     for file in files {

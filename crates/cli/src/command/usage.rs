@@ -1,4 +1,4 @@
-//! `toolcrib usage`: tokens, money and calls. A figure that was not reported is unknown, not zero.
+//! `toolcrib usage`: tokens, costs and calls. A figure that was not reported is unknown, not zero.
 
 use serde_json::{Value, json};
 use toolcrib_agent::context::Money;
@@ -88,7 +88,7 @@ fn count_text(count: Option<u64>) -> String {
     count.map_or_else(|| "-".to_owned(), |count| count.to_string())
 }
 
-/// States how much of it is unknown.
+/// Describes the unknown part.
 fn unreported_note(sums: &[UsageTotals]) -> Option<String> {
     let total = |of: fn(&UsageTotals) -> u64| sums.iter().map(of).sum::<u64>();
     let answers = total(|sum| sum.requests);

@@ -21,7 +21,7 @@ use crate::{bootstrap, terminal};
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// The userland of this person.
+/// Returns the userland of this person.
 pub(super) fn find_userland() -> Result<Userland, Failure> {
     let config = config::load(&Env::from_process(), None)?;
     bootstrap::userland(&config).ok_or_else(|| {
@@ -65,15 +65,15 @@ pub(super) fn install(command: &UserlandInstall, json: bool) -> Result<u8, Failu
     })
 }
 
-/// The packages that were asked for.
+/// Returns the requested packages.
 fn requested_packages(command: &UserlandInstall) -> Result<Vec<PackageName>, Failure> {
     let basic = BASIC_PACKAGES.iter().filter(|_| command.basic);
     let python = PYTHON_PACKAGES.iter().filter(|_| command.python);
     parse_packages(basic.chain(python))
 }
 
-/// Chooses where packages come from, and installs some. Without a wish for any, a list that cannot
-/// be had is no failure: there is a system.
+/// Chooses the mirror of packages, and installs some. If no packages were requested, an unavailable
+/// list is not a failure, because the system itself is installed.
 async fn install_packages(
     packages: &Packages<'_>,
     names: &[PackageName],
@@ -179,7 +179,7 @@ fn backend(addresses: AddressPolicy) -> Local {
     Local::new().egress(Egress::new(addresses, Arc::new(SystemResolver)))
 }
 
-/// Says what is being done.
+/// Prints the progress.
 fn progress_printer(json: bool) -> impl Fn(Progress) + Send + Sync {
     let text = ProgressText::default();
     move |progress| {
@@ -189,7 +189,7 @@ fn progress_printer(json: bool) -> impl Fn(Progress) + Send + Sync {
     }
 }
 
-/// The userland in words.
+/// Describes the userland in words.
 pub(super) fn status_text(status: &Status) -> String {
     let mut text = format!("userland: {}\n", status.state.message());
     if status.at_work {
@@ -209,7 +209,7 @@ pub(super) fn status_text(status: &Status) -> String {
     text
 }
 
-/// The userland for programs, beside the backends of the sandbox.
+/// Returns the userland for programs, in addition to the backends of the sandbox.
 pub(super) fn status_json(status: &Status) -> Value {
     let mut document = json!({ "backend": "userland" });
     if let (Value::Object(document), Value::Object(fields)) = (&mut document, json!(status)) {
@@ -218,7 +218,7 @@ pub(super) fn status_json(status: &Status) -> Value {
     document
 }
 
-/// What a failure means, with what is to be done.
+/// Explains a failure, with advice.
 pub(super) fn failure(error: UserlandError) -> Failure {
     match error {
         UserlandError::Sandbox(error) => sandbox::failure(error),

@@ -22,7 +22,7 @@ pub(crate) struct CalendarSection {
 }
 
 impl CalendarSection {
-    /// The calendar; `None` unless address, user and password are there.
+    /// Returns the calendar; `None` unless address, user and password are set.
     pub(super) fn settings(&self) -> Option<CalendarSettings> {
         Some(CalendarSettings {
             url: self.url.clone()?,
@@ -31,7 +31,7 @@ impl CalendarSection {
         })
     }
 
-    /// The password, if it is written in the file.
+    /// Returns the password, if it is written in the file.
     pub(super) fn literal_secret(&self) -> Option<&str> {
         match self.password.as_ref()? {
             TextOrSecret::Literal(text) => Some(&text.0),
@@ -39,7 +39,7 @@ impl CalendarSection {
         }
     }
 
-    /// The name of the password in the vault.
+    /// Returns the name of the password in the vault.
     pub(super) fn vault_secret(&self) -> Option<(String, &SecretName)> {
         match self.password.as_ref()? {
             TextOrSecret::Secret(name) => Some(("calendar".to_owned(), name)),

@@ -1,4 +1,5 @@
-//! Values that the file may write in more than one way, and values that must not be printed.
+//! Deserializers for values that the file may write in several ways, and for values that must not
+//! be printed.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt;
@@ -22,31 +23,31 @@ impl fmt::Debug for MaskedText {
     }
 }
 
-/// A duration: text, or plain seconds.
+/// Deserializes a duration: text, or plain seconds.
 pub(super) fn duration<'de, D: Deserializer<'de>>(d: D) -> Result<Option<Duration>, D::Error> {
     let what = "a duration such as \"90s\", or seconds";
     d.deserialize_any(TextVisitor { what, read: duration_and_money::parse_duration }).map(Some)
 }
 
-/// An amount of USD, text or a number, in millionths of a dollar.
+/// Deserializes an amount of USD, text or a number, in millionths of a dollar.
 pub(super) fn micro_usd<'de, D: Deserializer<'de>>(d: D) -> Result<Option<u64>, D::Error> {
     let what = "an amount such as \"$0.50\" or 0.5 (USD)";
     d.deserialize_any(TextVisitor { what, read: duration_and_money::parse_micro_usd }).map(Some)
 }
 
-/// Targets of HTTP tools that are not public, as `--allow-net` takes them.
+/// Deserializes targets of HTTP tools that are not public, as `--allow-net` accepts them.
 pub(super) fn net_targets<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
     let targets = Vec::<String>::deserialize(d)?;
     AddressPolicy::with_allowed(&targets).map(|_| targets).map_err(Error::custom)
 }
 
-/// Quirks by name, all of which exist and have a value that fits.
+/// Deserializes quirks by name, and checks their names and values.
 pub(super) fn quirks<'de, D: Deserializer<'de>>(d: D) -> Result<Map<String, Value>, D::Error> {
     let fields = Map::<String, Value>::deserialize(d)?;
     Quirks::default().override_fields(fields.clone()).map(|_| fields).map_err(Error::custom)
 }
 
-/// Reads a text, or a number as if it were written as one.
+/// Accepts a text, or a number as if it were written as text.
 struct TextVisitor<T> {
     what: &'static str,
     read: fn(&str) -> Result<T, String>,

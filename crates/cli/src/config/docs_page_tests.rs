@@ -1,4 +1,4 @@
-//! `docs/config.md` against the form of the file.
+//! Compares `docs/config.md` with the keys of the file.
 
 use std::path::Path;
 
@@ -15,7 +15,7 @@ fn the_example_of_the_page_is_read() {
     assert_eq!(config.providers.len(), 3);
 }
 
-/// The keys that a section knows, from what it says of one that it does not.
+/// Returns the keys of a section, from its error for an unknown one.
 fn keys(section: &str) -> Vec<String> {
     let error = parse(Path::new("c.toml"), &format!("{section}\nzzzzzzzzzz = 1\n")).unwrap_err();
     let known = error.message.split_once("known are ").unwrap_or_else(|| panic!("{error:?}")).1;

@@ -1,4 +1,4 @@
-//! `[drafts]`: what may leave without a question.
+//! `[drafts]`: drafts that are sent without asking.
 
 use serde::{Deserialize, Deserializer, de};
 use toolcrib_assistant::draft::SendRule;
@@ -13,7 +13,7 @@ pub(crate) struct DraftsSection {
 }
 
 impl DraftsSection {
-    /// The rules.
+    /// Returns the rules.
     pub(super) fn rules(&self) -> Vec<SendRule> {
         self.send_without_asking.clone()
     }

@@ -1,21 +1,21 @@
-//! Durations and money, as people write them.
+//! Parses durations and amounts of money as people write them.
 #![deny(clippy::indexing_slicing)]
 
 use std::time::Duration;
 
 use jiff::fmt::friendly::SpanParser;
 
-/// Longest duration that is taken: a year. More is a slip of the pen.
+/// Maximum duration: a year. A longer one is probably a typo.
 const MAX_DURATION: Duration = Duration::from_secs(366 * 24 * 3600);
-/// Most money that is taken, in USD.
+/// Maximum amount of money in USD.
 const MAX_USD: f64 = 1e6;
 /// Money is counted in millionths of a dollar.
 const MICRO: f64 = 1e6;
 
-/// A duration: `90s`, `5m`, `1h`, `1h30m`, or plain seconds (`90`, `0.5`).
+/// Parses a duration: `90s`, `5m`, `1h`, `1h30m`, or plain seconds (`90`, `0.5`).
 ///
 /// # Errors
-/// In words for people, with the text.
+/// A message for people, with the text.
 pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
     let trimmed = text.trim();
     let plain = trimmed.parse::<f64>().ok().map(Duration::try_from_secs_f64);
@@ -28,10 +28,10 @@ pub(crate) fn parse_duration(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is not a duration; write 90s, 5m or 1h, at most a year"))
 }
 
-/// A longer time, in days too: `90d`, `12h`, at most ten years.
+/// Parses a longer time, also in days: `90d`, `12h`, at most ten years.
 ///
 /// # Errors
-/// In words for people, with the text.
+/// A message for people, with the text.
 pub(crate) fn parse_days(text: &str) -> Result<Duration, String> {
     const DAY: u64 = 24 * 3600;
     let Some(number) = text.trim().strip_suffix('d') else { return parse_duration(text) };
@@ -40,10 +40,10 @@ pub(crate) fn parse_days(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is not a time; write 90d or 12h, at most 3660d"))
 }
 
-/// An amount of US dollars, `$0.50` or `0.5`, in millionths of a dollar.
+/// Parses an amount of US dollars, `$0.50` or `0.5`, in millionths of a dollar.
 ///
 /// # Errors
-/// In words for people, with the text.
+/// A message for people, with the text.
 pub(crate) fn parse_micro_usd(text: &str) -> Result<u64, String> {
     let trimmed = text.trim();
     let number = trimmed.strip_prefix('$').unwrap_or(trimmed).trim_start();

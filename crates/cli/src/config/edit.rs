@@ -1,5 +1,5 @@
-//! Changes of a file that leave the rest of it alone, comments too: the new text is read as a run
-//! would read it, and only then takes the place of the old one, whole.
+//! Changes a file and keeps the rest of it, including comments: the new text is parsed as a run
+//! would parse it, and then atomically replaces the old one.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -19,14 +19,14 @@ pub(crate) struct ConfigEditor {
 }
 
 impl ConfigEditor {
-    /// Opens a file and locks it against other writers; one that is not there is empty. A link
+    /// Opens a file and locks it against other writers; a missing file counts as empty. A link
     /// stays a link.
     ///
     /// # Errors
-    /// One that cannot be locked or read, or is no TOML.
+    /// A file that cannot be locked or read, or is not TOML.
     pub(crate) fn open(path: &Path) -> Result<Self, Failure> {
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-        // Before it is read: what others write later would be lost.
+        // Lock before reading: otherwise, later changes of others would be lost.
         let file = LockedFile::wait(real).map_err(|error| unwritable(path, &error))?;
         let text = match loader::read_file(path) {
             Ok(text) => text,
@@ -36,7 +36,7 @@ impl ConfigEditor {
                 return Err(Failure::configuration(what));
             }
         };
-        // What is wrong with it is said as everywhere else.
+        // Faults of the file are reported in the same words as everywhere else.
         loader::parse_alone(path, &text)?;
         let document = text
             .parse()
@@ -47,7 +47,7 @@ impl ConfigEditor {
     /// Sets a value.
     ///
     /// # Errors
-    /// When something else stands in the way of the key.
+    /// A key whose parent is not a table.
     pub(crate) fn set(&mut self, key: &KeyPath, value: &toml::Value) -> Result<(), Failure> {
         let wrong =
             || Failure::usage(format!("{key} cannot be set here; edit {}", self.path.display()));
@@ -57,7 +57,7 @@ impl ConfigEditor {
         for part in tables {
             let fresh = || {
                 let mut fresh = Table::new();
-                // Without a line of its own until it has a value.
+                // The table has no header until it has a value.
                 fresh.set_implicit(true);
                 Item::Table(fresh)
             };
@@ -78,12 +78,12 @@ impl ConfigEditor {
         Ok(())
     }
 
-    /// Takes a key out, and sections that are empty then; `false` = it is not there.
+    /// Removes a key, and sections that are empty afterwards; returns `false` if it does not exist.
     pub(crate) fn unset(&mut self, key: &KeyPath) -> bool {
         remove(self.document.as_table_mut(), &key.parts())
     }
 
-    /// The texts of a list at the top of the file.
+    /// Returns the texts of a list at the top of the file.
     pub(crate) fn list(&mut self, name: &str) -> &mut Array {
         let item = self.document.entry(name).or_insert_with(|| toml_edit::value(Array::new()));
         if !item.is_array() {
@@ -95,10 +95,10 @@ impl ConfigEditor {
         }
     }
 
-    /// Puts the file into its place, when `check` has nothing against it.
+    /// Replaces the file, if `check` accepts it.
     ///
     /// # Errors
-    /// What `check` says, or a file that cannot be written; the old one stays.
+    /// The error of `check`, or a file that cannot be written; the old one stays.
     pub(crate) fn store(
         self,
         check: impl FnOnce(&Path, &str) -> Result<(), Failure>,

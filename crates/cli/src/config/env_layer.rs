@@ -1,5 +1,5 @@
-//! The environment as a layer: `TOOLCRIB_SECTION__KEY` is the key `section.key`, and the two
-//! switches of policy have names of their own.
+//! The environment as a layer: `TOOLCRIB_SECTION__KEY` is the key `section.key`, and the two policy
+//! switches have separate names.
 #![deny(clippy::indexing_slicing)]
 
 use toml::{Table, Value};
@@ -13,14 +13,14 @@ use crate::config::plain_message::plain_message;
 use crate::config::schema::Config;
 use crate::output::Failure;
 
-/// What all of our variables begin with.
+/// Prefix of all variables.
 const PREFIX: &str = "TOOLCRIB_";
 
 /// Keys at the top of the file that have a variable.
 const TOP_LEVEL_VARIABLES: [(&str, &str); 2] =
     [("TOOLCRIB_POLICY", "policy"), ("TOOLCRIB_ON_ASK", "on_ask")];
 
-/// Sections whose keys have variables; programs and trust come from files alone.
+/// Sections whose keys have variables; programs and trust are configured only in files.
 const SECTIONS: [&str; 13] = [
     "model",
     "providers",
@@ -37,10 +37,10 @@ const SECTIONS: [&str; 13] = [
     "discovery",
 ];
 
-/// What the environment says.
+/// Returns the layer of the environment.
 ///
 /// # Errors
-/// A variable that no key has, or whose value its key does not take. The value is not shown.
+/// A variable without a key, or with a value that its key does not accept. The value is not shown.
 pub(super) fn env_layer(env: &Env) -> Result<Source, Failure> {
     let mut names: Vec<&str> =
         env.names().filter(|name| name.starts_with(PREFIX) && name.contains("__")).collect();
@@ -68,7 +68,7 @@ pub(super) fn env_layer(env: &Env) -> Result<Source, Failure> {
     Ok(Source::from_leaves(Layer::Environment, leaves))
 }
 
-/// One variable; `None` = it is not set.
+/// Returns one variable; `None` if it is not set.
 fn leaf(env: &Env, name: &str, key: KeyPath) -> Result<Option<Leaf>, Failure> {
     let Some(text) = env.text(name)? else { return Ok(None) };
     let value = parse_value(&key, &text).map_err(|what| invalid_variable(name, &what))?;
@@ -79,11 +79,11 @@ fn invalid_variable(name: &str, what: &str) -> Failure {
     Failure::configuration(format!("the variable {name}: {what}"))
 }
 
-/// The value that a text stands for at a key: as it would be written in the file where that fits,
-/// else the text itself.
+/// Parses the text of a value for a key: in the format of the file if that is valid, else as the
+/// text itself.
 ///
 /// # Errors
-/// Why neither fits.
+/// The reason why neither is valid.
 pub(crate) fn parse_value(key: &KeyPath, text: &str) -> Result<Value, String> {
     let written = toml::from_str::<Table>(&format!("v = {text}\n")).ok();
     let written = written.filter(|table| table.len() == 1).and_then(|mut table| table.remove("v"));
@@ -96,18 +96,18 @@ pub(crate) fn parse_value(key: &KeyPath, text: &str) -> Result<Value, String> {
     };
     match check(key, &plain) {
         Ok(()) => Ok(plain),
-        // The key takes no text at all, so the reason is that of the value as it was written.
+        // The key accepts no text at all, so the reported reason is that for the value as written.
         Err(what) => Err(refused.filter(|_| what.ends_with("got text")).unwrap_or(what)),
     }
 }
 
-/// Keys that are compared with another one, with its widest value: 23 is an hour to begin at in a
-/// file that ends at 24, though not with the default end. The whole file is checked when it is
+/// Keys that are compared with another one, with the widest value of that: 23 is a valid start hour
+/// in a file that ends at 24, though not with the default end. The whole file is checked when it is
 /// written.
 const PAIRS: [(&str, &str, i64); 2] =
     [("heartbeat.active_start", "active_end", 24), ("heartbeat.active_end", "active_start", 0)];
 
-/// Whether a file could hold this value at this key.
+/// Checks that a file could contain this value at this key.
 pub(super) fn check(key: &KeyPath, value: &Value) -> Result<(), String> {
     let mut whole = value.clone();
     let (last, sections) = key.0.split_last().ok_or("a key has a name")?;

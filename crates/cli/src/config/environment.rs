@@ -1,4 +1,4 @@
-//! The environment, as the configuration sees it: a table that tests can write.
+//! The environment of the configuration: a table that tests can fill.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -6,20 +6,20 @@ use std::path::PathBuf;
 
 use crate::output::Failure;
 
-/// Variables of the environment. An empty one counts as not set.
+/// Environment variables. An empty one counts as not set.
 #[derive(Clone, Default)]
 pub(crate) struct Env(HashMap<OsString, OsString>);
 
 impl Env {
-    /// That of this process.
+    /// Returns the environment of this process.
     pub(crate) fn from_process() -> Self {
         std::env::vars_os().collect()
     }
 
-    /// A variable as text.
+    /// Returns a variable as text.
     ///
     /// # Errors
-    /// One that is no UTF-8; its content is not shown.
+    /// A variable that is not UTF-8; its content is not shown.
     pub(crate) fn text(&self, name: &str) -> Result<Option<String>, Failure> {
         let Some(value) = self.get(name) else { return Ok(None) };
         let text = value.to_str().map(str::to_owned);
@@ -27,12 +27,13 @@ impl Env {
         text.map(Some).ok_or_else(what)
     }
 
-    /// A variable as a path.
+    /// Returns a variable as a path.
     pub(crate) fn path(&self, name: &str) -> Option<PathBuf> {
         self.get(name).map(PathBuf::from)
     }
 
-    /// Names of variables that are set, in no order; one that is no UTF-8 is none of ours.
+    /// Returns the names of variables that are set, in any order; names that are not UTF-8 are
+    /// omitted.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter(|(_, value)| !value.is_empty()).filter_map(|(name, _)| name.to_str())
     }
@@ -49,7 +50,7 @@ impl FromIterator<(OsString, OsString)> for Env {
 }
 
 impl std::fmt::Debug for Env {
-    /// Names only: values may be keys.
+    /// Prints only names, because values may be keys.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }

@@ -1,4 +1,4 @@
-//! Names of flags that give tools to roles: `[flags]`.
+//! Names of flags that allow tools to roles: `[flags]`.
 
 use serde::Deserialize;
 

@@ -1,4 +1,4 @@
-//! `[heartbeat]`: whether, how often and in which hours it runs.
+//! `[heartbeat]`: whether the heartbeat runs, its interval, and its hours.
 
 use serde::Deserialize;
 use toolcrib_assistant::heartbeat::HeartbeatSettings;
@@ -8,7 +8,7 @@ use toolcrib_assistant::heartbeat::HeartbeatSettings;
 #[serde(try_from = "HeartbeatFields")]
 pub(crate) struct HeartbeatSection(HeartbeatSettings);
 
-/// The section as it is written.
+/// The section as written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct HeartbeatFields {
@@ -39,7 +39,7 @@ impl TryFrom<HeartbeatFields> for HeartbeatSection {
 }
 
 impl HeartbeatSection {
-    /// The settings.
+    /// Returns the settings.
     pub(super) fn settings(&self) -> HeartbeatSettings {
         self.0.clone()
     }

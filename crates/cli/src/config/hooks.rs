@@ -1,4 +1,4 @@
-//! `[[hooks]]`: programs that are asked before calls, or told of them.
+//! `[[hooks]]`: programs that decide about calls, or observe them.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::config::environment::Env;
 use crate::config::file_paths::{folder_of, resolve_in_folder};
 use crate::config::layer::Layer;
 
-/// Variables of ours that a program sees, where they are set.
+/// Variables of Toolcrib that a program gets, if they are set.
 const INHERITED_VARIABLES: [&str; 9] =
     ["PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "XDG_RUNTIME_DIR"];
 
@@ -25,13 +25,13 @@ pub(crate) struct HookSection {
     pub(crate) command: Vec<String>,
     name: Option<String>,
     timeout: Option<Duration>,
-    /// Where it is written.
+    /// Position of the entry.
     pub(crate) origin: String,
-    /// Whose it is.
+    /// Layer of the entry.
     pub(crate) layer: Layer,
 }
 
-/// An entry as it is written.
+/// An entry as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct HookFields {
@@ -81,7 +81,7 @@ impl TryFrom<HookFields> for HookSection {
     }
 }
 
-/// It is read by models.
+/// Returns whether the text is a valid name; models read it.
 fn is_name(name: &str) -> bool {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_' | '.');
     !name.trim().is_empty() && name.chars().count() <= 60 && name.chars().all(fits)
@@ -95,7 +95,7 @@ fn max_timeout(event: HookEvent) -> Duration {
 }
 
 impl HookSection {
-    /// What it is called: what its author says, else its program.
+    /// Returns the name of the hook: the author's, else its program.
     pub(crate) fn display_name(&self) -> String {
         let program = || match self.command.as_slice() {
             [shell, option, line] if shell == "/bin/sh" && option == "-c" => {
@@ -111,8 +111,8 @@ impl HookSection {
         self.name.clone().unwrap_or_else(|| file(program()))
     }
 
-    /// As it is run. A program that is written as a relative path lies beside the file, so that no
-    /// workspace can put its own in its place.
+    /// Converts the entry to a hook. A program with a relative path is resolved beside the file, so
+    /// that no workspace can replace it.
     pub(crate) fn to_command_hook(&self, env: &Env) -> CommandHook {
         let mut command = self.command.clone();
         if let Some(program) = command.first_mut().filter(|program| program.contains('/')) {

@@ -1,18 +1,17 @@
-//! Keys as they are named on the command line and in lists: `limits.rounds`,
-//! `models."qwen3*".window`.
+//! Keys as named on the command line and in lists: `limits.rounds`, `models."qwen3*".window`.
 
 use std::fmt;
 
-/// A key of the configuration, from the top of the file on.
+/// A key of the configuration, from the top level of the file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub(crate) struct KeyPath(pub(crate) Vec<String>);
 
 impl KeyPath {
-    /// Reads a key with dots; parts with other characters than letters, digits, `-` and `_` are
+    /// Parses a key with dots; parts with other characters than letters, digits, `-` and `_` are
     /// quoted as in the file.
     ///
     /// # Errors
-    /// In words for people.
+    /// A message for people.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let parts = toml_edit::Key::parse(text.trim()).map_err(|_| {
             format!("`{text}` is not a key; write SECTION.KEY, such as limits.rounds")
@@ -20,17 +19,17 @@ impl KeyPath {
         Ok(Self(parts.iter().map(|part| part.get().to_owned()).collect()))
     }
 
-    /// The key of something in this table.
+    /// Returns the key of an entry of this table.
     pub(super) fn child(&self, part: &str) -> Self {
         Self(self.0.iter().cloned().chain([part.to_owned()]).collect())
     }
 
-    /// Its parts.
+    /// Returns its parts.
     pub(crate) fn parts(&self) -> Vec<&str> {
         self.0.iter().map(String::as_str).collect()
     }
 
-    /// Whether this one is, or is in, the other.
+    /// Returns whether this key is the other one, or inside it.
     pub(crate) fn is_under(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0)
     }

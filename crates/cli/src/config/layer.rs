@@ -1,13 +1,13 @@
-//! Layers of the configuration, and values with the layer that they come from.
+//! Layers of the configuration, and values with their layers.
 
 use std::fmt;
 
 use toml::Value;
 
-/// Whose word a value is.
+/// The origin of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Layer {
-    /// Of the operator of the machine.
+    /// The operator of the machine.
     Managed,
     /// The person's own file.
     User,
@@ -17,14 +17,14 @@ pub(crate) enum Layer {
     Untrusted,
     /// A variable of the environment.
     Environment,
-    /// A word of the command line.
+    /// An option of the command line.
     Flag,
     /// Not set.
     Default,
 }
 
 impl Layer {
-    /// Its name in lists.
+    /// Returns its name in lists.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Managed => "managed",
@@ -38,16 +38,16 @@ impl Layer {
     }
 }
 
-/// Where a value is written.
+/// The position of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// Whose word it is.
+    /// Layer of the value.
     pub(crate) layer: Layer,
     /// `PATH:LINE`, or the name of a variable or a flag.
     pub(crate) location: String,
 }
 
-/// A value that holds, with where it is written.
+/// A value in force, with its position.
 #[derive(Clone, PartialEq)]
 pub(crate) struct ConfigValue {
     pub(crate) value: Value,
@@ -55,7 +55,7 @@ pub(crate) struct ConfigValue {
 }
 
 impl fmt::Debug for ConfigValue {
-    /// Where it is, and not what: it may be a key.
+    /// Prints only the origin: the value may be a key.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.origin.location)
     }

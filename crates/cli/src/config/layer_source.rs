@@ -1,5 +1,4 @@
-//! One file, or the environment, taken apart: each value with its key and the place where it is
-//! written.
+//! One file, or the environment, as a list of values with their keys and positions.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -14,19 +13,19 @@ use crate::config::key_path::KeyPath;
 use crate::config::layer::Layer;
 use crate::config::sandbox;
 
-/// The section that adds up over the layers instead of being replaced.
+/// The section whose entries are added up over the layers instead of being replaced.
 pub(super) const HOOKS_KEY: &str = "hooks";
 
-/// What one layer says.
+/// The content of one layer.
 pub(super) struct Source {
     pub(super) layer: Layer,
-    /// The file; empty = none.
+    /// The file; empty if there is none.
     pub(super) path: PathBuf,
-    /// Values by their keys, in the order of the file. An empty table is one.
+    /// Values by key, in the order of the file. An empty table counts as a value.
     pub(super) leaves: Vec<Leaf>,
-    /// Where each table is opened.
+    /// The position of each table's header.
     pub(super) tables: BTreeMap<KeyPath, String>,
-    /// The entries of `[[hooks]]`, and where each begins.
+    /// The entries of `[[hooks]]`, and their positions.
     pub(super) hooks: Vec<(Value, String)>,
 }
 
@@ -40,7 +39,7 @@ pub(super) struct Leaf {
 }
 
 impl Source {
-    /// Takes a file apart that is known to be TOML.
+    /// Parses a file that is known to be TOML.
     pub(super) fn from_text(
         layer: Layer,
         path: &Path,
@@ -66,7 +65,7 @@ impl Source {
         Ok(source)
     }
 
-    /// The values of variables, each at its key.
+    /// Creates the layer of variables, each with its key.
     pub(super) fn from_leaves(layer: Layer, leaves: Vec<Leaf>) -> Self {
         Self { layer, path: PathBuf::new(), leaves, tables: BTreeMap::new(), hooks: Vec::new() }
     }
@@ -90,7 +89,7 @@ impl Source {
         }
     }
 
-    /// Makes the paths in it begin at `folder`.
+    /// Resolves the relative paths in it to `folder`.
     pub(super) fn resolve_paths(mut self, folder: &Path, env: &Env) -> Self {
         for leaf in &mut self.leaves {
             match (leaf.key.parts().as_slice(), &mut leaf.value) {
@@ -132,14 +131,14 @@ impl Source {
     }
 }
 
-/// Roots the file of a scripted model.
+/// Resolves the path of a scripted model.
 fn script(model: &mut String, folder: &Path, env: &Env) {
     if let Some(file) = model.strip_prefix("scripted:").filter(|file| !file.is_empty()) {
         *model = format!("scripted:{}", resolve_in_folder(Path::new(file), folder, env).display());
     }
 }
 
-/// Finds where keys and tables are written.
+/// Finds the positions of keys and tables.
 struct KeyLocations<'a> {
     text: &'a str,
     path: &'a Path,
@@ -165,7 +164,7 @@ impl KeyLocations<'_> {
     }
 }
 
-/// `PATH:LINE` of a byte of a text.
+/// Returns `PATH:LINE` for a byte offset in a text.
 pub(super) fn line_location(path: &Path, text: &str, start: usize) -> String {
     let line = 1 + text.bytes().take(start).filter(|byte| *byte == b'\n').count();
     format!("{}:{line}", path.display())

@@ -1,4 +1,4 @@
-//! The values of all layers, each with where it is written.
+//! The values of all layers, each with its position.
 
 use std::collections::BTreeMap;
 
@@ -9,14 +9,14 @@ use crate::config::permissions::PermissionsSection;
 /// All layers together.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct LayeredConfig {
-    /// Values that hold, by key. `[[hooks]]` are not among them.
+    /// Values in force, by key, without `[[hooks]]`.
     pub(crate) values: BTreeMap<KeyPath, ConfigValue>,
-    /// The entries of `[[hooks]]`, those of the strongest word first.
+    /// The entries of `[[hooks]]`, those of the strongest layer first.
     pub(crate) hooks: Vec<ConfigValue>,
-    /// Where each table is opened.
+    /// The position of each table's header.
     pub(super) tables: BTreeMap<KeyPath, String>,
-    /// Values that other layers may only make stricter, as the operator of the machine has it.
+    /// Values pinned by the operator of the machine, which other layers may only make stricter.
     pub(super) pins: Vec<(KeyPath, ConfigValue)>,
-    /// Permissions that only tighten those of all others.
+    /// Permissions that can only tighten those of all other layers.
     pub(super) tighteners: Vec<PermissionsSection>,
 }

@@ -1,5 +1,5 @@
-//! Layers put over each other: what stands in a stronger one replaces what a weaker one says, key
-//! by key, and every value knows where it came from. Some layers may only make things stricter.
+//! Merges layers: a value in a stronger layer replaces the one in a weaker layer, key by key, and
+//! every value keeps its origin. Some layers may only make settings stricter.
 
 use std::cmp::Ordering;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ use crate::config::schema::Config;
 use crate::output::Failure;
 
 impl LayeredConfig {
-    /// Puts a layer over those that are there.
+    /// Applies a layer over the existing ones.
     pub(super) fn apply(&mut self, source: &Source) {
         self.tables.extend(source.tables.clone());
         for leaf in &source.leaves {
@@ -28,17 +28,18 @@ impl LayeredConfig {
         self.add_hooks(source);
     }
 
-    /// Takes of a layer only what makes things stricter; the keys of the rest.
+    /// Applies only the values of a layer that make settings stricter; returns the keys of the
+    /// other values.
     pub(super) fn tighten(&mut self, source: &Source) -> Vec<String> {
         let mut permissions = permissions_of(source);
-        // The folders that a stranger's file names are the person's.
+        // An untrusted file must not name folders of the person.
         permissions.workspaces.clear();
         self.tighteners.push(permissions);
         let mut rest: Vec<String> = Vec::new();
         for leaf in &source.leaves {
             match self.strictness(source.layer, leaf) {
                 Some(Ordering::Greater) => self.set(source.layer, leaf),
-                // It holds already.
+                // The value is already in force.
                 Some(Ordering::Equal) => {}
                 Some(Ordering::Less) | None => rest.push(leaf.key.to_string()),
             }
@@ -49,7 +50,7 @@ impl LayeredConfig {
         rest
     }
 
-    /// Puts the pinned values over all layers, and remembers them.
+    /// Applies the pinned values over all layers, and records them.
     pub(super) fn pin(&mut self, source: &Source) {
         self.tighteners.push(permissions_of(source));
         for leaf in &source.leaves {
@@ -66,19 +67,20 @@ impl LayeredConfig {
         }
     }
 
-    /// What is pinned at this key.
+    /// Returns the values that are pinned at this key.
     pub(crate) fn pinned_values(&self, key: &KeyPath) -> impl Iterator<Item = &ConfigValue> {
         self.pins.iter().filter(move |(pinned, _)| pinned == key).map(|(_, held)| held)
     }
 
-    /// `on_ask` cannot be put in an order: what is pinned holds, and below it only a plain no.
+    /// Returns whether a pin decides `on_ask`, which has no order: the pinned value applies, and
+    /// weaker layers may only deny.
     fn is_pinned_ask(&self, leaf: &Leaf) -> bool {
         let own = || self.text(&leaf.key).is_some_and(|text| text == "deny");
         leaf.key.parts() == ["on_ask"] && !own()
     }
 
-    /// How a value of a layer that may only tighten compares with what holds; `None` = such a layer
-    /// has no say in it.
+    /// Compares a value of a layer that may only tighten with the value in force; returns `None` if
+    /// such a layer cannot set it.
     fn strictness(&self, layer: Layer, leaf: &Leaf) -> Option<Ordering> {
         let key = leaf.key.parts();
         match (key.as_slice(), &leaf.value) {
@@ -91,8 +93,8 @@ impl LayeredConfig {
                 let now = self.values.get(&leaf.key).map(|held| &held.value);
                 Some(if now == Some(&leaf.value) { Ordering::Equal } else { Ordering::Greater })
             }
-            // A flag for a role goes before one for everybody, so pinning one would promise too
-            // much.
+            // A flag for a role has precedence over one for all roles, so pinning one would promise
+            // too much.
             (["flags", _], Value::Boolean(false)) if layer == Layer::Untrusted => {
                 let now = self.values.get(&leaf.key).and_then(|held| held.value.as_bool());
                 Some(if now == Some(false) { Ordering::Equal } else { Ordering::Greater })
@@ -102,8 +104,8 @@ impl LayeredConfig {
                 let now: PermissionChoice = now.unwrap_or_default();
                 Some(new.parse::<PermissionChoice>().ok()?.cmp(&now))
             }
-            // A workspace says nothing of the sandbox, not even to make it stricter: what is not
-            // there would fail without a word.
+            // A workspace cannot change the sandbox, not even to make it stricter: if the machine
+            // lacks a level, programs would fail without an explanation.
             (["sandbox", key @ ("level" | "network")], Value::String(new))
                 if layer == Layer::Managed =>
             {
@@ -143,10 +145,10 @@ impl LayeredConfig {
         self.values.get(key).and_then(|held| held.value.as_str())
     }
 
-    /// The configuration that all of it comes to.
+    /// Returns the resulting configuration.
     ///
     /// # Errors
-    /// What does not fit together, with the place of the strongest of its parts.
+    /// Values that contradict each other, with the position of the strongest of them.
     pub(super) fn finish(self, path: PathBuf) -> Result<Config, Failure> {
         let mut config: Config = self.table().try_into().map_err(|error: toml::de::Error| {
             let what = plain_message(error.message());
@@ -177,7 +179,7 @@ impl LayeredConfig {
         Ok(config)
     }
 
-    /// The values as one file would hold them.
+    /// Returns the values in the form of one file.
     fn table(&self) -> Table {
         let mut table = Table::new();
         for (key, held) in &self.values {
@@ -191,7 +193,7 @@ impl LayeredConfig {
     }
 }
 
-/// The permissions of one file, which was read before.
+/// Returns the permissions of one file, which was already parsed.
 fn permissions_of(source: &Source) -> PermissionsSection {
     let mut alone = LayeredConfig::default();
     let own = source.leaves.iter().filter(|leaf| leaf.key.parts().first() == Some(&"permissions"));
@@ -219,9 +221,9 @@ fn insert(table: &mut Table, key: &[&str], value: Value) {
     }
 }
 
-/// The stricter of what is wanted and what is pinned.
+/// The stricter of the requested and the pinned value.
 impl Config {
-    /// What runs without asking, when the command line says `flag`.
+    /// Returns the preset in force for the command-line option `flag`.
     pub(crate) fn effective_preset(&self, flag: Option<Preset>) -> Option<Preset> {
         let floor = self.pinned_preset().map(|(preset, _)| preset);
         let said = flag.or(self.policy);
@@ -232,14 +234,14 @@ impl Config {
         }
     }
 
-    /// Why `flag` is not what holds; `None` = it holds.
+    /// Explains why `flag` is not in force; `None` if it is.
     pub(crate) fn overruled_warning(&self, flag: Option<Preset>) -> Option<String> {
         let (floor, place) = self.pinned_preset()?;
         let flag = flag.filter(|flag| (*flag as u8) < (floor as u8))?;
         Some(format!("the preset {flag} is not used: {place} sets {floor}, and nothing loosens it"))
     }
 
-    /// The loosest preset that the operator of the machine allows.
+    /// Returns the least strict preset that the operator of the machine allows.
     fn pinned_preset(&self) -> Option<(Preset, &str)> {
         let key = KeyPath(vec!["policy".to_owned()]);
         let pins = self.layered.pinned_values(&key);
@@ -249,8 +251,8 @@ impl Config {
         presets.max_by_key(|(preset, _)| *preset as u8)
     }
 
-    /// What happens to a call that must be approved when no approver is there, when the command
-    /// line says `flag`.
+    /// Returns the handling of calls that need approval without an approver, for the command-line
+    /// option `flag`.
     pub(crate) fn effective_on_ask(&self, flag: Option<OnAsk>) -> Option<OnAsk> {
         let key = KeyPath(vec!["on_ask".to_owned()]);
         let is_pinned = self.layered.pinned_values(&key).next().is_some();
@@ -261,12 +263,12 @@ impl Config {
         }
     }
 
-    /// Where a value is written; `None` = it is not set.
+    /// Returns the position of a value; `None` if it is not set.
     pub(crate) fn origin(&self, key: &KeyPath) -> Option<&Origin> {
         self.layered.values.get(key).map(|held| &held.origin)
     }
 
-    /// Where the section of a tool is written.
+    /// Returns the position of a tool's section.
     pub(crate) fn tool_location(&self, tool: &str) -> String {
         let key = KeyPath(["tools", tool].map(str::to_owned).to_vec());
         let table = self.layered.tables.get(&key).cloned();
@@ -277,7 +279,7 @@ impl Config {
         table.or_else(first).unwrap_or_default()
     }
 
-    /// Whether the operator of the machine has switched this tool off.
+    /// Returns whether the operator of the machine has disabled this tool.
     pub(super) fn is_off_for_good(&self, tool: &str) -> bool {
         let key = KeyPath(["tools", tool, "enabled"].map(str::to_owned).to_vec());
         self.layered.pinned_values(&key).next().is_some()

@@ -1,5 +1,5 @@
-//! The files, found and read, and what is wrong with them in words for people. No value of a file
-//! is ever in them: it may be a key.
+//! Finds and reads the files, and reports faults in words for people. A report never contains a
+//! value of a file, which may be a key.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::{self, File};
@@ -17,17 +17,17 @@ use crate::config::plain_message::plain_message;
 use crate::config::{Config, env_layer, project_trust};
 use crate::output::Failure;
 
-/// Largest file, in bytes.
+/// Maximum size of a file in bytes.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// The file of the operator of the machine.
 const MANAGED: &str = "/etc/toolcrib/config.toml";
 
-/// Reads the configuration of all layers. A file that is not there is an empty one, unless a
-/// variable names it. Without a workspace there is no project.
+/// Reads the configuration of all layers. A missing file counts as empty, unless a variable names
+/// it. Without a workspace, there is no project layer.
 ///
 /// # Errors
-/// Exit code 3, with file and line; nothing is used then.
+/// Exit code 3, with file and line; no value is used in that case.
 pub(crate) fn load(env: &Env, workspace: Option<&Path>) -> Result<Config, Failure> {
     let places = ConfigPaths::locate(env, workspace);
     let is_named = env.path("TOOLCRIB_CONFIG").is_some();
@@ -36,16 +36,16 @@ pub(crate) fn load(env: &Env, workspace: Option<&Path>) -> Result<Config, Failur
     merge(env, workspace, &places, source.as_ref())
 }
 
-/// Reads the configuration as it will be with this text in the person's file, without a project.
+/// Reads the configuration as if the person's file had this text, without a project layer.
 ///
 /// # Errors
-/// As [`load`].
+/// The errors of [`load`].
 pub(crate) fn load_draft(env: &Env, path: &Path, text: &str) -> Result<Config, Failure> {
     let source = parse_source(Layer::User, path, text)?;
     merge(env, None, &ConfigPaths::locate(env, None), Some(&source))
 }
 
-/// Puts the layers over each other.
+/// Merges the layers.
 fn merge(
     env: &Env,
     workspace: Option<&Path>,
@@ -63,7 +63,7 @@ fn merge(
     if let (Some(path), Some(workspace)) = (&places.project, workspace)
         && let Some(source) = load_layer(Layer::Project, path, false)?
     {
-        // Whether it is trusted is for the layers below it to say.
+        // The layers below the workspace determine whether it is trusted.
         let own = layered.clone().finish(user.clone())?;
         let source = source.resolve_paths(folder_of(path), env);
         if own.is_trusted_workspace(workspace, env) {
@@ -80,15 +80,15 @@ fn merge(
     Ok(config)
 }
 
-/// Where the files are looked for, whether they are there or not.
+/// The paths of the files, whether they exist or not.
 #[derive(Debug)]
 pub(crate) struct ConfigPaths {
-    /// Of the operator of the machine, the weightiest first.
+    /// Files of the operator of the machine, the one with the highest precedence first.
     pub(crate) managed: Vec<PathBuf>,
-    /// The person's own: `TOOLCRIB_CONFIG`, else in `TOOLCRIB_HOME`, else in the configuration
+    /// The person's own file: `TOOLCRIB_CONFIG`, else in `TOOLCRIB_HOME`, else in the configuration
     /// folder of the XDG convention.
     pub(crate) user: Option<PathBuf>,
-    /// Of the workspace.
+    /// The file of the workspace.
     pub(crate) project: Option<PathBuf>,
 }
 
@@ -98,7 +98,7 @@ impl ConfigPaths {
             [PathBuf::from(MANAGED)].into_iter().chain(env.path("TOOLCRIB_MANAGED_CONFIG"));
         let user = env.path("TOOLCRIB_CONFIG").or_else(|| default_path(env));
         let project = workspace.map(project_file);
-        // A workspace may be the folder that the person's own file is in.
+        // The workspace may be the folder of the person's own file.
         let same = |path: &PathBuf| {
             let own = user.as_ref().and_then(|own| own.canonicalize().ok());
             own.is_some_and(|own| path.canonicalize().is_ok_and(|path| path == own))
@@ -107,10 +107,10 @@ impl ConfigPaths {
         Self { managed: managed.collect(), user, project }
     }
 
-    /// The person's own file, to be written.
+    /// Returns the path of the person's own file for writing.
     ///
     /// # Errors
-    /// Exit code 3 where there is no home folder.
+    /// Exit code 3 if there is no home folder.
     pub(crate) fn user_file(env: &Env) -> Result<PathBuf, Failure> {
         Self::locate(env, None).user.ok_or_else(|| {
             Failure::configuration("there is no home folder; set TOOLCRIB_HOME to a folder")
@@ -129,13 +129,13 @@ impl ConfigPaths {
     }
 }
 
-/// The file of a workspace.
+/// Returns the path of a workspace's file.
 pub(crate) fn project_file(workspace: &Path) -> PathBuf {
     workspace.join(crate::folders::PROJECT_FOLDER).join("config.toml")
 }
 
-/// Where the person's file is looked for: `$TOOLCRIB_HOME`, else the configuration folder of the
-/// XDG convention.
+/// Returns the default path of the person's file: in `$TOOLCRIB_HOME`, else in the configuration
+/// folder of the XDG convention.
 fn default_path(env: &Env) -> Option<PathBuf> {
     if let Some(home) = env.path("TOOLCRIB_HOME") {
         return Some(home.join("config.toml"));
@@ -144,7 +144,8 @@ fn default_path(env: &Env) -> Option<PathBuf> {
     Some(strategy.config_dir().join("toolcrib").join("config.toml"))
 }
 
-/// Reads one file; `None` = it is not there, which is an error for one that was named.
+/// Reads one file; returns `None` if it does not exist, which is an error for an explicitly named
+/// file.
 pub(super) fn load_layer(
     layer: Layer,
     path: &Path,
@@ -153,7 +154,7 @@ pub(super) fn load_layer(
     match read_file(path) {
         Ok(text) => parse_source(layer, path, &text).map(Some),
         Err(error) if error.kind() == io::ErrorKind::NotFound && !named => Ok(None),
-        // A path through a file is one that is not there.
+        // A path below a file counts as missing.
         Err(error) if error.kind() == io::ErrorKind::NotADirectory && !named => Ok(None),
         Err(error) => {
             let what = format!("the configuration {} cannot be read: {error}", path.display());
@@ -162,9 +163,10 @@ pub(super) fn load_layer(
     }
 }
 
-/// The text of a file of a person; anything but a plain file of a sensible size is refused.
+/// Reads the text of a person's file; refuses anything other than a regular file within the size
+/// limit.
 pub(crate) fn read_file(path: &Path) -> io::Result<String> {
-    // Looked at before it is opened: a pipe would be waited for.
+    // Checked before opening: opening a pipe would block.
     if !fs::metadata(path)?.is_file() {
         return Err(io::Error::other("it is not a regular file"));
     }
@@ -177,7 +179,7 @@ pub(crate) fn read_file(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Reads the text of a file, of which every key and value has to be right by itself.
+/// Parses the text of a file, in which every single key and value must be valid.
 fn parse_source(layer: Layer, path: &Path, text: &str) -> Result<Source, Failure> {
     let wrong = |error: &toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start);
@@ -192,8 +194,8 @@ fn parse_source(layer: Layer, path: &Path, text: &str) -> Result<Source, Failure
     Source::from_text(layer, path, text).map_err(|error| wrong(&error))
 }
 
-/// The message of a value of the wrong type, with its key: the line may hold several. Other
-/// messages name what is wrong themselves.
+/// Adds the key to the message about a value of the wrong type: the line may contain several. Other
+/// messages name the fault themselves.
 fn in_key(message: String, key: &str) -> String {
     match message.split_once(": expected ") {
         Some((place, what)) => format!("{place}: `{key}`: expected {what}"),
@@ -201,26 +203,27 @@ fn in_key(message: String, key: &str) -> String {
     }
 }
 
-/// Reads the text of a person's file as if there were no other.
+/// Parses the text of a person's file as the only layer.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Config, Failure> {
     let mut layered = LayeredConfig::default();
     layered.apply(&parse_source(Layer::User, path, text)?);
     layered.finish(path.to_owned())
 }
 
-/// The values and hooks of one file, with nothing under or over them.
+/// Parses the values and hooks of one file as the only layer.
 pub(crate) fn parse_layer(path: &Path, text: &str) -> Result<LayeredConfig, Failure> {
     let mut layered = LayeredConfig::default();
     layered.apply(&parse_source(Layer::Project, path, text)?);
     Ok(layered)
 }
 
-/// Whether every key and value of a file is right by itself.
+/// Checks every single key and value of a file.
 pub(super) fn parse_alone(path: &Path, text: &str) -> Result<(), Failure> {
     parse_source(Layer::User, path, text).map(|_| ())
 }
 
-/// Reads the text of a workspace's file, as one that is trusted, over what the person has.
+/// Checks the text of a workspace's file, as a trusted one, together with the person's
+/// configuration.
 pub(crate) fn parse_project(path: &Path, text: &str, own: &Config) -> Result<(), Failure> {
     project_trust::check_trusted(&parse_source(Layer::Project, path, text)?, own)
 }

@@ -1,15 +1,15 @@
-//! The configuration: flags, then the environment, then the project's file, then the person's, then
-//! the defaults; and above all of them what the operator of the machine pins.
+//! The configuration. In order of precedence: values pinned by the operator of the machine,
+//! command-line options, the environment, the project's file, the person's file, the defaults.
 //!
 //! Invariants
-//! - A key of a file is taken or refused with its line; nothing is ignored, nothing half of a file
-//!   is used. The one exception says so: what a workspace that is not trusted must not say is left
-//!   out with a remark.
-//! - No layer below loosens what the managed file pins, and a workspace that is not trusted loosens
-//!   nothing at all.
-//! - No key and no header of a provider stands in an error, a warning or a `Debug` text.
+//! - Every key of a file is applied, or refused with its line; no key is ignored, and no file is
+//!   applied partly. The only exception is reported with a remark: settings that an untrusted
+//!   workspace must not have are left out.
+//! - No weaker layer loosens a value that the managed file pins, and an untrusted workspace loosens
+//!   no value at all.
+//! - Errors, warnings and `Debug` texts contain neither keys nor headers of providers.
 //!
-//! Absent on purpose: what the keys mean to the parts that they configure.
+//! Deliberately absent: the meaning of the values in the components that they configure.
 
 mod calendar;
 mod deserialize;

@@ -1,4 +1,4 @@
-//! Which model is asked, and which ones after it.
+//! Determines the model of a run, and its fallbacks.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::config::providers::ProviderEntry;
 use crate::config::schema::Config;
 use crate::output::Failure;
 
-/// What the flags say.
+/// Options of the command line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ModelFlags {
     /// `--provider`
@@ -23,35 +23,35 @@ pub(crate) struct ModelFlags {
     pub(crate) no_stream: bool,
 }
 
-/// What is asked.
+/// The models of a run.
 #[derive(Debug)]
 pub(crate) struct ModelChain {
-    /// The model, then those that are asked when it cannot answer; never empty.
+    /// The model, and its fallbacks in order; never empty.
     pub(crate) models: Vec<ModelChoice>,
     /// Whether answers are streamed.
     pub(crate) stream: bool,
-    /// What the owner should know, one line each.
+    /// Warnings for the owner, one line each.
     pub(crate) warnings: Vec<String>,
 }
 
 /// One model.
 #[derive(Debug)]
 pub(crate) enum ModelChoice {
-    /// A provider's.
+    /// A model of a provider.
     Live {
         /// The provider.
         provider: Box<ProviderSettings>,
-        /// The model's name, as the provider knows it.
+        /// The provider's name for the model.
         model: String,
     },
-    /// A script.
+    /// A script that is replayed.
     Scripted(PathBuf),
 }
 
-/// Finds out which models are asked.
+/// Determines the models of a run.
 ///
 /// # Errors
-/// Exit code 2 for flags that cannot be followed, 3 for an environment or a file that cannot.
+/// Exit code 2 for invalid options, 3 for an invalid environment or file.
 pub(crate) fn resolve_model_chain(
     flags: &ModelFlags,
     config: &Config,
@@ -90,14 +90,15 @@ pub(crate) fn resolve_model_chain(
         }
     }
     if matches!(models.first(), Some(ModelChoice::Scripted(_))) {
-        // A script that ends must not go on with a real model, which would cost money unexpectedly.
+        // A real model must not follow the end of a script, because it would cost money
+        // unexpectedly.
         models.retain(|choice| matches!(choice, ModelChoice::Scripted(_)));
     }
     Ok(ModelChain { models, stream, warnings })
 }
 
-/// The base URL of the first model, when it is not the file's. One of the environment belongs to
-/// the provider of the environment.
+/// Returns the base URL of the first model, if it is not from the file. A base URL from the
+/// environment belongs to the provider from the environment.
 fn base_url(
     flags: &ModelFlags,
     entry: &ProviderEntry,

@@ -1,4 +1,5 @@
-//! Which model is meant: by the flags, the environment and the file, from names that may be short.
+//! Resolves the model from the command-line options, the environment and the file. Names may be
+//! shortened.
 
 use std::path::{Path, PathBuf};
 
@@ -11,32 +12,31 @@ use crate::config::providers::{ProviderEntry, list_providers};
 use crate::config::schema::Config;
 use crate::output::Failure;
 
-/// What is said when there is nothing to ask: the command that changes that, and the ways around
-/// it.
+/// The error if no model is configured: the command that changes that, and alternatives.
 const NO_MODEL_HELP: &str = "\
 no model is set up. Type: toolcrib init
 It finds a key in the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY) or Ollama on this machine; `--model PROVIDER/MODEL` names one, and `--model scripted:FILE` replays a file.";
 
-/// What is named.
+/// The named model.
 #[derive(Debug)]
 pub(super) enum ResolvedModel {
     Live { entry: Box<ProviderEntry>, model: String },
     Scripted(PathBuf),
 }
 
-/// One of the places where a model can be named.
+/// A source that may name a model.
 #[derive(Debug, Clone)]
 struct ModelSource {
-    /// Where, in words for people.
+    /// Description of the source for people.
     origin: String,
     exit_code: u8,
-    /// From where on the path of a script counts.
+    /// The folder to which the path of a script is relative.
     folder: PathBuf,
     provider: Option<String>,
     model: Option<String>,
 }
 
-/// Finds out what is meant.
+/// Resolves names of models.
 pub(super) struct ModelResolver<'c> {
     config: &'c Config,
     env: &'c Env,
@@ -48,7 +48,7 @@ impl<'c> ModelResolver<'c> {
         Ok(Self { config, env, entries: list_providers(config, env)? })
     }
 
-    /// The model that is asked first.
+    /// Returns the first model.
     pub(super) fn first(&self, flags: &ModelFlags) -> Result<ResolvedModel, Failure> {
         let layers = self.layers(flags)?;
         let says = |layer: &ModelSource| layer.provider.is_some() || layer.model.is_some();
@@ -59,13 +59,13 @@ impl<'c> ModelResolver<'c> {
         }
     }
 
-    /// A model to fall back to.
+    /// Returns a fallback model.
     pub(super) fn fallback(&self, name: &str) -> Result<ResolvedModel, Failure> {
         let layer = self.file_source("fallback", Some(name.to_owned()));
         self.model(&layer, name, None, false)
     }
 
-    /// The places, strongest first.
+    /// Returns the sources, in order of precedence.
     fn layers(&self, flags: &ModelFlags) -> Result<[ModelSource; 3], Failure> {
         let here = |origin: &str, exit_code, provider, model| ModelSource {
             origin: origin.to_owned(),
@@ -93,7 +93,7 @@ impl<'c> ModelResolver<'c> {
         }
     }
 
-    /// What a place names, completed by the weaker ones.
+    /// Resolves the names in a source, and completes them from the weaker ones.
     fn named(
         &self,
         flags: &ModelFlags,
@@ -131,7 +131,7 @@ impl<'c> ModelResolver<'c> {
         }
     }
 
-    /// A model that is named without its provider beside it.
+    /// Resolves a model that is named without a provider.
     fn model(
         &self,
         layer: &ModelSource,
@@ -169,8 +169,8 @@ impl<'c> ModelResolver<'c> {
         }
     }
 
-    /// The model of a provider that was named alone: one that a weaker place names for it, else its
-    /// own default.
+    /// Returns the model of a provider that was named alone: a model that a weaker source names for
+    /// it, else its default.
     fn model_of(&self, entry: &ProviderEntry, weaker: &[ModelSource]) -> Option<String> {
         let named = weaker.iter().find_map(|layer| {
             let model = layer.model.as_deref()?;
@@ -182,7 +182,7 @@ impl<'c> ModelResolver<'c> {
         named.or_else(|| entry.section.model.clone())
     }
 
-    /// Nothing is named anywhere.
+    /// Resolves the model if no source names one.
     fn unnamed(&self) -> Result<ResolvedModel, Failure> {
         let [first, others @ ..] = self.entries.as_slice() else {
             return Err(Failure::configuration(NO_MODEL_HELP));
@@ -201,7 +201,7 @@ impl<'c> ModelResolver<'c> {
         )))
     }
 
-    /// The provider of this id: one of the file, or any kind.
+    /// Returns the provider with this id: one of the file, or a built-in kind.
     fn find(&self, id: &str) -> Option<Box<ProviderEntry>> {
         let entry = self.entries.iter().find(|entry| entry.id == id).cloned();
         entry.or_else(|| id.parse().ok().map(ProviderEntry::from_kind)).map(Box::new)
@@ -245,7 +245,7 @@ impl<'c> ModelResolver<'c> {
 }
 
 impl ModelSource {
-    /// A model's name that is there.
+    /// Checks that the name of a model is not empty.
     fn check_model_name(&self, model: &str) -> Result<String, Failure> {
         if model.trim().is_empty() {
             return Err(self.wrong("the name of the model is empty; write PROVIDER/MODEL"));

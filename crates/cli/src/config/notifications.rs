@@ -1,4 +1,4 @@
-//! `[notifications]`: where notifications go, and when it is quiet.
+//! `[notifications]`: channels of notifications, and quiet hours.
 #![deny(clippy::indexing_slicing)]
 
 use serde::{Deserialize, Deserializer, de};
@@ -14,12 +14,12 @@ use crate::config::text_or_secret::TextOrSecret;
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct NotificationsSection {
-    /// Whether the desktop of this machine shows them; default: where there is one.
+    /// Whether the desktop of this machine shows them; by default, if there is one.
     desktop: Option<bool>,
-    /// Daily time in which nothing is pushed except alarms.
+    /// Daily period in which only alarms are delivered to channels.
     #[serde(deserialize_with = "quiet_hours")]
     quiet: Option<QuietHours>,
-    /// Notifications that models may send in an hour.
+    /// Maximum number of notifications that models may send per hour.
     max_per_hour: Option<u32>,
     /// Mail to the person's own address.
     mail: MailSection,
@@ -54,7 +54,7 @@ struct WebhookSection {
 }
 
 impl NotificationsSection {
-    /// The settings of the channels; `program` is what this desktop has.
+    /// Returns the settings of the channels; `program` is the desktop's notification program.
     pub(super) fn settings(&self, program: Option<DesktopProgram>) -> NotifySettings {
         NotifySettings {
             desktop: program.filter(|_| self.desktop != Some(false)),
@@ -73,13 +73,13 @@ impl NotificationsSection {
         }
     }
 
-    /// Every secret with its channel.
+    /// Returns every secret with its channel.
     fn secrets(&self) -> impl Iterator<Item = (&'static str, &TextOrSecret)> {
         let secrets = [("ntfy", &self.ntfy.token), ("webhook", &self.webhook.secret)];
         secrets.into_iter().filter_map(|(name, secret)| Some((name, secret.as_ref()?)))
     }
 
-    /// Secrets that are written in the file.
+    /// Returns the secrets that are written in the file.
     pub(super) fn literal_secrets(&self) -> impl Iterator<Item = &str> {
         self.secrets().filter_map(|(_, secret)| match secret {
             TextOrSecret::Literal(text) => Some(text.0.as_str()),
@@ -87,7 +87,7 @@ impl NotificationsSection {
         })
     }
 
-    /// The channels whose secret is in the vault, and under which name.
+    /// Returns the channels whose secret is in the vault, with its name.
     pub(super) fn vault_secrets(&self) -> impl Iterator<Item = (String, &SecretName)> {
         self.secrets().filter_map(|(name, secret)| match secret {
             TextOrSecret::Secret(secret) => Some((format!("notifications.{name}"), secret)),
@@ -96,7 +96,7 @@ impl NotificationsSection {
     }
 }
 
-/// A secret as the channels have it.
+/// Converts a secret to the form of the channels.
 pub(super) fn secret(secret: &TextOrSecret) -> ChannelSecret {
     match secret {
         TextOrSecret::Literal(text) => ChannelSecret::Value(text.0.clone()),
@@ -108,7 +108,7 @@ fn quiet_hours<'de, D: Deserializer<'de>>(d: D) -> Result<Option<QuietHours>, D:
     String::deserialize(d)?.parse().map(Some).map_err(de::Error::custom)
 }
 
-/// The host and the path of an address.
+/// Returns the host and the path of an address.
 pub(super) fn host_and_path(url: &str) -> Option<(&str, &str)> {
     let rest = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
     let (host, path) = rest.split_once('/').unwrap_or((rest, ""));

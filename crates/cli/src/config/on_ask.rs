@@ -1,4 +1,4 @@
-//! What happens to a call that must be approved when no approver is there (`--on-ask`).
+//! The handling of calls that need approval if there is no approver (`--on-ask`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,15 +8,15 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::config::duration_and_money;
 
-/// What happens to a call that must be approved when no approver is there.
+/// The handling of calls that need approval if there is no approver.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum OnAsk {
-    /// It is denied at once; the run goes on.
+    /// The call is denied at once; the run continues.
     #[default]
     Deny,
     /// The run is suspended until a decision: `toolcrib resume` continues it.
     Fail,
-    /// The run waits for an answer from elsewhere, this long.
+    /// The run waits this long for a decision from another process.
     Wait(Duration),
 }
 

@@ -1,4 +1,4 @@
-//! `[permissions]`: what the host grants, asks about and refuses.
+//! `[permissions]`: the permissions that the host grants, asks about, and refuses.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,7 +16,7 @@ pub(crate) struct PermissionsSection {
 }
 
 impl PermissionsSection {
-    /// As the engine takes it; `file` is where a person changes it.
+    /// Converts the section for the engine; `file` is the file in which a person changes it.
     pub(super) fn to_permission_table(&self, file: String) -> PermissionTable {
         let Self { general, agents, workspaces } = self.clone();
         PermissionTable { general, agents, workspaces, file }
@@ -50,7 +50,7 @@ impl<'de> Deserialize<'de> for PermissionName {
     }
 }
 
-/// What is said of one.
+/// The setting of a permission.
 struct PermissionChoiceText(PermissionChoice);
 
 impl<'de> Deserialize<'de> for PermissionChoiceText {

@@ -1,10 +1,11 @@
-//! Errors of the parser in words for people.
+//! Rewords errors of the parser for people.
 
 use toolcrib_core::suggest::likely_typos;
 
-/// The parser's words without the values in them, and with the name that was probably meant.
+/// Returns the parser's message without the values in it, and with the name that was probably
+/// meant.
 pub(super) fn plain_message(said: &str) -> String {
-    // What serde says of a choice that is no text.
+    // The message of serde about a choice that is not text.
     if said == "wanted string or table" {
         return "expected a text in quotes".to_owned();
     }
@@ -16,13 +17,13 @@ pub(super) fn plain_message(said: &str) -> String {
     let wrong =
         said.strip_prefix("invalid type: ").or_else(|| said.strip_prefix("invalid value: "));
     let Some(wrong) = wrong else { return said.to_owned() };
-    // The value stands between its kind and the last "expected".
+    // The value is between its kind and the last "expected".
     let kind = wrong.split(['"', '`', ',']).next().unwrap_or_default().trim();
     let expected = wrong.rsplit_once(", expected ").map_or("another value", |(_, what)| what);
     format!("expected {}, got {}", words_of_type(expected), words_of_type(kind))
 }
 
-/// The name of a type of Rust in the words of a file.
+/// Returns the user's word for a Rust type.
 fn words_of_type(name: &str) -> &str {
     match name {
         "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number",
@@ -42,7 +43,7 @@ fn words_of_type(name: &str) -> &str {
     }
 }
 
-/// "`wrong`, expected one of `a`, `b`" in words for people.
+/// Rewords "`wrong`, expected one of `a`, `b`" for people.
 fn unknown_name(what: &str, names: &str) -> String {
     let mut quoted = names.split('`').skip(1).step_by(2);
     let wrong = quoted.next().unwrap_or_default();

@@ -1,5 +1,6 @@
-//! What the file of a workspace may say: of one that is trusted everything but what would hand over
-//! the person's keys or trust; of any other only what makes things stricter.
+//! The settings that the file of a workspace may contain: for a trusted one, all except those that
+//! would give away the person's keys or trust; for any other, only those that make settings
+//! stricter.
 
 use std::path::Path;
 
@@ -12,15 +13,15 @@ use crate::config::layered_config::LayeredConfig;
 use crate::config::schema::Config;
 use crate::output::Failure;
 
-/// What a project may set of a provider that is the person's: nothing that says where a request
-/// goes, or with which key.
+/// Keys of a person's provider that a project must not set: those that determine the target of a
+/// request, or its key.
 const USER_ONLY_KEYS: [&str; 6] =
     ["model", "idle", "timeout", "retries", "max_per_minute", "max_per_hour"];
 
-/// Looks at the file of a workspace that is trusted.
+/// Checks the file of a trusted workspace.
 ///
 /// # Errors
-/// Exit code 3 with the line of what it must not say, and what to do instead.
+/// Exit code 3 with the line of a forbidden setting, and the alternative.
 pub(super) fn check_trusted(source: &Source, own: &Config) -> Result<(), Failure> {
     for leaf in &source.leaves {
         let why = match leaf.key.parts().as_slice() {
@@ -76,7 +77,7 @@ pub(super) fn check_trusted(source: &Source, own: &Config) -> Result<(), Failure
     Ok(())
 }
 
-/// Why a project must not say this of a provider; `None` = it may.
+/// Returns the reason why a project must not set this key of a provider; `None` if it may.
 fn provider(source: &Source, own: &Config, id: &str, rest: &[&str]) -> Option<&'static str> {
     let key = rest.first().copied().unwrap_or_default();
     let is_persons = own.providers.keys().any(|known| known.0 == id) || is_kind(id);
@@ -106,7 +107,7 @@ fn is_kind(id: &str) -> bool {
     id.parse::<ProviderKind>().is_ok()
 }
 
-/// Takes what makes things stricter; what to say of the rest, if there is any.
+/// Applies the settings that make others stricter; returns a remark on the rest, if there is any.
 pub(super) fn apply_untrusted(
     mut source: Source,
     layered: &mut LayeredConfig,
@@ -126,7 +127,7 @@ pub(super) fn apply_untrusted(
     ))
 }
 
-/// The sections that keys are in, each once.
+/// Returns the sections of keys, each once.
 fn names(keys: Vec<String>) -> String {
     let mut names: Vec<String> = keys;
     names.sort_unstable();

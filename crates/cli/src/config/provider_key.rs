@@ -1,4 +1,4 @@
-//! The key of a provider, from where the configuration says it is.
+//! Loads the key of a provider from its configured source.
 #![deny(clippy::indexing_slicing)]
 
 use std::fs::{self, File, Metadata};
@@ -12,11 +12,11 @@ use crate::config::providers::{ProviderEntry, list_providers};
 use crate::config::schema::{Config, KeySource};
 use crate::output::Failure;
 
-/// Largest file with a key, in bytes.
+/// Maximum size of a file with a key, in bytes.
 const MAX_BYTES: u64 = 64 * 1024;
 
-/// Reads the key of a provider; what is odd about its file is added to `warnings`. `None` = there
-/// is none, which some servers are fine with.
+/// Loads the key of a provider; adds problems of its file to `warnings`. Returns `None` if there is
+/// no key, which some servers accept.
 pub(super) fn load_key(
     entry: &ProviderEntry,
     config: &Config,
@@ -54,8 +54,7 @@ pub(super) fn load_key(
     ApiKey::new(&text).map(Some).map_err(|error| wrong(format!("{place}: {error}")))
 }
 
-/// The secrets of every provider that can be named, as far as they can be read: what is masked in
-/// results.
+/// Returns the readable secrets of all providers, which are masked in results.
 pub(crate) fn known_keys(config: &Config, env: &Env) -> Vec<String> {
     let entries = list_providers(config, env).unwrap_or_default();
     let keys = entries.iter().filter_map(|entry| {
@@ -67,8 +66,8 @@ pub(crate) fn known_keys(config: &Config, env: &Env) -> Vec<String> {
     keys.chain(headers.map(|value| value.0.clone())).chain(services).collect()
 }
 
-/// What is odd about the keys that the configuration names: files that others can read, files and
-/// variables that are not there.
+/// Returns problems with the configured keys: files that others can read, and missing files and
+/// variables.
 pub(crate) fn key_warnings(config: &Config, env: &Env) -> Result<Vec<String>, Failure> {
     let mut remarks = Vec::new();
     for entry in list_providers(config, env)? {
@@ -82,9 +81,9 @@ pub(crate) fn key_warnings(config: &Config, env: &Env) -> Result<Vec<String>, Fa
     Ok(remarks)
 }
 
-/// The first line of a file.
+/// Reads the first line of a file.
 fn read(path: &Path, warnings: &mut Vec<String>) -> io::Result<String> {
-    // Looked at before it is opened: a pipe would be waited for.
+    // Checked before opening: opening a pipe would block.
     let metadata = fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(io::Error::other("it is not a regular file"));

@@ -1,4 +1,4 @@
-//! Which providers there are, and the settings of one.
+//! The available providers, and the settings of one.
 
 use toolcrib_providers::http_provider::{ProviderKind, ProviderSettings, SettingsError};
 
@@ -7,19 +7,19 @@ use crate::config::provider_key;
 use crate::config::schema::{Config, ProviderSection};
 use crate::output::Failure;
 
-/// A provider that can be named.
+/// An available provider.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct ProviderEntry {
-    /// Its id: the name of its section, or that of its kind.
+    /// Its id: the name of its section, or of its kind.
     pub(crate) id: String,
-    /// How it is spoken to.
+    /// Its protocol.
     pub(crate) kind: ProviderKind,
-    /// What the file says of it.
+    /// Its section in the file.
     pub(super) section: ProviderSection,
 }
 
-/// Kinds that are there as soon as the environment holds their key: one per variable. For OpenAI it
-/// is the Responses API, which its newer models want; the other is there by name.
+/// Kinds that are available if the environment contains their key: one per variable. For OpenAI,
+/// this is the Responses API, which its newer models require; the other API is available by name.
 const WELL_KNOWN: [ProviderKind; 4] = [
     ProviderKind::OpenAiResponses,
     ProviderKind::Anthropic,
@@ -27,8 +27,8 @@ const WELL_KNOWN: [ProviderKind; 4] = [
     ProviderKind::DeepSeek,
 ];
 
-/// The providers that are set up: those of the file in the order of their ids, then the well-known
-/// ones whose key the environment holds and of whose kind the file has none. No key is read yet, so
+/// Lists the configured providers: those of the file in the order of their ids, then the well-known
+/// ones whose key is in the environment and whose kind is not in the file. No key is read yet, so
 /// that a broken one affects only its own use.
 pub(crate) fn list_providers(config: &Config, env: &Env) -> Result<Vec<ProviderEntry>, Failure> {
     let mut entries = Vec::new();
@@ -48,15 +48,15 @@ pub(crate) fn list_providers(config: &Config, env: &Env) -> Result<Vec<ProviderE
 }
 
 impl ProviderEntry {
-    /// A provider of which the file says nothing.
+    /// Creates a provider without a section in the file.
     pub(super) fn from_kind(kind: ProviderKind) -> Self {
         Self { id: kind.as_str().to_owned(), kind, section: ProviderSection::default() }
     }
 
-    /// Its settings, with the key. `base_url` wins over the file's.
+    /// Returns its settings, with the key. `base_url` has precedence over the file.
     ///
     /// # Errors
-    /// A key that is missing or cannot be used, or no base URL where one must be given.
+    /// A key that is missing or cannot be used, or a missing base URL that is required.
     pub(super) fn settings(
         &self,
         base_url: Option<String>,

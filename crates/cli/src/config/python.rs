@@ -1,4 +1,4 @@
-//! `[python]`: where code of models runs.
+//! `[python]`: the interpreter for code of models.
 
 use std::path::PathBuf;
 
@@ -8,9 +8,9 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PythonSection {
-    /// Whether more than the embedded interpreter may be used; default: yes.
+    /// Whether CPython may be used besides the embedded interpreter; default: yes.
     pub(crate) full: Option<bool>,
-    /// The Python of the level `full`; default: the managed environment, else the first that works
+    /// The Python of the level `full`; default: the managed environment, else the first working one
     /// in `PATH`.
     pub(crate) program: Option<PathBuf>,
 }

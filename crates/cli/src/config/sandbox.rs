@@ -1,4 +1,4 @@
-//! `[sandbox]`: what programs of tools may touch.
+//! `[sandbox]`: the access of tools' programs.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -12,38 +12,38 @@ use crate::config::deserialize::MaskedText;
 /// Keys whose values are paths.
 pub(super) const PATHS: [&str; 4] = ["read", "write", "path", "home"];
 
-/// `[sandbox]`; what is left out has the default of the sandbox.
+/// `[sandbox]`; missing keys have the defaults of the sandbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct SandboxSection {
-    /// The weakest level that will do.
+    /// The weakest accepted level.
     pub(super) level: Option<MinimumLevel>,
-    /// What makes the walls.
+    /// The backend of the sandbox.
     pub(crate) backend: Option<BackendKind>,
-    /// What programs reach that need the network.
+    /// The network access of programs that need the network.
     pub(super) network: Option<NetworkChoice>,
-    /// Hosts that they reach through the proxy.
+    /// Hosts that they may reach through the proxy.
     #[serde(deserialize_with = "hosts")]
     pub(super) allow_hosts: Vec<String>,
-    /// MiB of memory of one program and all that it starts.
+    /// Memory limit in MiB of one program with all processes that it starts.
     pub(super) memory: Option<u64>,
-    /// Processes and threads, likewise.
+    /// Maximum number of processes and threads of these.
     pub(super) processes: Option<u32>,
-    /// MiB by which the disk may fill up, likewise.
+    /// Maximum growth of disk use by these, in MiB.
     pub(super) disk: Option<u64>,
-    /// More files and folders that may be read.
+    /// Additional readable files and folders.
     pub(super) read: Vec<PathBuf>,
-    /// More files and folders that may be changed.
+    /// Additional writable files and folders.
     pub(super) write: Vec<PathBuf>,
-    /// Folders with programs, before those of the system.
+    /// Folders with programs, which precede those of the system.
     pub(super) path: Vec<PathBuf>,
-    /// Their home folder.
+    /// Home folder of programs.
     pub(super) home: Option<PathBuf>,
-    /// Variables that they see.
+    /// Variables of programs.
     pub(super) env: BTreeMap<String, MaskedText>,
 }
 
-/// A level that keeps our own state out of reach.
+/// A level that keeps Toolcrib's own state out of reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum MinimumLevel {
@@ -53,7 +53,7 @@ pub(super) enum MinimumLevel {
 }
 
 impl MinimumLevel {
-    /// The level of the sandbox.
+    /// Returns the level of the sandbox.
     pub(super) fn level(self) -> Level {
         match self {
             Self::Reduced => Level::Reduced,
@@ -63,8 +63,8 @@ impl MinimumLevel {
     }
 }
 
-/// How strict a word of `level` or `network` is: 1 is the default, [`USUAL`]. `None` = it is no
-/// such word.
+/// Returns the strictness of a word of `level` or `network`; the default has [`DEFAULT_RANK`].
+/// Returns `None` for an unknown word.
 pub(super) fn strictness_rank(key: &str, word: &str) -> Option<u8> {
     match (key, word) {
         ("network", "full") => Some(0),
@@ -75,10 +75,10 @@ pub(super) fn strictness_rank(key: &str, word: &str) -> Option<u8> {
     }
 }
 
-/// How strict it is where nothing is said.
+/// Strictness of the default.
 pub(super) const DEFAULT_RANK: u8 = 1;
 
-/// What programs reach.
+/// The network access of programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum NetworkChoice {
@@ -87,14 +87,14 @@ pub(super) enum NetworkChoice {
     None,
 }
 
-/// Hosts of the list, each of which can be read.
+/// Deserializes a list of hosts, and checks each of them.
 fn hosts<'de, D: Deserializer<'de>>(d: D) -> Result<Vec<String>, D::Error> {
     let hosts = Vec::<String>::deserialize(d)?;
     HostRules::parse(&hosts).map(|_| hosts).map_err(serde::de::Error::custom)
 }
 
 impl SandboxSection {
-    /// What is wrong with the section as a whole, if anything is.
+    /// Checks the section as a whole.
     pub(super) fn check(&self) -> Result<(), String> {
         let zero = [
             ("memory", self.memory == Some(0)),
@@ -123,11 +123,11 @@ impl SandboxSection {
         Ok(())
     }
 
-    /// What programs reach.
+    /// Returns the network access of programs.
     pub(super) fn network(&self) -> Network {
         match self.network.unwrap_or(NetworkChoice::Proxy) {
             NetworkChoice::None => Network::None,
-            // The entries were read once, so none is lost here.
+            // The entries were already parsed, so none is lost here.
             NetworkChoice::Proxy => {
                 Network::Hosts(HostRules::parse(&self.allow_hosts).unwrap_or_default())
             }

@@ -1,4 +1,4 @@
-//! What `[sandbox]` comes to: the policy of programs.
+//! Converts `[sandbox]` to the policy of programs.
 
 use std::path::PathBuf;
 
@@ -12,8 +12,8 @@ use crate::config::sandbox::MinimumLevel;
 const MEBIBYTE: u64 = 1 << 20;
 
 impl Config {
-    /// What programs of tools may touch beside the workspace. `home` is their home folder unless
-    /// the file names one.
+    /// Returns the access of tools' programs besides the workspace. `home` is their home folder,
+    /// unless the file names one.
     pub(crate) fn to_confines(&self, home: Option<PathBuf>, env: &Env) -> ProgramPolicy {
         let section = &self.sandbox;
         let paths =

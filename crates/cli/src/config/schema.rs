@@ -1,4 +1,4 @@
-//! The form of the file.
+//! The structure of the file.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -39,66 +39,65 @@ use crate::config::text_or_secret::TextOrSecret;
 use crate::config::tool_search::ToolSearchSection;
 use crate::config::web::WebSection;
 
-/// The configuration file. What it leaves out has the defaults of the parts that it configures.
+/// The configuration file. Missing keys have the defaults of the components that they configure.
 #[derive(Debug, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Config {
-    /// Where it was read from, or would be.
+    /// Path of the file, whether it exists or not.
     #[serde(skip)]
     pub(crate) path: PathBuf,
-    /// Every value with where it came from.
+    /// Every value with its origin.
     #[serde(skip)]
     pub(crate) layered: LayeredConfig,
-    /// What people should know of how it came together, one line each.
+    /// Remarks for people on the merging of layers, one line each.
     #[serde(skip)]
     pub(crate) remarks: Vec<String>,
     pub(crate) model: ModelSection,
-    /// Providers by their id.
+    /// Providers by id.
     pub(crate) providers: BTreeMap<ProviderId, ProviderSection>,
-    /// What is known of models, by a pattern of their names (`*` stands for any text).
+    /// Properties of models, by a pattern of their names (`*` matches any text).
     pub(crate) models: BTreeMap<String, ModelOverrides>,
     pub(crate) limits: Limits,
-    /// What the owner says of tools, by their canonical names.
+    /// Settings of tools, by their canonical names.
     tools: BTreeMap<String, ToolSection>,
     pub(crate) agent: AgentSection,
-    /// What happens to a call that must be approved when no approver is there.
+    /// The handling of calls that need approval if there is no approver.
     pub(crate) on_ask: Option<OnAsk>,
-    /// What runs without asking.
+    /// The preset: the calls that run without asking.
     pub(crate) policy: Option<Preset>,
-    /// Targets that HTTP tools may reach although they are not public, beside those of
+    /// Targets that HTTP tools may reach although they are not public, besides those of
     /// `--allow-net`.
     #[serde(deserialize_with = "deserialize::net_targets")]
     pub(crate) allow_net: Vec<String>,
-    /// What the host grants, asks about and refuses.
+    /// The permissions that the host grants, asks about, and refuses.
     pub(super) permissions: PermissionsSection,
-    /// Programs that are asked before calls, or told of them.
+    /// Programs that decide about calls, or observe them.
     pub(super) hooks: Vec<HookSection>,
-    /// Which roles have which tools. One that is not trusted may only say `false`.
+    /// The roles that may use each tool. An untrusted layer may only set `false`.
     pub(crate) flags: BTreeMap<FlagName, bool>,
-    /// Whether calls from outside that need approval wait in the inbox; default: no, they are
-    /// denied.
+    /// Whether external calls that need approval wait in the inbox; default: no, they are denied.
     pub(crate) inbox: Option<bool>,
-    /// Workspaces whose tools are the owner's own work, and are taken at their word.
+    /// Trusted workspaces, whose tools count as the owner's own.
     pub(crate) trusted_workspaces: Vec<PathBuf>,
-    /// What programs of tools may touch.
+    /// The access of tools' programs.
     pub(crate) sandbox: SandboxSection,
-    /// Where the commands of the shell run.
+    /// The system in which shell commands run.
     pub(crate) shell: ShellSection,
-    /// Where the daemon listens, and how much it takes.
+    /// The addresses and limits of the daemon.
     pub(crate) server: ServerSection,
-    /// Where code of models runs.
+    /// The interpreter for code of models.
     pub(crate) python: PythonSection,
-    /// When models have to find their tools, and how they are found.
+    /// Whether models have to search for tools, and the search.
     pub(crate) discovery: ToolSearchSection,
     /// The services of the web tools.
     pub(super) web: WebSection,
-    /// Where notifications go.
+    /// Channels of notifications.
     pub(super) notifications: NotificationsSection,
     /// The owner's calendar.
     pub(super) calendar: CalendarSection,
-    /// What may leave without a question.
+    /// Drafts that are sent without asking.
     pub(super) drafts: DraftsSection,
-    /// When the heartbeat runs.
+    /// Settings of the heartbeat.
     pub(super) heartbeat: HeartbeatSection,
 }
 
@@ -106,9 +105,9 @@ pub(crate) struct Config {
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ModelSection {
-    /// The model that is asked, `PROVIDER/MODEL`.
+    /// The default model, `PROVIDER/MODEL`.
     pub(crate) default: Option<String>,
-    /// The models that are asked when it cannot answer, in order.
+    /// The fallback models, in order.
     pub(crate) fallback: Vec<String>,
     /// Whether answers are streamed; default: yes.
     pub(crate) stream: Option<bool>,
@@ -118,7 +117,7 @@ pub(crate) struct ModelSection {
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct AgentSection {
-    /// The agent that answers when none is named.
+    /// The agent if none is named.
     pub(crate) default: Option<String>,
 }
 
@@ -128,20 +127,20 @@ pub(crate) struct AgentSection {
 pub(crate) struct ModelOverrides {
     /// Size of the window in tokens.
     pub(crate) window: Option<u64>,
-    /// What it costs.
+    /// Its price.
     pub(crate) price: Option<FlatPrice>,
 }
 
 /// Prices of a million tokens, in millionths of a US dollar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FlatPrice {
-    /// Of a request.
+    /// Price of input tokens.
     pub(crate) input: u64,
-    /// Of an answer.
+    /// Price of output tokens.
     pub(crate) output: u64,
 }
 
-/// The section as it is written.
+/// The section as written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ModelOverrideFields {
@@ -166,20 +165,20 @@ impl TryFrom<ModelOverrideFields> for ModelOverrides {
     }
 }
 
-/// `[limits]` of a run and its children; what is left out has the default of the loop.
+/// `[limits]` of a run and its children; missing keys have the defaults of the loop.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Limits {
-    /// Rounds, 1 to 100.
+    /// Maximum number of rounds, 1 to 100.
     pub(crate) rounds: Option<Rounds>,
-    /// Calls of tools.
+    /// Maximum number of calls of tools.
     pub(crate) calls: Option<u64>,
-    /// Tokens, as the providers report them.
+    /// Maximum number of tokens, as reported by providers.
     pub(crate) tokens: Option<u64>,
-    /// Time, waiting for people excluded.
+    /// Maximum time, excluding waiting for people.
     #[serde(deserialize_with = "deserialize::duration")]
     pub(crate) time: Option<Duration>,
-    /// Money, in millionths of a US dollar.
+    /// Maximum cost, in millionths of a US dollar.
     #[serde(deserialize_with = "deserialize::micro_usd")]
     pub(crate) cost: Option<u64>,
 }
@@ -197,7 +196,7 @@ impl TryFrom<u32> for Rounds {
     }
 }
 
-/// Attempts of a call: 1 to [`MAX_RETRY_ATTEMPTS`].
+/// Maximum number of attempts of a call: 1 to [`MAX_RETRY_ATTEMPTS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "u32")]
 struct Attempts(u32);
@@ -230,7 +229,7 @@ struct ToolSection {
 }
 
 impl ToolSection {
-    /// The values that are written down.
+    /// Returns the values that are written in the file.
     fn literal_values(&self) -> impl Iterator<Item = (&String, &MaskedText)> {
         self.config.iter().filter_map(|(key, value)| match value {
             TextOrSecret::Literal(value) => Some((key, value)),
@@ -263,40 +262,40 @@ impl TryFrom<String> for ProviderId {
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ProviderSection {
-    /// How it is spoken to; `None` = its id says it.
+    /// Its protocol; `None` if the id determines it.
     pub(crate) kind: Option<ProviderKind>,
-    /// Where it is; `None` = where the kind's own service is.
+    /// Its base URL; `None` selects the kind's public service.
     pub(crate) base_url: Option<String>,
     key: Option<TextOrSecret>,
     key_env: Option<String>,
     key_file: Option<PathBuf>,
-    /// The model that is asked when none is named.
+    /// The model if none is named.
     pub(crate) model: Option<String>,
-    /// Headers to send besides.
+    /// Additional headers.
     pub(crate) headers: BTreeMap<String, MaskedText>,
     /// Whether its models run on this device.
     pub(crate) on_device: bool,
-    /// Longest silence.
+    /// Maximum time without data.
     #[serde(deserialize_with = "deserialize::duration")]
     pub(crate) idle: Option<Duration>,
-    /// Longest time of one request with its retries.
+    /// Maximum time of one request with its retries.
     #[serde(deserialize_with = "deserialize::duration")]
     pub(crate) timeout: Option<Duration>,
-    /// Times that a failed request is sent again.
+    /// Maximum number of retries of a failed request.
     pub(crate) retries: Option<u32>,
-    /// Most requests a minute.
+    /// Maximum number of requests per minute.
     pub(crate) max_per_minute: Option<u32>,
-    /// Most requests an hour.
+    /// Maximum number of requests per hour.
     pub(crate) max_per_hour: Option<u32>,
-    /// Whose quirks it has, when neither kind nor host tells.
+    /// The server software that determines its quirks, if neither kind nor host does.
     pub(crate) server: Option<Server>,
-    /// Single quirks that differ.
+    /// Quirks that differ from those of the server.
     #[serde(deserialize_with = "deserialize::quirks")]
     pub(crate) quirks: Map<String, Value>,
 }
 
 impl ProviderSection {
-    /// What is wrong with the section as a whole, if anything is.
+    /// Checks the section as a whole.
     pub(super) fn check(&self, id: &str) -> Result<(), String> {
         let keys = [self.key.is_some(), self.key_env.is_some(), self.key_file.is_some()];
         if keys.into_iter().filter(|given| *given).count() > 1 {
@@ -305,7 +304,7 @@ impl ProviderSection {
         self.kind_of(id).map(|_| ())
     }
 
-    /// How the provider of this id is spoken to.
+    /// Returns the protocol of the provider with this id.
     pub(super) fn kind_of(&self, id: &str) -> Result<ProviderKind, String> {
         let kinds = || ProviderKind::ALL.map(ProviderKind::as_str).join(", ");
         self.kind
@@ -313,7 +312,7 @@ impl ProviderSection {
             .ok_or_else(|| format!("the provider `{id}` needs `kind`, one of {}", kinds()))
     }
 
-    /// Where its key is; `None` = in the variable of its kind, if that has one.
+    /// Returns the source of its key; `None` if it is the variable of its kind, if that has one.
     pub(super) fn key_source(&self) -> Option<KeySource<'_>> {
         let written = self.key.as_ref().map(|key| match key {
             TextOrSecret::Literal(key) => KeySource::Literal(&key.0),
@@ -325,21 +324,21 @@ impl ProviderSection {
     }
 }
 
-/// Where a key is.
+/// The source of a key.
 #[derive(Clone, Copy)]
 pub(super) enum KeySource<'a> {
-    /// In the file itself.
+    /// The file itself.
     Literal(&'a str),
-    /// In the vault.
+    /// The vault.
     Secret(&'a SecretName),
-    /// In a variable of the environment.
+    /// An environment variable.
     Variable(&'a str),
-    /// In a file of its own.
+    /// A separate file.
     File(&'a Path),
 }
 
 impl Config {
-    /// What the owner says of tools, as the engine takes it.
+    /// Returns the settings of tools for the engine.
     pub(crate) fn tool_settings(&self) -> HashMap<String, ToolSettings> {
         let settings = |name: &str, tool: &ToolSection| ToolSettings {
             timeout: tool.timeout,
@@ -358,7 +357,7 @@ impl Config {
         self.tools.iter().map(|(name, tool)| (name.clone(), settings(name, tool))).collect()
     }
 
-    /// The names of secrets that stand for configuration values, by tool and key.
+    /// Returns the names of secrets that are used as configuration values, by tool and key.
     pub(crate) fn vault_tool_config(&self) -> HashMap<String, HashMap<String, String>> {
         let named = |tool: &ToolSection| -> HashMap<String, String> {
             let named = tool.config.iter().filter_map(|(key, value)| match value {
@@ -371,12 +370,12 @@ impl Config {
         tools.filter(|(_, keys)| !keys.is_empty()).collect()
     }
 
-    /// Every value that is written down for a tool.
+    /// Returns every value that is written in the file for a tool.
     pub(crate) fn literal_tool_config(&self) -> impl Iterator<Item = &str> {
         self.tools.values().flat_map(ToolSection::literal_values).map(|(_, value)| value.0.as_str())
     }
 
-    /// The providers whose key is in the vault, and under which name.
+    /// Returns the providers whose key is in the vault, with its name.
     pub(crate) fn vault_provider_keys(&self) -> impl Iterator<Item = (&str, &SecretName)> {
         self.providers.iter().filter_map(|(id, section)| match section.key_source() {
             Some(KeySource::Secret(name)) => Some((id.0.as_str(), name)),
@@ -384,44 +383,44 @@ impl Config {
         })
     }
 
-    /// The services of the web tools.
+    /// Returns the settings of the web tools' services.
     pub(crate) fn web_settings(&self, env: &Env) -> WebSettings {
         self.web.settings(|path| self.resolve_path(path, env))
     }
 
-    /// When the heartbeat runs.
+    /// Returns the settings of the heartbeat.
     pub(crate) fn heartbeat_settings(&self) -> HeartbeatSettings {
         self.heartbeat.settings()
     }
 
-    /// Where notifications go; `program` is what this desktop shows them with.
+    /// Returns the settings of notifications; `program` is the desktop's notification program.
     pub(crate) fn notify_settings(&self, program: Option<DesktopProgram>) -> NotifySettings {
         self.notifications.settings(program)
     }
 
-    /// The owner's calendar.
+    /// Returns the owner's calendar.
     pub(crate) fn calendar_settings(&self) -> Option<CalendarSettings> {
         self.calendar.settings()
     }
 
-    /// What lets drafts leave without being asked.
+    /// Returns the rules by which drafts are sent without asking.
     pub(crate) fn send_rules(&self) -> Vec<SendRule> {
         self.drafts.rules()
     }
 
-    /// Keys of services that are written in the file.
+    /// Returns keys of services that are written in the file.
     pub(crate) fn literal_service_keys(&self) -> impl Iterator<Item = &str> {
         let of_web = self.web.literal_keys();
         of_web.chain(self.notifications.literal_secrets()).chain(self.calendar.literal_secret())
     }
 
-    /// The services whose key is in the vault, and under which name.
+    /// Returns the services whose key is in the vault, with its name.
     pub(crate) fn vault_service_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
         let of_web = self.web.vault_keys();
         of_web.chain(self.notifications.vault_secrets()).chain(self.calendar.vault_secret())
     }
 
-    /// Names of secrets that are used here, each with what uses it.
+    /// Returns the names of secrets that the configuration uses, each with its consumer.
     pub(crate) fn secret_consumers(&self) -> Vec<(String, SecretConsumer)> {
         let tools = self.vault_tool_config().into_iter().flat_map(|(tool, keys)| {
             keys.into_iter()
@@ -436,19 +435,19 @@ impl Config {
         tools.chain(providers).chain(services).collect()
     }
 
-    /// Names of tools that something is said of, in the order of the alphabet.
+    /// Returns the names of tools with settings, in alphabetical order.
     pub(crate) fn configured_tools(&self) -> impl Iterator<Item = &str> {
         self.tools.keys().map(String::as_str)
     }
 
-    /// Whether a tool is switched off or asked about.
+    /// Returns whether a tool is disabled or asks.
     pub(crate) fn restricts(&self, tool: &str) -> bool {
         self.tools.get(tool).is_some_and(|tool| {
             tool.enabled == Some(false) || tool.ask == Some(true) || tool.taint == Some(true)
         })
     }
 
-    /// What the host grants: all layers together, none of which loosens what a stricter one pins.
+    /// Returns the permissions of all layers together, none of which loosens a pinned value.
     pub(crate) fn permission_table(&self) -> PermissionTable {
         let file = self.path.display().to_string();
         let own = self.permissions.to_permission_table(file);
@@ -458,12 +457,12 @@ impl Config {
         })
     }
 
-    /// The programs that are asked before calls, or told of them.
+    /// Returns the programs that decide about calls, or observe them.
     pub(crate) fn command_hooks(&self, env: &Env) -> Vec<CommandHook> {
         self.hooks.iter().map(|hook| hook.to_command_hook(env)).collect()
     }
 
-    /// The files that hold keys of providers.
+    /// Returns the files that contain keys of providers.
     pub(crate) fn key_files(&self, env: &Env) -> Vec<PathBuf> {
         let files = self.providers.values().filter_map(|section| match section.key_source() {
             Some(KeySource::File(path)) => Some(self.resolve_path(path, env)),
@@ -472,23 +471,23 @@ impl Config {
         files.collect()
     }
 
-    /// Whether a workspace is trusted: the same folder, by any path to it.
+    /// Returns whether a workspace is trusted: the same folder, by any path to it.
     pub(crate) fn is_trusted_workspace(&self, workspace: &Path, env: &Env) -> bool {
         self.trusted_workspaces.iter().any(|path| self.is_same_folder(path, workspace, env))
     }
 
-    /// Whether a path of the file is this folder, by any path to it.
+    /// Returns whether a path of the file is this folder, by any path to it.
     pub(crate) fn is_same_folder(&self, path: &Path, folder: &Path, env: &Env) -> bool {
         let Ok(folder) = folder.canonicalize() else { return false };
         self.resolve_path(path, env).canonicalize().is_ok_and(|path| path == folder)
     }
 
-    /// A path of the file: from the file's folder on, `~/` is the home folder.
+    /// Resolves a path of the file: relative to the file's folder; `~/` is the home folder.
     pub(crate) fn resolve_path(&self, path: &Path, env: &Env) -> PathBuf {
         resolve_in_folder(path, self.folder(), env)
     }
 
-    /// The folder of the file, from which paths in it begin.
+    /// Returns the folder of the file, to which paths in it are relative.
     pub(super) fn folder(&self) -> &Path {
         folder_of(&self.path)
     }

@@ -1,4 +1,4 @@
-//! `[server]`: where the daemon listens, and how much it takes.
+//! `[server]`: the addresses and limits of the daemon.
 #![deny(clippy::indexing_slicing)]
 
 use std::net::SocketAddr;
@@ -10,55 +10,55 @@ use serde::Deserialize;
 
 use crate::config::deserialize;
 
-/// Where a daemon listens when nothing else is said: loopback, so that only this machine reaches
-/// it, on a port that nothing well known has.
+/// Default address of the daemon: loopback, so that only this machine reaches it, with a port that
+/// no well-known service uses.
 pub(crate) const DEFAULT_LISTEN: SocketAddr =
     SocketAddr::V4(std::net::SocketAddrV4::new(std::net::Ipv4Addr::LOCALHOST, 8717));
 
-/// `[server]`; what is left out has the daemon's own default.
+/// `[server]`; missing keys have the daemon's defaults.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ServerSection {
-    /// TCP address; port 0 = any free one.
+    /// TCP address; port 0 selects any free port.
     pub(crate) listen: Option<SocketAddr>,
-    /// Whether it listens on TCP at all.
+    /// Whether the daemon listens on TCP at all.
     pub(crate) tcp: Option<bool>,
-    /// The socket for programs of the same user.
+    /// Path of the socket for programs of the same user.
     pub(crate) socket: Option<PathBuf>,
     /// Certificate chain, a PEM file.
     pub(crate) tls_cert: Option<PathBuf>,
-    /// Its key, a PEM file.
+    /// Private key, a PEM file.
     pub(crate) tls_key: Option<PathBuf>,
-    /// Host names by which it may be asked for besides its own.
+    /// Additional host names that requests may use.
     pub(crate) hosts: Vec<String>,
-    /// Origins whose pages may ask besides its own.
+    /// Additional origins whose pages may send requests.
     pub(crate) origins: Vec<String>,
-    /// Proxies in front of it, by address or network.
+    /// Proxies in front of the daemon, by address or network.
     pub(crate) proxies: Vec<IpNet>,
-    /// Calls that run at once.
+    /// Maximum number of calls that run at once.
     pub(crate) calls_at_once: Option<usize>,
-    /// Calls that wait for their turn.
+    /// Maximum number of waiting calls.
     pub(crate) calls_waiting: Option<usize>,
-    /// Runs that are at work at once.
+    /// Maximum number of active runs.
     pub(crate) runs_at_once: Option<usize>,
-    /// Runs of one client among them.
+    /// Maximum number of active runs of one client.
     pub(crate) runs_of_client: Option<usize>,
-    /// Whether another person has to decide than the one who asked: the owner is one person on all
-    /// surfaces, each token is another. It holds for the daemon and for `toolcrib approve`.
+    /// Whether the person who requested a call may not decide about it: the owner is one person on
+    /// all surfaces, and each token is another. Applies to the daemon and to `toolcrib approve`.
     pub(crate) four_eyes: Option<bool>,
-    /// Requests of one client in a minute.
+    /// Maximum number of requests of one client per minute.
     pub(crate) requests_per_minute: Option<u32>,
-    /// Tries of one address without a token that holds, in a minute.
+    /// Maximum number of failed logins of one address per minute.
     pub(crate) failures_per_minute: Option<u32>,
-    /// Bytes of a body.
+    /// Maximum number of bytes of a body.
     pub(crate) body_bytes: Option<usize>,
-    /// How long calls and runs may go on after it was told to stop.
+    /// Time for which calls and runs may continue after the daemon was told to stop.
     #[serde(deserialize_with = "deserialize::duration")]
     pub(crate) drain: Option<Duration>,
 }
 
 impl ServerSection {
-    /// What is wrong with the section as a whole, if anything is.
+    /// Checks the section as a whole.
     pub(super) fn check(&self) -> Result<(), String> {
         if self.tls_cert.is_some() != self.tls_key.is_some() {
             return Err("`tls_cert` and `tls_key` go together".to_owned());
@@ -77,7 +77,7 @@ impl ServerSection {
         }
     }
 
-    /// Certificate chain and key, from this folder on.
+    /// Returns certificate chain and key, with paths relative to this folder.
     pub(crate) fn tls(&self, resolved: impl Fn(&Path) -> PathBuf) -> Option<(PathBuf, PathBuf)> {
         Some((resolved(self.tls_cert.as_deref()?), resolved(self.tls_key.as_deref()?)))
     }

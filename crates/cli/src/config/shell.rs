@@ -1,5 +1,5 @@
-//! `[shell]`: where the commands of the shell tool run, and for how long programs in the background
-//! do.
+//! `[shell]`: the system in which commands of the shell tool run, and the lifetime of background
+//! programs.
 
 use std::time::Duration;
 
@@ -12,10 +12,10 @@ use super::deserialize;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ShellSection {
-    /// Where commands run; left out: in the Linux userland once it is installed, before that in a
+    /// The system for commands; by default the Linux userland if it is installed, otherwise a
     /// sandbox with the system of the host.
     pub(crate) target: Option<ShellTarget>,
-    /// How long a background program runs while the shell of its conversation is unused.
+    /// Time for which a background program runs while the shell of its conversation is unused.
     #[serde(deserialize_with = "deserialize::duration")]
     pub(crate) background_idle: Option<Duration>,
 }

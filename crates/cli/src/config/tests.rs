@@ -1,4 +1,4 @@
-//! Files read, models chosen, and every word that is said when that does not work.
+//! Tests of reading files, resolving models, and all error messages.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -42,7 +42,7 @@ fn flags(words: &[&str]) -> ModelFlags {
     }
 }
 
-/// What is chosen, in short: `provider[@base_url] model`, or the script.
+/// Returns the chosen models in short: `provider[@base_url] model`, or the script.
 fn short(chosen: &ModelChain) -> Vec<String> {
     let one = |choice: &ModelChoice| match choice {
         ModelChoice::Scripted(path) => format!("scripted:{}", path.display()),
@@ -237,14 +237,14 @@ base_url = \"https://openrouter.ai/api/v1\"
         &[key, ("TOOLCRIB_MODEL", "ollama/from-env"), ("TOOLCRIB_PROVIDER", "ollama")],
         "anthropic claude",
     );
-    // A short name takes the provider from the next place that has one.
+    // A model without a provider gets the provider from the next source that has one.
     check(&["--model", "m"], &[("TOOLCRIB_PROVIDER", "ollama")], "ollama m");
-    // A provider alone takes its model from the next place that names one of it, else from its
+    // A provider alone gets its model from the next source that names one of it, else from its
     // section.
     check(&["--provider", "ollama"], &[], "ollama from-section");
     check(&["--provider", "ollama"], &[("TOOLCRIB_MODEL", "ollama/from-env")], "ollama from-env");
     check(&["--provider", "local"], &[], &format!("{local} from-file"));
-    // With its provider beside it a name is taken letter for letter.
+    // Together with its provider, a name is used unchanged.
     check(
         &["--provider", "openrouter", "--model", "anthropic/claude"],
         &[],
@@ -267,7 +267,7 @@ base_url = \"https://openrouter.ai/api/v1\"
         &[key, ("TOOLCRIB_BASE_URL", "http://c/v1"), ("TOOLCRIB_PROVIDER", "ollama")],
         "anthropic claude",
     );
-    // Any server from nothing.
+    // Any server, without a configuration.
     check(
         &["--base-url", "http://d/v1", "--model", "meta/llama"],
         &[],
@@ -278,7 +278,7 @@ base_url = \"https://openrouter.ai/api/v1\"
         &[],
         "openai-chat@http://d/v1 m",
     );
-    // An empty variable is none.
+    // An empty variable counts as not set.
     check(&[], &[("TOOLCRIB_MODEL", "")], &format!("{local} from-file"));
     // Scripts.
     check(&["--model", "scripted:a.yaml"], &[], "scripted:a.yaml");
@@ -300,7 +300,7 @@ fn a_short_name_goes_to_the_only_provider() {
     assert_eq!(short(&chosen.unwrap()), ["vllm@http://x/v1 meta-llama/L3"]);
 }
 
-/// Flags, file, environment; exit code and message.
+/// Options, file, environment; exit code and message.
 type Case = (
     &'static [&'static str],
     &'static str,
@@ -566,7 +566,7 @@ fn a_variable_that_is_no_text_is_an_error_without_its_content() {
     assert_eq!(failure.message, "the variable GEMINI_API_KEY is not UTF-8 text");
 }
 
-/// A file whose every secret is [`SECRET`].
+/// A file in which every secret is [`SECRET`].
 const SECRETS: &str = r#"
 [model]
 default = "acme/m"
@@ -582,7 +582,7 @@ retries = 2
 password = "sk-very-secret-0123456789"
 "#;
 
-/// Everything that could be printed of a file.
+/// Returns everything that could be printed of a file.
 fn printed(text: &str) -> String {
     let shown = |failure: Failure| format!("{} {failure:?}", failure.message);
     let mut config = match parse(Path::new("c.toml"), text) {
@@ -613,7 +613,7 @@ proptest! {
         let _ = parse(Path::new("c.toml"), &text);
     }
 
-    /// The error about a mistyped key never repeats the key.
+    /// A typo in a file never makes an output contain a secret value.
     #[test]
     fn no_slip_of_the_pen_prints_a_secret(
         at in 0..SECRETS.len(),

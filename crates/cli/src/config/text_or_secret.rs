@@ -1,4 +1,4 @@
-//! A secret value as a file gives it: written down, or by the name that it has in the vault.
+//! A secret value in a file: either the value itself, or the name of a secret in the vault.
 #![deny(clippy::indexing_slicing)]
 
 use std::fmt;
@@ -11,7 +11,7 @@ use crate::config::deserialize::MaskedText;
 /// A value of a tool's configuration, or the key of a provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TextOrSecret {
-    /// Written down: a text; a number or a switch counts as one.
+    /// The value itself: text; a number or a boolean counts as text.
     Literal(MaskedText),
     /// `{ secret = "NAME" }`.
     Secret(SecretName),

@@ -1,4 +1,4 @@
-//! `[discovery]`: when models have to find their tools, and how they are found.
+//! `[discovery]`: whether models have to search for tools, and the search.
 
 use std::path::PathBuf;
 
@@ -11,12 +11,12 @@ use toolcrib_agent::tool_selection::ToolSelectionMode;
 pub(crate) struct ToolSearchSection {
     /// `auto` (default), `all` or `search`.
     pub(crate) mode: Option<ToolSelectionMode>,
-    /// Part of a model's window in percent that schemas may take.
+    /// Maximum share of a model's window for schemas, in percent.
     pub(crate) share: Option<Percent>,
-    /// Folder of a larger model; default: the one that is part of the binary.
+    /// Folder of a larger model; default: the built-in one.
     pub(crate) model: Option<PathBuf>,
-    /// A model of embeddings of a provider, `PROVIDER/MODEL`, that puts the best tools in order;
-    /// default: none.
+    /// An embedding model of a provider, `PROVIDER/MODEL`, that ranks the best tools; default:
+    /// none.
     pub(crate) embeddings: Option<String>,
     /// Tools that models on this device are offered: names, `group:`, `server:` and globs.
     pub(crate) on_device_tools: Option<Vec<String>>,

@@ -1,4 +1,4 @@
-//! What `[discovery]` comes to: the settings of tool search.
+//! Converts `[discovery]` to the settings of tool search.
 
 use toolcrib_agent::tool_selection::ToolSelectionRules;
 use toolcrib_app::{EmbeddingModel, ToolSearchSettings};
@@ -11,11 +11,10 @@ use crate::config::tool_search::ToolSearchSection;
 use crate::output::Failure;
 
 impl Config {
-    /// How models find tools.
+    /// Returns the settings of tool search.
     ///
     /// # Errors
-    /// Exit code 3 when the model of embeddings cannot be asked: an unknown provider, a missing
-    /// key.
+    /// Exit code 3 if the embedding model cannot be used: an unknown provider, or a missing key.
     pub(crate) fn tool_search_settings(&self, env: &Env) -> Result<ToolSearchSettings, Failure> {
         let embeddings = self.embeddings(env)?;
         let ToolSearchSection { mode, share, .. } = &self.discovery;
@@ -28,7 +27,7 @@ impl Config {
         Ok(ToolSearchSettings { offer, model: self.search_model(env), embeddings, on_device })
     }
 
-    /// The model that finds by itself.
+    /// Returns the model for the local search.
     pub(crate) fn search_model(&self, env: &Env) -> ModelChoice {
         let folder = self.discovery.model.as_deref();
         folder
@@ -42,7 +41,7 @@ impl Config {
         match named.map_err(|failure| wrong(&failure.message))? {
             ResolvedModel::Scripted(_) => Err(wrong("a script makes no embeddings")),
             ResolvedModel::Live { entry, model } => {
-                // What is to be said of the provider, a run with it says.
+                // Warnings about the provider are dropped here: a run with it prints them.
                 let provider = entry.settings(None, self, env, &mut Vec::new());
                 let provider = provider.map_err(|failure| wrong(&failure.message))?;
                 Ok(Some(EmbeddingModel { provider, model }))

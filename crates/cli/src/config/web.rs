@@ -16,8 +16,7 @@ use crate::config::text_or_secret::TextOrSecret;
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct WebSection {
-    /// Search back ends in the order in which they are asked; left out: all that are configured,
-    /// without DuckDuckGo.
+    /// Search backends in order; default: all configured ones, without DuckDuckGo.
     #[serde(deserialize_with = "back_ends")]
     search: Option<Vec<SearchBackendKind>>,
     searxng: ServiceSection,
@@ -93,7 +92,7 @@ struct LocationSection {
 }
 
 impl WebSection {
-    /// Every key with its service.
+    /// Returns every key with its service.
     fn keys(&self) -> impl Iterator<Item = (&'static str, &TextOrSecret)> {
         let keys = [
             ("brave", &self.brave.key),
@@ -121,7 +120,7 @@ impl WebSection {
         SearchBackendSettings { kind, url, key: key.as_ref().map(api_key), engine }
     }
 
-    /// The back ends in their order.
+    /// Returns the backends in order.
     fn search(&self) -> Vec<SearchBackendSettings> {
         let is_set = |kind: &SearchBackendKind| {
             let backend = self.backend(*kind);
@@ -139,7 +138,8 @@ impl WebSection {
 }
 
 impl WebSection {
-    /// The services of the web tools. `resolve` makes a path of the file absolute.
+    /// Returns the settings of the web tools' services. `resolve` makes a path of the file
+    /// absolute.
     pub(super) fn settings(&self, resolve: impl Fn(&Path) -> PathBuf) -> WebSettings {
         let Self { weather, news, location, docs, .. } = self;
         WebSettings {
@@ -160,7 +160,7 @@ impl WebSection {
         }
     }
 
-    /// Keys that are written in the file.
+    /// Returns keys that are written in the file.
     pub(super) fn literal_keys(&self) -> impl Iterator<Item = &str> {
         self.keys().filter_map(|(_, key)| match key {
             TextOrSecret::Literal(key) => Some(key.0.as_str()),
@@ -168,7 +168,7 @@ impl WebSection {
         })
     }
 
-    /// The services whose key is in the vault, and under which name.
+    /// Returns the services whose key is in the vault, with its name.
     pub(super) fn vault_keys(&self) -> impl Iterator<Item = (String, &SecretName)> {
         self.keys().filter_map(|(name, key)| match key {
             TextOrSecret::Secret(secret) => Some((format!("web.{name}"), secret)),
@@ -184,7 +184,7 @@ fn api_key(key: &TextOrSecret) -> ApiKey {
     }
 }
 
-/// A base address: http or https, without a query.
+/// Checks a base address: http or https, without a query.
 fn check_address(url: &str) -> Result<(), String> {
     let host = url.split_once("://").map(|(_, rest)| rest.split(['/', ':']).next());
     let has_host = host.flatten().is_some_and(|host| !host.is_empty());

@@ -1,5 +1,5 @@
-//! Asking a daemon: over its socket, or, where `TOOLCRIB_DAEMON` names one elsewhere, over the
-//! network.
+//! A client of a daemon: over its socket, or, if `TOOLCRIB_DAEMON` names one on another machine,
+//! over the network.
 
 mod server_sent_events;
 mod tcp;
@@ -18,20 +18,20 @@ use crate::clap_args::WorkspaceArgs;
 use crate::config::Env;
 use crate::output::Failure;
 
-/// Names a daemon elsewhere: `https://HOST[:PORT]`, or `http://` on this machine.
+/// Variable with the URL of a daemon: `https://HOST[:PORT]`, or `http://` on this machine.
 pub(crate) const DAEMON_VARIABLE: &str = "TOOLCRIB_DAEMON";
-/// The token for it.
+/// Variable with the token for it.
 const TOKEN_VARIABLE: &str = "TOOLCRIB_TOKEN";
-/// Exit code where there is no daemon to talk with.
+/// Exit code if no daemon can be reached.
 pub(crate) const EXIT_UNREACHABLE: u8 = 8;
 
-/// A daemon that answers, of a version that this program can talk with.
+/// A daemon that responds, of a compatible version.
 #[derive(Debug)]
 pub(crate) struct Client {
     way: Transport,
-    /// Whether it is the one of this person, on this machine.
+    /// Whether it is this person's daemon on this machine.
     is_own: bool,
-    /// What it said of itself.
+    /// The content of its `/healthz`.
     pub(crate) health: Health,
 }
 
@@ -41,14 +41,14 @@ enum Transport {
     Tcp(tcp::DaemonUrl),
 }
 
-/// What `/healthz` says.
+/// The content of `/healthz`.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Health {
     /// Always `toolcrib`.
     name: String,
     /// Its version.
     pub(crate) version: String,
-    /// Seconds since it started.
+    /// Seconds since the daemon started.
     pub(crate) up_seconds: u64,
 }
 
@@ -57,9 +57,9 @@ pub(crate) struct Health {
 pub(crate) struct ApiRequest<'a> {
     method: Method,
     path: &'a str,
-    /// Its media type and the bytes.
+    /// Media type and bytes of the body.
     body: Option<(&'static str, Vec<u8>)>,
-    /// Further headers.
+    /// Additional headers.
     headers: Vec<(&'static str, String)>,
 }
 
@@ -73,7 +73,7 @@ impl<'a> ApiRequest<'a> {
         Self::raw(path, "application/json", body)
     }
 
-    /// Bytes of this media type.
+    /// Creates a request with a body of this media type.
     pub(crate) fn raw(path: &'a str, kind: &'static str, body: Vec<u8>) -> Self {
         Self { method: Method::POST, path, body: Some((kind, body)), headers: Vec::new() }
     }
@@ -86,14 +86,14 @@ impl<'a> ApiRequest<'a> {
         Self { method: Method::DELETE, ..Self::get(path) }
     }
 
-    /// With one more header.
+    /// Adds a header.
     pub(crate) fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
         self.headers.push((name, value.into()));
         self
     }
 }
 
-/// An answer.
+/// A response.
 #[derive(Debug, Clone)]
 pub(crate) struct Reply {
     pub(crate) status: u16,
@@ -101,10 +101,10 @@ pub(crate) struct Reply {
 }
 
 impl Reply {
-    /// The answer as JSON, with any status.
+    /// Returns the response as JSON, with any status.
     ///
     /// # Errors
-    /// Exit code 1 for what is no JSON.
+    /// Exit code 1 for a response that is not JSON.
     pub(crate) fn json(&self) -> Result<Value, Failure> {
         if self.body.is_empty() {
             return Ok(Value::Null);
@@ -113,10 +113,10 @@ impl Reply {
             .map_err(|error| Failure::run(format!("the daemon's answer cannot be read: {error}")))
     }
 
-    /// The answer of a request that was carried out.
+    /// Returns the response to a successful request.
     ///
     /// # Errors
-    /// The daemon's words about why it was not, with the exit code of that.
+    /// The daemon's problem, with its exit code.
     pub(crate) fn into_result(self) -> Result<Value, Failure> {
         if (200..300).contains(&self.status) {
             return self.json();
@@ -124,15 +124,16 @@ impl Reply {
         Err(self.to_failure())
     }
 
-    /// The same, as the reply of an operation.
+    /// Returns the response as the reply of an operation.
     ///
     /// # Errors
-    /// The same, and exit code 1 for a reply of another form.
+    /// The errors of [`into_result`](Self::into_result), and exit code 1 for a reply of another
+    /// form.
     pub(crate) fn into_reply<R: DeserializeOwned>(self) -> Result<R, Failure> {
         parse_reply(self.into_result()?)
     }
 
-    /// Why it was not carried out.
+    /// Converts the daemon's problem to a failure.
     pub(crate) fn to_failure(&self) -> Failure {
         let problem = serde_json::from_slice::<Value>(&self.body).unwrap_or_default();
         let detail = problem.get("detail").and_then(Value::as_str);
@@ -149,7 +150,7 @@ impl Reply {
     }
 }
 
-/// The reply of an operation, from its JSON.
+/// Parses the reply of an operation.
 ///
 /// # Errors
 /// Exit code 1 for JSON of another form.
@@ -158,17 +159,17 @@ pub(crate) fn parse_reply<R: DeserializeOwned>(reply: Value) -> Result<R, Failur
         .map_err(|error| Failure::run(format!("the daemon's reply cannot be read: {error}")))
 }
 
-/// An answer that comes piece by piece.
+/// A streamed response.
 pub(crate) enum ResponseStream {
     Unix(unix::ByteStream),
     Tcp(Box<tcp::ByteStream>),
 }
 
 impl ResponseStream {
-    /// The next piece; `None` = it is over.
+    /// Returns the next piece; `None` at the end.
     ///
     /// # Errors
-    /// Exit code 8 when it broke off.
+    /// Exit code 8 if the connection broke.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         match self {
             Self::Unix(pieces) => pieces.next().await,
@@ -178,11 +179,11 @@ impl ResponseStream {
 }
 
 impl Client {
-    /// The daemon that was named, else the one of this person; `None` = none runs.
+    /// Connects to the named daemon, else to this person's; returns `None` if none runs.
     ///
     /// # Errors
-    /// Exit code 8 for one that was named and does not answer, that is another program's or another
-    /// user's, or of another version.
+    /// Exit code 8 for a named daemon that does not respond, another program or user's daemon at
+    /// its address, or an incompatible version.
     pub(crate) async fn connect() -> Result<Option<Self>, Failure> {
         let env = Env::from_process();
         if let Some(url) = env.text(DAEMON_VARIABLE)? {
@@ -192,16 +193,17 @@ impl Client {
         Self::connect_own().await
     }
 
-    /// The user's daemon on this machine, ignoring configured addresses; `None` = none runs.
+    /// Connects to the user's daemon on this machine, ignoring configured addresses; returns `None`
+    /// if none runs.
     ///
     /// # Errors
-    /// As those of [`find`](Self::find).
+    /// The errors of [`connect`](Self::connect).
     pub(crate) async fn connect_own() -> Result<Option<Self>, Failure> {
         let place = DaemonPaths::current()?;
         let Some(address) = place.running_address()? else { return Ok(None) };
         let found = async { Self::handshake(Self::own_transport(&place, &address)?, true).await };
         match found.await {
-            // It ended meanwhile.
+            // The daemon ended meanwhile.
             Err(failure)
                 if failure.code == EXIT_UNREACHABLE && place.running_address()?.is_none() =>
             {
@@ -211,10 +213,10 @@ impl Client {
         }
     }
 
-    /// The same, where there has to be one.
+    /// Connects to a daemon that must exist.
     ///
     /// # Errors
-    /// Exit code 8.
+    /// Exit code 8 if none runs.
     pub(crate) async fn connect_required() -> Result<Self, Failure> {
         Self::connect().await?.ok_or_else(|| {
             unreachable(
@@ -251,31 +253,31 @@ impl Client {
         Ok(Self { way, is_own, health })
     }
 
-    /// Whether it is the one of this person, on this machine.
+    /// Returns whether it is this person's daemon on this machine.
     pub(crate) fn is_own(&self) -> bool {
         self.is_own
     }
 
-    /// Sends a request and waits for the whole answer.
+    /// Sends a request and waits for the complete response.
     ///
     /// # Errors
-    /// Exit code 8 when none comes.
+    /// Exit code 8 if there is no response.
     pub(crate) async fn send(&self, ask: &ApiRequest<'_>) -> Result<Reply, Failure> {
         self.way.send(ask).await
     }
 
-    /// The answer of a request that was carried out.
+    /// Sends a `GET` request; returns the response if it succeeded.
     ///
     /// # Errors
-    /// Exit code 8, or that of the daemon's problem.
+    /// Exit code 8, or the exit code of the daemon's problem.
     pub(crate) async fn get(&self, path: &str) -> Result<Value, Failure> {
         self.send(&ApiRequest::get(path)).await?.into_result()
     }
 
-    /// The reply of an operation that was carried out.
+    /// Sends a request; returns the reply of the operation if it succeeded.
     ///
     /// # Errors
-    /// Exit code 8, or that of the daemon's problem.
+    /// Exit code 8, or the exit code of the daemon's problem.
     pub(crate) async fn call<R: DeserializeOwned>(
         &self,
         ask: &ApiRequest<'_>,
@@ -283,10 +285,10 @@ impl Client {
         self.send(ask).await?.into_reply()
     }
 
-    /// Sends a request and reads its answer piece by piece.
+    /// Sends a request and streams its response.
     ///
     /// # Errors
-    /// Exit code 8 when none comes, or that of the daemon's problem.
+    /// Exit code 8 if there is no response, or the exit code of the daemon's problem.
     pub(crate) async fn stream(&self, ask: &ApiRequest<'_>) -> Result<ResponseStream, Failure> {
         let (status, mut stream) = match &self.way {
             Transport::Unix(socket) => {
@@ -333,7 +335,7 @@ impl std::fmt::Display for Transport {
     }
 }
 
-/// Daemons of the same minor version have the same interface.
+/// Checks the version: daemons of the same minor version have the same interface.
 fn check_version(version: &str) -> Result<(), Failure> {
     let own = env!("CARGO_PKG_VERSION");
     let minor = |version: &str| -> Option<(u64, u64)> {
@@ -356,7 +358,7 @@ fn check_version(version: &str) -> Result<(), Failure> {
     }
 }
 
-/// Refuses options that name folders: the daemon works where it was started.
+/// Refuses options that name folders: the daemon's folders were fixed when it started.
 ///
 /// # Errors
 /// Exit code 2.
@@ -374,12 +376,12 @@ pub(crate) fn reject_workspace_args(args: &WorkspaceArgs) -> Result<(), Failure>
     }
 }
 
-/// There is no daemon to talk with.
+/// Returns the failure if no daemon can be reached.
 pub(crate) fn unreachable(what: &str) -> Failure {
     Failure { code: EXIT_UNREACHABLE, message: what.to_owned() }
 }
 
-/// A name as one part of a path.
+/// Encodes a name as one segment of a path.
 pub(crate) fn percent_encode(name: &str) -> String {
     let plain =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':');

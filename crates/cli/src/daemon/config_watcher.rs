@@ -1,4 +1,4 @@
-//! Changes of the files that a daemon was set up from: they are read again without a restart.
+//! Watches the files of a daemon's configuration, and reloads them without a restart.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,16 +15,16 @@ use crate::config::{self, Config, ConfigPaths, Env};
 use crate::output::Failure;
 use crate::{bootstrap, rule_layers};
 
-/// How often files are looked at: a person who saves one does not wait longer than that.
+/// Interval for checking files: a person who saves one waits no longer than that.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How often the file of MCP servers is looked at: a server that is switched off must end as soon
-/// as a tool that is switched off.
+/// Interval for checking the file of MCP servers: a disabled server must stop as soon as a disabled
+/// tool.
 const SERVERS_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Files of one folder that are looked at; more are no agents and skills.
+/// Maximum number of files of one folder that are checked; a folder of agents or skills has fewer.
 const ENTRIES: usize = 10_000;
 
-/// What is known of a file without reading it: when it was changed, how long it is, and which one
-/// it is, since editors put a new file into the place of the old one.
+/// Metadata of a file: modification time, length, and inode, because editors replace the old file
+/// by a new one.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FileStamp {
     changed: (i64, i64),
@@ -35,7 +35,7 @@ pub(crate) struct FileStamp {
 /// The files of a configuration, by path.
 pub(crate) type FileStamps = BTreeMap<PathBuf, FileStamp>;
 
-/// Reads everything again whenever a file has changed, or `asked` says so. Runs until it is
+/// Reloads everything whenever a file has changed, or `asked` is notified. Runs until it is
 /// dropped.
 pub(super) async fn reload_on_change(host: Arc<CliHost>, asked: Arc<Notify>) {
     let mut before = host.stamps();
@@ -49,14 +49,14 @@ pub(super) async fn reload_on_change(host: Arc<CliHost>, asked: Arc<Notify>) {
         if !is_asked && now == before {
             continue;
         }
-        // What is written in two steps is read when it is whole: a file that is half there is
-        // wrong, and read again a second later.
+        // A file that is written in two steps is invalid in between, and is read again a second
+        // later.
         before = now;
         log_reload(host.reload_config().await);
     }
 }
 
-/// Waits until the file of MCP servers is another than it was.
+/// Waits until the file of MCP servers has changed.
 async fn servers_changed(before: &FileStamps) {
     let Some(file) = bootstrap::mcp_file() else { return std::future::pending().await };
     loop {
@@ -88,8 +88,8 @@ fn log_reload(read: Result<toolcrib_server::Reloaded, Failure>) {
     }
 }
 
-/// Everything that a configuration comes from: files of all layers, of rules, of agents and skills,
-/// of tools, and the vault.
+/// Returns the stamps of all files of a configuration: files of all layers, rules, agents, skills
+/// and tools, and the vault.
 pub(crate) fn stamps(world: &WorkspaceArgs, config: &Config) -> FileStamps {
     let workspace = world.root.first().map(PathBuf::as_path);
     let env = Env::from_process();
@@ -117,7 +117,7 @@ pub(crate) fn stamps(world: &WorkspaceArgs, config: &Config) -> FileStamps {
     stamps
 }
 
-/// A folder and what is in it, so many levels deep.
+/// Adds a folder with its content, this many levels deep.
 fn add_folder(folder: &Path, levels: u32, stamps: &mut FileStamps) {
     add_file(folder, stamps);
     let Ok(entries) = fs::read_dir(folder) else { return };

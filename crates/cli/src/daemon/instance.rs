@@ -1,5 +1,5 @@
 //! The id of this daemon across its restarts, in a file of its folder: in a shared database, the
-//! next daemon of the folder takes up at once what a crashed one left behind.
+//! next daemon of the folder takes over the work of a crashed one at once.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -12,7 +12,7 @@ use crate::output::Failure;
 
 /// Name of the file in the daemon's folder.
 const FILE: &str = "instance";
-/// Longest content that is accepted, in bytes; an id has fewer.
+/// Maximum number of bytes of the content; an id is shorter.
 const MAX_BYTES: usize = 100;
 
 /// Reads the id, or creates one.
@@ -35,7 +35,7 @@ pub(super) fn load_or_create(folder: &Path) -> Result<String, Failure> {
     if !known.is_empty() && known.len() <= MAX_BYTES {
         return Ok(known.to_owned());
     }
-    // Any unique text serves; ids are unique across machines.
+    // Any unique text is suitable; ids are unique across machines.
     let fresh = BatchId::fresh().to_string();
     file.replace(&format!("{fresh}\n")).map_err(failed)?;
     Ok(fresh)

@@ -1,7 +1,7 @@
-//! The log of a daemon: one line per event, on standard error and in a file if one is wanted.
+//! The log of a daemon: one line per event, on standard error and optionally in a file.
 //!
-//! Every line is masked before it is written, by a thread of its own: a reader that does not read
-//! blocks nothing but the log, whose lines are then counted and dropped.
+//! A separate thread masks every line before it is written: a reader that does not read blocks only
+//! the log, whose lines are then counted and dropped.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -21,27 +21,27 @@ use crate::bootstrap;
 use crate::clap_args::{LogArgs, LogFormat};
 use crate::output::Failure;
 
-/// Lines that wait to be written; more are dropped.
+/// Maximum number of lines that wait to be written; more are dropped.
 const QUEUE_LINES: usize = 8_192;
-/// How long lines gather before they are written together. Meanwhile no logging thread has to wake
-/// the writer, which would cost each request more than its lines do.
+/// Time for which lines are collected before they are written together. Meanwhile, no logging
+/// thread has to wake the writer, which would cost each request more than its lines do.
 const FLUSH_INTERVAL: Duration = Duration::from_millis(5);
-/// Bytes of a file before it is replaced.
+/// Size in bytes at which a file is rotated.
 const FILE_BYTES: u64 = 10 * 1024 * 1024;
-/// Files before it that are kept.
+/// Number of rotated files that are kept.
 const KEPT_FILES: usize = 5;
 
-/// The log of this process, until it is dropped.
+/// The log of this process; dropping it ends the log.
 pub(crate) struct Logs {
     lines: LineSender,
     secrets: Arc<OnceLock<Secrets>>,
 }
 
 impl Logs {
-    /// Begins to log.
+    /// Starts logging.
     ///
     /// # Errors
-    /// Exit code 2 for a level that is none, 1 for a file that cannot be written.
+    /// Exit code 2 for an invalid level, 1 for a file that cannot be written.
     pub(crate) fn start(logging: &LogArgs) -> Result<Self, Failure> {
         let filter = EnvFilter::try_new(&logging.log_level).map_err(|error| {
             let what = format!(
@@ -50,7 +50,8 @@ impl Logs {
             );
             Failure::usage(what)
         })?;
-        // It tells the life of every single request, which the access log does in a line.
+        // At its info level, it logs every single request, which the access log describes in one
+        // line.
         let filter = match "rmcp=warn".parse() {
             Ok(quiet) if !logging.log_level.contains("rmcp") => filter.add_directive(quiet),
             _ => filter,
@@ -80,14 +81,14 @@ impl Logs {
         Ok(Self { lines, secrets })
     }
 
-    /// From here on what is known as a secret is masked in every line.
+    /// Masks these secrets in every line from now on.
     pub(crate) fn register_secrets(&self, secrets: Secrets) {
         let _ = self.secrets.set(secrets);
     }
 }
 
 impl Drop for Logs {
-    /// What was logged so far is written.
+    /// Writes the remaining lines.
     fn drop(&mut self) {
         let (done, waiting) = sync_channel(1);
         if self.lines.sender.send(Message::Flush(done)).is_ok() {
@@ -96,7 +97,7 @@ impl Drop for Logs {
     }
 }
 
-/// `logs/toolcrib.log` in the state folder.
+/// Returns `logs/toolcrib.log` in the state folder.
 pub(crate) fn default_path() -> Result<PathBuf, Failure> {
     Ok(bootstrap::state_folder()?.join("logs").join("toolcrib.log"))
 }
@@ -106,7 +107,7 @@ enum Message {
     Flush(SyncSender<()>),
 }
 
-/// Lines on their way. Clones are the same way.
+/// Sends lines to the writer. Clones share the channel.
 #[derive(Clone)]
 struct LineSender {
     sender: SyncSender<Message>,
@@ -132,7 +133,7 @@ impl<'a> MakeWriter<'a> for LineSender {
 }
 
 impl Write for LineSender {
-    /// A whole line at a time, as its formatter writes it.
+    /// Writes a complete line, as its formatter passes it.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if self.sender.try_send(Message::Line(line.to_vec())).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -145,7 +146,7 @@ impl Write for LineSender {
     }
 }
 
-/// Where lines end up.
+/// The outputs of lines.
 struct Outputs<W> {
     file: Option<RotatingFile>,
     secrets: Arc<OnceLock<Secrets>>,
@@ -187,7 +188,7 @@ fn write_all<W: Write>(lines: &Receiver<Message>, lost: &AtomicU64, mut outputs:
     }
 }
 
-/// A file that is replaced when it is full: `toolcrib.log.1` is the one before it.
+/// A file that is rotated when it is full: `toolcrib.log.1` is the previous one.
 struct RotatingFile {
     path: PathBuf,
     file: File,
@@ -225,7 +226,7 @@ impl RotatingFile {
     }
 }
 
-/// A file for its owner alone, written at its end.
+/// Opens a file for its owner only, for appending.
 fn own(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
@@ -268,7 +269,7 @@ mod tests {
         String::from_utf8(bytes).unwrap()
     }
 
-    /// A secret is masked wherever it stands in a line: words, fields, the fields of a span.
+    /// A secret is masked anywhere in a line: in messages, fields, and fields of a span.
     #[test]
     fn no_line_holds_a_secret() {
         for json in [false, true] {
@@ -301,13 +302,13 @@ mod tests {
         assert_eq!(read("t.log.5"), "line 014\n");
         assert_eq!(fs::read_dir(folder.path().join("logs")).unwrap().count(), 6);
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-        // It goes on where it was.
+        // The file continues at its end.
         let mut again = RotatingFile { most: 100, ..RotatingFile::open(&path).unwrap() };
         again.write(b"more\n").unwrap();
         assert_eq!(read("t.log"), "line 019\nmore\n");
     }
 
-    /// A reader that does not read: the daemon goes on, and how much was lost is said.
+    /// A reader does not read: the daemon continues, and the number of lost lines is reported.
     #[test]
     fn unread_lines_are_counted() {
         let (sender, receiver) = sync_channel(2);

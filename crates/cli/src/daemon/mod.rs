@@ -1,4 +1,4 @@
-//! The daemon of this person: what it is made of here, and how the other commands find it.
+//! The daemon of this person: its components, and how the other commands find it.
 
 pub(crate) mod client;
 pub(crate) mod config_watcher;

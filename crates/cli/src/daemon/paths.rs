@@ -1,4 +1,4 @@
-//! Where the daemon of this person keeps what others find it by.
+//! The files by which other commands find this person's daemon.
 
 use std::path::PathBuf;
 
@@ -14,43 +14,43 @@ pub(crate) struct DaemonPaths {
     folder: PathBuf,
 }
 
-/// Its URL on TCP.
+/// Returns its URL on TCP.
 pub(crate) fn tcp_url(address: &DaemonAddress) -> Option<String> {
     let scheme = if address.tls { "https" } else { "http" };
     address.tcp.map(|tcp| format!("{scheme}://{tcp}"))
 }
 
 impl DaemonPaths {
-    /// That of this person.
+    /// Returns the paths of this person's daemon.
     ///
     /// # Errors
-    /// When there is no home.
+    /// If there is no home folder.
     pub(crate) fn current() -> Result<Self, Failure> {
         Ok(Self { folder: bootstrap::state_folder()?.join("daemon") })
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub(crate) fn base(&self) -> PathBuf {
         self.folder.clone()
     }
 
-    /// The default socket.
+    /// Returns the default socket.
     pub(crate) fn socket_path(&self) -> PathBuf {
         self.folder.join("socket")
     }
 
-    /// The file with the token of this machine.
+    /// Returns the file with the token of this machine.
     pub(crate) fn token_file(&self) -> PathBuf {
         self.folder.join("token")
     }
 
-    /// The file that says where the daemon listens.
+    /// Returns the file with the addresses of the daemon.
     pub(crate) fn address_file(&self) -> PathBuf {
         self.folder.join("address")
     }
 
-    /// Where the daemon is that works now; `None` = none does, or it has not said yet where it
-    /// listens.
+    /// Returns the addresses of the running daemon; `None` if none runs, or if it does not listen
+    /// yet.
     ///
     /// # Errors
     /// Exit code 8 for a file that cannot be read.
@@ -58,7 +58,7 @@ impl DaemonPaths {
         DaemonAddress::read_live(&self.folder).map_err(|error| self.unreadable(&error))
     }
 
-    /// What the last daemon has said; it may be dead.
+    /// Returns the addresses of the last daemon, which may be dead.
     ///
     /// # Errors
     /// Exit code 8 for a file that cannot be read.

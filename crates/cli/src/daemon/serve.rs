@@ -23,10 +23,10 @@ use crate::output::{self, Failure};
 use crate::session::{RunEnvironment, RunSetup};
 use crate::{bootstrap, shutdown_signal};
 
-/// Serves until it is told to stop.
+/// Runs a daemon until it is told to stop.
 ///
 /// # Errors
-/// Exit code 1 or 3, with what to do.
+/// Exit code 1 or 3, with advice.
 pub(crate) async fn serve(command: &Serve, json: bool) -> Result<u8, Failure> {
     let logs = Logs::start(&command.logging)?;
     let telemetry = TelemetryExport::start()?;
@@ -54,7 +54,7 @@ pub(crate) async fn serve(command: &Serve, json: bool) -> Result<u8, Failure> {
     let daemon = Daemon::new(toolcrib.clone(), runner, host.clone(), settings).await?;
     release_code_pages();
     let asked = Arc::new(Notify::new());
-    // Heard until everything has ended: the second one leaves.
+    // The task listens for signals until everything has ended: a second one exits at once.
     tokio::spawn(stop_when_asked(daemon.clone(), json));
     let beside = [
         Some(tokio::spawn(forward_sighup(Arc::clone(&asked)))),
@@ -74,14 +74,14 @@ pub(crate) async fn serve(command: &Serve, json: bool) -> Result<u8, Failure> {
     ended.map(|()| 0)
 }
 
-/// Everybody has heard of everything, and others may take up what is left.
+/// Waits for hooks, and releases the claim, so that other processes can take over.
 async fn shut_down(toolcrib: &Toolcrib) -> Result<(), Failure> {
     bootstrap::flush_hooks(toolcrib).await;
     let released = toolcrib.engine().release().await;
     released.map_err(|error| Failure::run(error.to_string()))
 }
 
-/// One daemon on a database file; those on a shared database are as many as there are machines.
+/// Locks the database file for one daemon; a shared database has several, one per machine.
 fn lock_database() -> Result<Option<ExclusiveLock>, Failure> {
     if !matches!(bootstrap::StoreKind::from_env()?, bootstrap::StoreKind::InFile) {
         return Ok(None);
@@ -96,8 +96,8 @@ fn lock_database() -> Result<Option<ExclusiveLock>, Failure> {
     })
 }
 
-/// Settings of the tools and their policy, for a daemon: questions wait in the inbox without a time
-/// limit.
+/// Returns the settings of the tools and their policy for a daemon: questions wait in the inbox
+/// without a time limit.
 pub(super) fn daemon_tool_settings(
     world: &WorkspaceArgs,
     config: &Config,
@@ -108,7 +108,7 @@ pub(super) fn daemon_tool_settings(
     Ok(settings)
 }
 
-/// The words of the command line, then the section `[server]`, then the defaults.
+/// Returns the settings from the command line, then the section `[server]`, then the defaults.
 fn daemon_settings(
     command: &Serve,
     config: &Config,
@@ -159,7 +159,7 @@ impl From<StartError> for Failure {
     }
 }
 
-/// What people are told when it answers.
+/// The message for people when the daemon is ready.
 struct ReadyMessage {
     place: DaemonPaths,
     listen: Listen,
@@ -179,7 +179,7 @@ impl ReadyMessage {
                 "pid": std::process::id(),
                 "version": env!("CARGO_PKG_VERSION"),
             });
-            // A reader that went away does not stop the daemon.
+            // The daemon continues if the reader has closed its output.
             let _ = output::print_json(&row, true);
             return;
         }
@@ -195,7 +195,7 @@ impl ReadyMessage {
     }
 }
 
-/// The first signal lets what runs come to an end, the second one leaves.
+/// On the first signal, running work may end; the second one exits at once.
 async fn stop_when_asked(daemon: Daemon, json: bool) {
     if !shutdown_signal::asked_to_stop().await {
         return;
@@ -211,7 +211,7 @@ async fn stop_when_asked(daemon: Daemon, json: bool) {
     }
 }
 
-/// The signal that asks services to read their configuration again.
+/// Forwards the signal that asks services to reload their configuration.
 async fn forward_sighup(asked: Arc<Notify>) {
     let Ok(mut signals) = signal(SignalKind::hangup()) else { return };
     while signals.recv().await.is_some() {

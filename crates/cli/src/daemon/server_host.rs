@@ -1,4 +1,4 @@
-//! The binary around the daemon: configuration, models and agents as the server asks for them.
+//! The binary around the daemon: supplies configuration, models and agents to the server.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -25,28 +25,28 @@ use crate::output::Failure;
 use crate::session::{AgentAndModels, ModelConnections, RunEnvironment, RunSetup, choose_models};
 use crate::{backup, bootstrap, rule_layers};
 
-/// The run that a daemon without models can show.
+/// The run that a daemon without models can replay.
 const TOUR: &str = include_str!("../../../../docs/tour.yaml");
 
 /// The binary around the daemon.
 pub(crate) struct CliHost {
     toolcrib: Toolcrib,
     runner: Runner,
-    /// The surroundings that it was started in.
+    /// The environment in which it was started.
     setup: RunSetup,
     now: RwLock<Arc<ReloadableState>>,
     stores: toolcrib_app::Stores,
-    /// One reading at a time: of two, the later one must win.
+    /// Serializes reloads: of two, the later one must win.
     reading: tokio::sync::Mutex<()>,
 }
 
-/// What a reload changes.
+/// The state that a reload replaces.
 struct ReloadableState {
     config: Config,
     connections: ModelConnections,
 }
 
-/// Why a command of the person would end is why a request cannot be carried out.
+/// The failure of a command is also the reason why a request fails.
 impl From<Failure> for HostError {
     fn from(failure: Failure) -> Self {
         match failure.code {
@@ -58,7 +58,7 @@ impl From<Failure> for HostError {
 }
 
 impl CliHost {
-    /// Around a daemon on this ground.
+    /// Creates the host of a daemon in this environment.
     pub(crate) fn new(ground: RunEnvironment, config: Config) -> Self {
         let RunEnvironment { toolcrib, runner, stores, setup, .. } = ground;
         let connections = ModelConnections::new(&stores);
@@ -70,7 +70,7 @@ impl CliHost {
         Arc::clone(&self.now.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Everything of a run that these words say.
+    /// Builds all parts of a run from these parameters.
     async fn build_start(
         &self,
         brain: &ModelArgs,
@@ -108,7 +108,7 @@ impl CliHost {
         })
     }
 
-    /// The words of a wish over those that the daemon was started with.
+    /// Returns the options of a request, completed by those with which the daemon was started.
     fn model_args(&self, wish: &RunRequest) -> Result<ModelArgs, Failure> {
         let mut setup = self.setup.clone();
         if let Some(model) = &wish.model {
@@ -128,7 +128,8 @@ impl CliHost {
         })
     }
 
-    /// A script is a file of this machine: clients do not choose files.
+    /// Checks that a model is configured: a script is a file of this machine, and clients must not
+    /// choose files.
     fn is_configured(&self, model: &str) -> Result<(), Failure> {
         let is_file = model.trim_start().starts_with("scripted:");
         let is_known = || self.models().into_iter().chain(self.tour()).any(|known| known == model);
@@ -140,19 +141,19 @@ impl CliHost {
         Ok(())
     }
 
-    /// The files that this configuration comes from, as they are now.
+    /// Returns the current stamps of the configuration's files.
     pub(super) fn stamps(&self) -> FileStamps {
         config_watcher::stamps(&self.setup.workspace_args(), &self.current().config)
     }
 
-    /// Reads everything again and puts it into force.
+    /// Reloads and applies everything.
     pub(crate) async fn reload_config(&self) -> Result<Reloaded, Failure> {
         let _alone = self.reading.lock().await;
         let before = self.current();
         let config = config::load(&Env::from_process(), self.setup.workspace().as_deref())?;
         let policy = serve::daemon_tool_settings(&self.setup.workspace_args(), &config)?;
         bootstrap::check_tool_names(&self.toolcrib, &config, &policy.rules)?;
-        // Known before anything of it is in force, so that nothing shows it.
+        // Register the keys before any of it is applied, so that no output shows them.
         let keys = config::known_keys(&config, &Env::from_process());
         let secrets = &self.toolcrib.engine().sealing().secrets;
         secrets.add(keys.iter().map(String::as_str));
@@ -171,20 +172,20 @@ impl CliHost {
     }
 }
 
-/// What only the next start reads.
+/// Returns the changed sections that only the next start reads.
 fn restart_sections(before: &Config, now: &Config) -> impl Iterator<Item = &'static str> {
     let changed =
         [("models", before.models != now.models), ("server", before.server != now.server)];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name)
 }
 
-/// What is said for one run, besides who answers.
+/// The parameters of one run, besides its models.
 struct RunParams {
     text: String,
     images: Vec<Blob>,
     conversation: Option<ConversationId>,
     skill: Option<String>,
-    /// Whose run it is, and from where.
+    /// Owner and origin of the run.
     context: Context,
 }
 
@@ -319,7 +320,7 @@ impl DaemonHost for CliHost {
         let failed = |error: std::io::Error| {
             HostError::Failed(format!("the backup cannot be written: {error}"))
         };
-        // Beside the database, where there is room for a copy of it.
+        // Beside the database, where there is space for a copy of it.
         let state = bootstrap::state_folder()?;
         let folder = tempfile::Builder::new().prefix(".download-").tempdir_in(state);
         let path = folder.as_ref().map(|folder| folder.path().join("backup"));

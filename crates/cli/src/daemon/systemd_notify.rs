@@ -4,20 +4,20 @@ use sd_notify::NotifyState;
 use tokio::task::JoinHandle;
 use toolcrib_app::Toolcrib;
 
-/// It answers from now on.
+/// Reports that the daemon is ready.
 pub(super) fn ready() {
     notify(NotifyState::Ready);
 }
 
-/// It was told to stop.
+/// Reports that the daemon is stopping.
 pub(super) fn stopping() {
     notify(NotifyState::Stopping);
 }
 
-/// Says again and again that it lives, for as long as the store answers. systemd restarts what is
-/// silent.
+/// Reports regularly that the daemon is alive, for as long as the store responds. systemd restarts
+/// a silent service.
 pub(super) fn watchdog(toolcrib: &Toolcrib) -> Option<JoinHandle<()>> {
-    // Twice as often as it has to be.
+    // Twice as often as required.
     let every = sd_notify::watchdog_enabled()? / 2;
     let toolcrib = toolcrib.clone();
     Some(tokio::spawn(async move {
@@ -31,6 +31,6 @@ pub(super) fn watchdog(toolcrib: &Toolcrib) -> Option<JoinHandle<()>> {
 }
 
 fn notify(state: NotifyState<'_>) {
-    // The service manager may have gone; the daemon continues.
+    // The service manager may have ended; the daemon continues.
     let _ = sd_notify::notify(&[state]);
 }

@@ -1,5 +1,5 @@
-//! Figures and spans of the daemon, by the variables of OpenTelemetry: without an endpoint nothing
-//! leaves this machine.
+//! Metrics and spans of the daemon, configured by the variables of OpenTelemetry: without an
+//! endpoint, no data leaves this machine.
 
 use std::sync::Arc;
 
@@ -10,20 +10,20 @@ use toolcrib_server::{Otlp, OtlpSettings, Telemetry};
 use crate::config::Env;
 use crate::output::Failure;
 
-/// What is observed, and what sends it.
+/// The telemetry of the daemon, and its exporter.
 pub(crate) struct TelemetryExport {
-    /// For the daemon and its stores.
+    /// Telemetry for the daemon and its stores.
     pub(crate) observe: Telemetry,
-    /// Headers of the requests to a collector: keys of services.
+    /// Headers of the requests to a collector, which may be keys of services.
     secrets: Vec<String>,
     otlp: Option<Arc<Otlp>>,
 }
 
 impl TelemetryExport {
-    /// Begins; needs a runtime around it.
+    /// Starts the export; must be called in a runtime.
     ///
     /// # Errors
-    /// Exit code 3 for a variable that makes no sense.
+    /// Exit code 3 for an invalid variable.
     pub(crate) fn start() -> Result<Self, Failure> {
         let env = Env::from_process();
         let wrong = |error: toolcrib_server::OtlpError| Failure::configuration(error.to_string());
@@ -39,13 +39,13 @@ impl TelemetryExport {
         Ok(Self { observe, secrets, otlp: Some(otlp) })
     }
 
-    /// All keys that it knows are masked from here on.
+    /// Registers its keys as secrets to mask.
     pub(crate) fn register_secrets(&self, toolcrib: &Toolcrib) {
         let secrets = &toolcrib.engine().sealing().secrets;
         secrets.add(self.secrets.iter().map(String::as_str));
     }
 
-    /// Sends what is left.
+    /// Exports the remaining spans.
     pub(crate) async fn shut_down(self) {
         if let Some(otlp) = self.otlp {
             let _ = tokio::task::spawn_blocking(move || otlp.shutdown()).await;

@@ -1,4 +1,4 @@
-//! The machine: its clock, its time zone, how many files a process may have open.
+//! The machine: its clock, its time zone, and the limit on open files.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
@@ -12,11 +12,11 @@ use crate::bootstrap;
 use crate::output::Failure;
 
 const CLOCK: &str = "clock";
-/// A clock that is behind this is wrong: no version of this program is older.
+/// A clock before this time is wrong: no version of this program is older.
 const EARLIEST: &str = "2026-01-01T00:00:00Z";
-/// A file that was changed so far in the future was changed by another clock.
+/// A file whose modification time is further in the future was changed with another clock.
 const MAX_CLOCK_SKEW: Duration = Duration::from_secs(300);
-/// Files that a daemon with many clients needs open.
+/// Number of files that a daemon with many clients opens.
 const MIN_OPEN_FILES: u64 = 4_096;
 
 pub(super) fn check() -> Result<Vec<Finding>, Failure> {

@@ -44,7 +44,7 @@ pub(super) async fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
     Ok(found)
 }
 
-/// Files of a daemon that crashed.
+/// Returns files that a crashed daemon left.
 fn stale_files(place: &DaemonPaths, fix: bool) -> Vec<Finding> {
     let socket = match place.last_address() {
         Ok(None) => return Vec::new(),
@@ -75,12 +75,13 @@ fn remove(path: &Path) -> std::io::Result<()> {
     fs::remove_file(path)
 }
 
-/// Where a daemon would listen; another check reports an invalid configuration.
+/// Returns the section with the addresses of a daemon; another check reports an invalid
+/// configuration.
 fn section() -> config::ServerSection {
     config::load(&Env::from_process(), None).map(|config| config.server).unwrap_or_default()
 }
 
-/// Whether a daemon could listen.
+/// Checks whether a daemon could listen.
 fn port() -> Finding {
     let section = section();
     if section.tcp == Some(false) {

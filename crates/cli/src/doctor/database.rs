@@ -78,7 +78,7 @@ async fn check_database() -> Result<Vec<Finding>, Failure> {
     Ok(found)
 }
 
-/// A database that could not be read. Only a damaged one should be replaced.
+/// Returns the finding on a database that could not be read. Only a damaged one should be replaced.
 fn unreadable(error: &OpenError) -> Finding {
     let fix = match error {
         OpenError::Damaged { .. }
@@ -98,7 +98,7 @@ fn unreadable(error: &OpenError) -> Finding {
     Finding::fail(NAME, error.to_string()).with_fix(fix)
 }
 
-/// Runs whose process is gone.
+/// Returns runs whose process has died.
 async fn orphaned_runs(stores: &Stores) -> Vec<Finding> {
     let running = stores.runs.runs("", Some(RunStatus::Running), MAX_ROWS).await;
     let running = match running {
@@ -121,7 +121,7 @@ async fn orphaned_runs(stores: &Stores) -> Vec<Finding> {
     ]
 }
 
-/// The vault opens.
+/// Checks that the vault can be opened.
 fn secrets() -> Result<Finding, Failure> {
     let vault = bootstrap::open_vault()?;
     Ok(match vault.read() {
@@ -130,7 +130,7 @@ fn secrets() -> Result<Finding, Failure> {
     })
 }
 
-/// Whether the kill switch is engaged.
+/// Checks whether the kill switch is engaged.
 fn kill_switch() -> Result<Option<Finding>, Failure> {
     let stop = KillSwitchFile::in_folder(&bootstrap::state_folder()?).read();
     Ok(stop.map(|stop| {

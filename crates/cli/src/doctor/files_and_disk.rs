@@ -1,4 +1,5 @@
-//! Folders and files: whether they exist, belong to the user, and are closed to other users.
+//! Folders and files: whether they exist, belong to the user, and are not accessible to other
+//! users.
 
 use std::fs::{self, DirBuilder, Metadata, Permissions};
 use std::io::ErrorKind;
@@ -14,9 +15,9 @@ use crate::output::Failure;
 const NAME: &str = "files";
 const DISK: &str = "disk";
 
-/// Below this, calls are soon refused.
+/// Below this free space, calls are soon refused.
 const DISK_FAIL_BYTES: u64 = 64 * 1024 * 1024;
-/// Below this, the check warns.
+/// Below this free space, the check warns.
 const DISK_WARN_BYTES: u64 = 1024 * 1024 * 1024;
 
 pub(super) fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
@@ -28,8 +29,8 @@ pub(super) fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
         found.push(unwritable);
     }
     let config = bootstrap::config_folder();
-    // The configuration may be read by others, as long as no other user writes it: the keys in it
-    // are what is closed.
+    // Others may read the configuration, as long as they cannot write it: the keys in separate
+    // files are protected.
     let open = config.iter().map(|path| (path.clone(), 0o022));
     let closed = private_paths(&state).into_iter().map(|path| (path, 0o077));
     for (path, forbidden) in open.chain(closed) {
@@ -42,7 +43,7 @@ pub(super) fn check(fix: bool) -> Result<Vec<Finding>, Failure> {
     Ok(found)
 }
 
-/// Files that only their owner may read.
+/// Returns files that only their owner may read.
 fn private_paths(state: &Path) -> Vec<PathBuf> {
     let mut all = vec![state.to_owned()];
     for folder in ["", "vault", "audit", "daemon"] {
@@ -59,7 +60,7 @@ fn private_paths(state: &Path) -> Vec<PathBuf> {
 
 fn missing(state: &Path, fix: bool) -> Finding {
     let shown = state.display();
-    // The folder that it is going to be made in.
+    // Check the folder in which it will be created.
     if let Some(above) = state.ancestors().find(|path| path.exists())
         && let Some(unwritable) = unwritable(above)
     {
@@ -78,11 +79,11 @@ fn missing(state: &Path, fix: bool) -> Finding {
     }
 }
 
-/// What to do where the state folder cannot be written.
+/// Advice if the state folder cannot be written.
 const WRITABLE_HOME: &str =
     "make it writable, or set TOOLCRIB_HOME to a writable folder; no data is lost";
 
-/// A folder on a read-only file system, or of which this user has no right to change anything.
+/// Returns a finding if a folder is on a read-only file system, or this user may not change it.
 fn unwritable(folder: &Path) -> Option<Finding> {
     let why = match rustix::fs::access(folder, rustix::fs::Access::WRITE_OK) {
         Err(error) => error.to_string(),
@@ -93,7 +94,7 @@ fn unwritable(folder: &Path) -> Option<Finding> {
     Some(Finding::fail(NAME, words).with_fix(WRITABLE_HOME))
 }
 
-/// What is wrong with a file's owner or mode.
+/// Returns a finding on the owner or mode of a file.
 fn mode(path: &Path, forbidden: u32, fix: bool) -> Option<Finding> {
     let shown = path.display();
     let metadata = match fs::metadata(path) {
@@ -102,7 +103,7 @@ fn mode(path: &Path, forbidden: u32, fix: bool) -> Option<Finding> {
         Err(error) => return Some(Finding::fail(NAME, format!("{shown}: {error}"))),
     };
     let own = rustix::process::geteuid().as_raw();
-    // Root's is whose machine it is.
+    // Root owns the machine.
     if metadata.uid() != own && metadata.uid() != 0 {
         let uid = metadata.uid();
         return Some(
@@ -137,14 +138,14 @@ fn restrict_mode(path: &Path, metadata: &Metadata, wanted: u32, words: &str) -> 
     }
 }
 
-/// A file system that is read-only, or without blocks for files, such as sysfs: root's right to
-/// write says nothing there.
+/// Returns whether a file system is read-only, or has no blocks for files, such as sysfs: root's
+/// permission to write is then meaningless.
 fn holds_no_files(folder: &Path) -> bool {
     rustix::fs::statvfs(folder)
         .is_ok_and(|found| found.f_blocks == 0 || found.f_flag.contains(StatVfsMountFlags::RDONLY))
 }
 
-/// Room on the disk of the state.
+/// Checks the free space on the disk of the state folder.
 fn disk_space(state: &Path) -> Finding {
     let there = state.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
     let free = match rustix::fs::statvfs(there) {

@@ -30,7 +30,7 @@ impl FindingState {
 /// The result of one check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Finding {
-    /// What it is about.
+    /// Subject of the check.
     pub(crate) name: &'static str,
     /// State of a finding.
     pub(crate) state: FindingState,

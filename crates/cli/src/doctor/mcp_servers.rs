@@ -1,5 +1,5 @@
-//! The MCP servers of this person: whether each was reviewed, and whether its program is there.
-//! None is started for this.
+//! The MCP servers of this person: whether each was reviewed, and whether its program exists. No
+//! server is started for this.
 
 use std::path::Path;
 
@@ -72,7 +72,7 @@ async fn one(
     }
 }
 
-/// What is held of a server; `None` if it was never reviewed.
+/// Returns the held definitions of a server; `None` if it was never reviewed.
 async fn reviews(server: &ServerConfig, workspace: &Path) -> Option<Vec<PendingReview>> {
     let world = WorkspaceArgs { root: vec![workspace.to_owned()], ..WorkspaceArgs::default() };
     let on = ServerConfig { enabled: true, ..server.clone() };
@@ -91,7 +91,7 @@ fn missing_path(program: &Stdio) -> Option<String> {
     own.chain(all).find(|path| !path.exists()).map(|path| path.display().to_string())
 }
 
-/// The first secret that the entry names and the vault does not have.
+/// Returns the first secret that the entry names and that is missing in the vault.
 fn missing_secret(
     server: &ServerConfig,
     secret: &dyn Fn(&str) -> Option<String>,

@@ -1,4 +1,4 @@
-//! Providers: whether one is configured, and whether the configured ones answer.
+//! Providers: whether one is configured, and whether the configured ones respond.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::Finding;
 use crate::config::Config;
 
 const NAME: &str = "providers";
-/// As long as a person would wait.
+/// Timeout that a person would accept.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) async fn check(config: &Config, online: bool) -> Vec<Finding> {
@@ -37,7 +37,7 @@ pub(super) async fn check(config: &Config, online: bool) -> Vec<Finding> {
     found
 }
 
-/// Whether the address answers at all: no key is sent.
+/// Checks whether the address responds; no key is sent.
 async fn check_reachable(id: &str, url: &str) -> Finding {
     let shown = url.split('@').next_back().unwrap_or_default();
     let policy = authority(url).and_then(|target| AddressPolicy::with_allowed([target]).ok());
@@ -55,7 +55,7 @@ async fn check_reachable(id: &str, url: &str) -> Finding {
     }
 }
 
-/// Host and port of a URL.
+/// Returns host and port of a URL.
 fn authority(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?.rsplit('@').next()?;

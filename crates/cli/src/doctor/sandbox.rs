@@ -1,4 +1,5 @@
-//! What the sandbox of this host enforces: tested, not derived from version numbers.
+//! Checks the restrictions that the sandbox of this host enforces: by tests, not from version
+//! numbers.
 
 use toolcrib_sandbox::userland::{ShellTarget, State};
 use toolcrib_sandbox::{Backend as _, Feature, Level, Local};
@@ -29,8 +30,8 @@ pub(super) async fn check() -> Vec<Finding> {
     found
 }
 
-/// The Linux userland, unless there never was one. A configuration that cannot be read is a finding
-/// of its own.
+/// Checks the Linux userland, unless it was never installed. Another check reports a configuration
+/// that cannot be read.
 fn userland() -> Option<Finding> {
     let config = config::load(&Env::from_process(), None).ok()?;
     let status = bootstrap::userland(&config)?.status();

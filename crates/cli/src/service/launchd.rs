@@ -11,7 +11,7 @@ use crate::output::Failure;
 const PROGRAM: &str = "launchctl";
 const LABEL: &str = "org.toolcrib.daemon";
 
-/// Where launchd looks for agents of a user (`launchd.plist(5)`).
+/// Returns the path of the agent, where launchd finds agents of a user (`launchd.plist(5)`).
 pub(super) fn path() -> Result<PathBuf, Failure> {
     let home = Env::from_process().path("HOME");
     let home = home.ok_or_else(|| Failure::configuration("there is no home folder"))?;
@@ -77,7 +77,7 @@ fn escaped(path: &Path) -> Result<String, Failure> {
     Ok(text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;"))
 }
 
-/// The domain of this user's agents.
+/// Returns the domain of this user's agents.
 fn launchd_domain() -> String {
     format!("gui/{}", rustix::process::getuid().as_raw())
 }

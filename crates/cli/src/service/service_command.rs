@@ -1,18 +1,18 @@
-//! Programs of the system that look after services.
+//! Runs the system's programs for managing services.
 
 use std::io::ErrorKind;
 use std::process::{Command, Stdio};
 
 use crate::output::Failure;
 
-/// Runs a program to its end, with its output where ours is; its exit code.
+/// Runs a program to its end, with visible output; returns its exit code.
 pub(super) fn run_visible(name: &str, args: &[&str]) -> Result<u8, Failure> {
     let status = Command::new(name).args(args).stdin(Stdio::null()).status();
     let status = status.map_err(|error| missing(name, &error))?;
     Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
-/// Runs a program to its end, which has to succeed.
+/// Runs a program to its end, and requires that it succeeds.
 pub(super) fn run_checked(name: &str, args: &[&str]) -> Result<(), Failure> {
     let output = Command::new(name).args(args).stdin(Stdio::null()).output();
     let output = output.map_err(|error| missing(name, &error))?;

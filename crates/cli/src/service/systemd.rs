@@ -10,7 +10,8 @@ use crate::output::Failure;
 const PROGRAM: &str = "systemctl";
 const UNIT: &str = "toolcrib.service";
 
-/// `$XDG_CONFIG_HOME/systemd/user`, where systemd looks for units of a user (`systemd.unit(5)`).
+/// Returns the path of the unit in `$XDG_CONFIG_HOME/systemd/user`, where systemd finds units of a
+/// user (`systemd.unit(5)`).
 pub(super) fn path() -> Result<PathBuf, Failure> {
     let env = Env::from_process();
     let config = env.path("XDG_CONFIG_HOME").or_else(|| Some(env.path("HOME")?.join(".config")));
@@ -18,9 +19,10 @@ pub(super) fn path() -> Result<PathBuf, Failure> {
     Ok(config.join("systemd/user").join(UNIT))
 }
 
-/// The unit. Tools are programs of the user's: what is closed here is closed for them too.
+/// Returns the unit. Tools run programs of the user, so restrictions of the unit apply to them,
+/// too.
 pub(super) fn unit(service: &Service) -> Result<String, Failure> {
-    // In a command `$` begins a variable.
+    // In a command, `$` starts a variable.
     let word = |path: &Path| Ok::<String, Failure>(quoted(path)?.replace('$', "$$"));
     let program = word(&service.program)?;
     let workspace = word(&service.workspace)?;
@@ -33,7 +35,7 @@ pub(super) fn unit(service: &Service) -> Result<String, Failure> {
     let writes: Result<Vec<String>, Failure> =
         service.writes.iter().map(|path| quoted(path)).collect();
     let writes = writes?.join(" ");
-    // A workspace in there would be hidden.
+    // A private `/tmp` would hide a workspace in it.
     let is_in_tmp = ["/tmp", "/var/tmp"].iter().any(|tmp| service.workspace.starts_with(tmp));
     let private_tmp = if is_in_tmp { "" } else { "PrivateTmp=yes\n" };
     Ok(format!(
@@ -88,7 +90,7 @@ fn quoted(path: &Path) -> Result<String, Failure> {
     Ok(quoted_text(text))
 }
 
-/// As `systemd.syntax(7)` quotes: `%` begins a specifier.
+/// Quotes a text as in `systemd.syntax(7)`: `%` starts a specifier.
 fn quoted_text(text: &str) -> String {
     let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%");
     let is_plain =
@@ -96,10 +98,10 @@ fn quoted_text(text: &str) -> String {
     if is_plain { escaped } else { format!("\"{escaped}\"") }
 }
 
-/// Whether the manager of this user's units answers.
+/// Checks that the manager of this user's units responds.
 ///
 /// # Errors
-/// Why it does not, and what to do: without a session of the user there is none to talk to.
+/// The reason, with advice: without a session of the user, there is no manager.
 pub(super) fn check_reachable() -> Result<(), Failure> {
     run_checked(PROGRAM, &["--user", "show-environment"]).map_err(|failure| {
         if failure.message.contains("is not here") {

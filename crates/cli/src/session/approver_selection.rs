@@ -1,4 +1,4 @@
-//! People at this terminal, and decisions that were written on the command line.
+//! Approvers: the person at this terminal, and decisions from the command line.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +22,7 @@ use crate::terminal::{self, Console, TerminalApprover};
 pub(crate) struct TerminalPerson {
     console: Console,
     name: String,
-    /// How long the run waits for a decision elsewhere.
+    /// Time for which the run waits for a decision of another process.
     patience: Option<Duration>,
 }
 
@@ -67,8 +67,8 @@ impl HumanInput for TerminalPerson {
     }
 }
 
-/// The approver: the one that the caller chose, else the person at the terminal, else none. While a
-/// person is asked here, a decision of another process counts as well.
+/// Returns the approver: the one that the caller chose, else the person at the terminal, else none.
+/// While a person is asked here, a decision of another process also applies.
 pub(crate) fn select_approver(
     on_ask: Option<OnAsk>,
     console: &Console,
@@ -85,7 +85,7 @@ pub(crate) fn select_approver(
     }
 }
 
-/// The person at this terminal, or a decision of another process: whichever comes first.
+/// The person at this terminal, or another process: the first decision applies.
 struct TerminalOrInbox {
     terminal_approver: TerminalApprover,
     inbox_approver: WaitForDecision,
@@ -112,28 +112,29 @@ impl Approver for TerminalOrInbox {
     }
 }
 
-/// What was written on the command line; the person at the terminal for everything else.
+/// The decision from the command line; the person at the terminal decides everything else.
 pub(crate) struct CommandLineDecision {
-    /// Who is asked when nothing was written.
+    /// The person who is asked if the command line has no decision.
     pub(crate) person: TerminalPerson,
-    /// The call that is meant; `None` = the only one.
+    /// The call in question; `None` if there is only one.
     pub(crate) call: Option<CallId>,
-    /// To a question.
+    /// The answer to a question.
     pub(crate) question_answer: Option<QuestionAnswer>,
-    /// About a call.
+    /// The decision about a call.
     pub(crate) decision: Option<Decision>,
-    /// Whether the answer or the decision was given: it is for one question.
+    /// Whether the answer or decision was used: it applies to one question only.
     is_given: AtomicBool,
 }
 
 impl CommandLineDecision {
-    /// Nothing was written: the person at the terminal is asked.
+    /// Creates an approver without a decision from the command line: the person at the terminal is
+    /// asked.
     pub(crate) fn none(person: TerminalPerson) -> Self {
         let is_given = AtomicBool::new(false);
         Self { person, call: None, question_answer: None, decision: None, is_given }
     }
 
-    /// Whether this is the first question that it is given to.
+    /// Marks the decision as used; returns whether it was unused.
     fn give(&self) -> bool {
         !self.is_given.swap(true, Ordering::Relaxed)
     }
@@ -174,7 +175,7 @@ impl HumanInput for CommandLineDecision {
     }
 }
 
-/// The store sets the time.
+/// Creates a record; the store sets the time.
 fn decision_record(decision: Decision) -> DecisionRecord {
     DecisionRecord { decision, decided_by: os_user::current_user(), decided_at: 0 }
 }

@@ -1,5 +1,5 @@
-//! The calls of a run as people see them: one line each, numbered, with arguments and result kept
-//! for later display.
+//! The calls of a run for people: one line each, numbered, with arguments and result kept for later
+//! display.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,9 +10,9 @@ use toolcrib_core::{CallId, OutcomeKind, RawArgs, Report};
 
 use crate::terminal::{Style, Styler, escape_to_line, truncate_to_width, width};
 
-/// Columns of the argument that tells a call from others of its tool.
+/// Number of columns of the argument that distinguishes a call from others of its tool.
 const LABEL_CHARS: usize = 60;
-/// Arguments that say most about a call, the best first.
+/// The most informative arguments of calls, the best first.
 const IDENTIFYING_ARGS: [&str; 12] = [
     "path",
     "command",
@@ -28,7 +28,7 @@ const IDENTIFYING_ARGS: [&str; 12] = [
     "expression",
 ];
 
-/// Columns of what a call says of itself while it runs.
+/// Number of columns of a running call's progress.
 const ARG_CHARS: usize = 40;
 
 /// One call.
@@ -40,13 +40,13 @@ pub(crate) struct CallRow {
     pub(crate) tool: String,
     pub(crate) args: RawArgs,
     begun: Instant,
-    /// Whether a person is asked about it now.
+    /// Whether a person is currently asked about it.
     pub(crate) is_asked: bool,
-    /// The last line of what it said of how far it is.
+    /// The last line of its progress.
     said: String,
-    /// How it ended.
+    /// Its end.
     pub(crate) end: Option<ToolState>,
-    /// What each stage of the pipeline decided.
+    /// The decisions of the stages.
     pub(crate) report: Option<Arc<Report>>,
 }
 
@@ -57,11 +57,11 @@ pub(crate) struct CallTable {
 }
 
 impl CallTable {
-    /// Takes note of an event; the call that it is about.
+    /// Records an event; returns its call.
     pub(crate) fn record(&mut self, event: &ToolEvent) -> Option<&CallRow> {
         let id = event.call?;
         if !self.rows.iter().any(|row| row.id == id) {
-            // A call that another process began is first seen with its decision.
+            // A call that another process started first appears with its decision.
             let args = match &event.state {
                 ToolState::InputAvailable { args } => args.clone(),
                 _ => RawArgs::Value(Value::Null),
@@ -95,7 +95,7 @@ impl CallTable {
         Some(row)
     }
 
-    /// The call of this number, or the newest.
+    /// Returns the call with this number, or the newest.
     pub(crate) fn find(&self, number: Option<usize>) -> Option<&CallRow> {
         match number {
             None => self.rows.last(),
@@ -103,22 +103,22 @@ impl CallTable {
         }
     }
 
-    /// The call of this id.
+    /// Returns the call with this id.
     pub(crate) fn by_id(&self, id: CallId) -> Option<&CallRow> {
         self.rows.iter().find(|row| row.id == id)
     }
 
-    /// Calls that run now.
+    /// Returns the running calls.
     pub(crate) fn running(&self) -> impl Iterator<Item = &CallRow> {
         self.rows.iter().filter(|row| row.end.is_none())
     }
 
-    /// How many there were.
+    /// Returns the number of calls.
     pub(crate) fn count(&self) -> usize {
         self.rows.len()
     }
 
-    /// The run is over: what has not ended will not be heard of any more.
+    /// Removes unfinished calls after the end of the run: there will be no further events of them.
     pub(crate) fn take_unfinished(&mut self) -> Vec<CallRow> {
         let lost: Vec<CallRow> = self.running().cloned().collect();
         for row in self.rows.iter_mut().filter(|row| row.end.is_none()) {
@@ -135,14 +135,14 @@ impl CallTable {
 }
 
 impl CallRow {
-    /// Tool and what tells this call from others.
+    /// Returns the tool and the distinctive argument.
     pub(crate) fn label(&self, paint: Styler) -> String {
         let told = identifying_arg(&self.args);
         let told = truncate_to_width(&told, LABEL_CHARS);
         format!("{} {told}", paint.bold(&escape_to_line(&self.tool))).trim_end().to_owned()
     }
 
-    /// The line of a call at work.
+    /// Renders the line of a running call.
     pub(crate) fn running(&self, spinner: char, paint: Styler) -> String {
         let elapsed = format_duration(self.begun.elapsed());
         let spinner = paint.styled(Style::CYAN, &spinner.to_string());
@@ -156,8 +156,8 @@ impl CallRow {
     }
 }
 
-/// The line of a call that has ended; `None` = it has not. In a chat, which has so many columns, it
-/// is shortened and numbered.
+/// Renders the line of a call that has ended; returns `None` if it has not. In a chat, which has
+/// this many columns, the line is shortened and numbered.
 pub(crate) fn format_ended(row: &CallRow, paint: Styler, columns: Option<usize>) -> Option<String> {
     let (mark, style, words, elapsed) = match row.end.as_ref()? {
         ToolState::OutputAvailable { elapsed_ms, .. } => {
@@ -196,7 +196,8 @@ fn format_failure(outcome: OutcomeKind, reason: Option<&str>, output: &Value) ->
     }
 }
 
-/// Why a call failed, in one line: the reason for people, or else what the model reads.
+/// Returns the reason why a call failed, in one line: the reason for people, or else the text for
+/// the model.
 pub(crate) fn failure_text(reason: Option<&str>, output: &Value) -> String {
     if let Some(reason) = reason {
         return escape_to_line(reason);
@@ -208,7 +209,7 @@ pub(crate) fn failure_text(reason: Option<&str>, output: &Value) -> String {
     }
 }
 
-/// The argument that says most, as it is; otherwise all of them.
+/// Returns the most informative argument unchanged; otherwise, all arguments.
 fn identifying_arg(args: &RawArgs) -> String {
     let parsed;
     let value = match args {
@@ -236,7 +237,7 @@ fn identifying_arg(args: &RawArgs) -> String {
     telling.unwrap_or_else(|| escape_to_line(&value.to_string()))
 }
 
-/// A length of time, as short as it can be said.
+/// Formats a duration as short as possible.
 pub(crate) fn format_duration(time: Duration) -> String {
     let (ms, seconds) = (time.as_millis(), time.as_secs());
     match seconds {

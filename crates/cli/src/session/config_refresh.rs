@@ -1,4 +1,4 @@
-//! Rules and settings that change while a session works: they hold from its next step on.
+//! Applies changed rules and settings during a session, from its next step on.
 
 use std::sync::Mutex;
 
@@ -12,18 +12,18 @@ use crate::config::{self, Config, Env, OnAsk};
 use crate::daemon::config_watcher::{FileStamps, stamps};
 use crate::output::Failure;
 
-/// Reads the files of a session's rules and settings again when they have changed.
+/// Reloads the files of a session's rules and settings when they have changed.
 pub(super) struct ConfigRefresh {
     toolcrib: Toolcrib,
     setup: RunSetup,
     on_ask: Option<OnAsk>,
     config: Config,
-    /// The files as they were read last.
+    /// The stamps of the files when they were last read.
     seen: Mutex<FileStamps>,
 }
 
 impl ConfigRefresh {
-    /// `config` was read just now.
+    /// Creates the refresh; `config` was just read.
     pub(super) fn new(
         toolcrib: Toolcrib,
         setup: RunSetup,
@@ -34,7 +34,7 @@ impl ConfigRefresh {
         Self { toolcrib, setup, on_ask, config, seen }
     }
 
-    /// Whether a file has changed since this was asked last.
+    /// Returns whether a file has changed since the last check.
     fn is_changed(&self) -> bool {
         let now = stamps(&self.setup.workspace_args(), &self.config);
         let mut seen = self.seen.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -49,7 +49,7 @@ impl ConfigRefresh {
         let mut settings = bootstrap::settings(&world, &config)?;
         bootstrap::apply_on_ask(&mut settings, config.effective_on_ask(self.on_ask));
         bootstrap::check_tool_names(&self.toolcrib, &config, &settings.rules)?;
-        // Known before anything of it is in force, so that nothing shows it.
+        // Register the keys before any of it is applied, so that no output shows them.
         let keys = config::known_keys(&config, &Env::from_process());
         self.toolcrib.engine().sealing().secrets.add(keys.iter().map(String::as_str));
         self.toolcrib.reconfigure(settings).await?;

@@ -1,4 +1,5 @@
-//! Going on with a conversation: it must exist, and no other run may be in the middle of it.
+//! Checks that a conversation can be continued: it must exist, and no other run may be active in
+//! it.
 
 use toolcrib_app::Stores;
 use toolcrib_core::{ConversationId, RunStatus, StoreError};
@@ -6,14 +7,14 @@ use toolcrib_core::{ConversationId, RunStatus, StoreError};
 use super::has_live_worker;
 use crate::output::Failure;
 
-/// Runs that are looked at; older ones have ended.
+/// Maximum number of runs that are checked; older ones have ended.
 const MAX_RUNS: usize = 1_000;
 
-/// The conversation, when a new run may begin in it.
+/// Returns the conversation, if a new run may start in it.
 ///
 /// # Errors
-/// Exit code 4 for one that does not exist, 2 while a run works or waits in it: two runs would
-/// write over each other's messages.
+/// Exit code 4 for one that does not exist, 2 while a run is active or waits in it: two runs would
+/// overwrite each other's messages.
 pub(crate) async fn check_continuable(
     stores: &Stores,
     id: ConversationId,

@@ -1,4 +1,4 @@
-//! What a run shows on the way: events as lines of JSON, or words for people.
+//! Prints the events of a run: as lines of JSON, or as text for people.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,11 +10,11 @@ use super::{RunTally, failure_text};
 use crate::output;
 use crate::terminal::{Console, draw_card, escape_controls, escape_to_line, terminal_size};
 
-/// What was shown, and what it says of the exit code.
+/// The output so far, and the figures that determine the exit code.
 pub(crate) struct PrinterState {
     console: Console,
     pub(crate) tally: RunTally,
-    /// Whether text of the model stands on standard output already, and its line is not ended.
+    /// Whether standard output contains text of the model in an unfinished line.
     pub(crate) streamed: bool,
     open_line: bool,
 }
@@ -26,14 +26,14 @@ pub(crate) struct EventPrinter {
 }
 
 impl EventPrinter {
-    /// Remarks go through this console, so that none is written into a card.
+    /// Creates a printer. Remarks go through this console, so that none is written into a prompt.
     pub(crate) fn new(console: Console) -> Self {
         let shown =
             PrinterState { console, tally: RunTally::default(), streamed: false, open_line: false };
         Self { shown: Arc::new(Mutex::new(shown)) }
     }
 
-    /// A sink that prints lines of JSON, or words.
+    /// Returns a sink that prints lines of JSON, or text.
     pub(crate) fn sink(&self, json: bool) -> EventSink {
         let shown = Arc::clone(&self.shown);
         let live = !json && io::stdout().is_terminal();
@@ -41,7 +41,7 @@ impl EventPrinter {
             let mut shown = shown.lock().unwrap_or_else(PoisonError::into_inner);
             shown.tally.record(&event);
             if json {
-                // A reader that went away does not stop the work.
+                // A closed reader does not stop the work.
                 let _ = output::print_line(&serde_json::to_string(&event).unwrap_or_default());
             } else {
                 shown.print_text(&event, live);
@@ -49,7 +49,7 @@ impl EventPrinter {
         })
     }
 
-    /// What was shown so far.
+    /// Returns the summary of the output so far.
     pub(crate) fn summary(&self) -> (RunTally, bool) {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         (shown.tally.clone(), shown.streamed)
@@ -87,7 +87,8 @@ impl PrinterState {
                 let to = to.as_deref().unwrap_or("no other model");
                 self.note(&format!("{from}: {why}; next: {to}"));
             }
-            // Words of the loop to the model are no news for a person; the end of the run says why.
+            // Messages of the loop to the model do not concern the person; the end of the run gives
+            // the reason.
             Event::Message { kind: UserKind::Guard, .. } => {}
             Event::Message { text, .. } => self.note(&format!("said to the model: {text}")),
             other => describe_event(other).into_iter().for_each(|words| self.note(&words)),
@@ -126,12 +127,12 @@ impl PrinterState {
     }
 }
 
-/// The note that a run asks no model.
+/// Returns the note that a run replays a file instead of using a model.
 pub(crate) fn scripted_note(model: &str) -> String {
     format!("the scripted model {model} replays a file; no model is asked")
 }
 
-/// What is said of an event in the same words wherever it shows; `None` = nothing.
+/// Describes an event in the same words in every output; returns `None` if it needs no text.
 pub(crate) fn describe_event(event: &Event) -> Option<String> {
     Some(match event {
         Event::Compaction { covers } => format!("{covers} older messages were summarised"),

@@ -1,4 +1,4 @@
-//! What happened in a run, as far as the exit code depends on it.
+//! Counts events of a run that determine the exit code.
 
 use std::collections::HashSet;
 
@@ -6,23 +6,23 @@ use toolcrib_agent::driver::DriveOutcome;
 use toolcrib_agent::events::{Event, ToolState};
 use toolcrib_core::{CallId, ErrorType};
 
-/// Counts what a run's end does not say.
+/// Counts of events that the end of a run does not report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct RunTally {
-    /// Calls that were denied because no approver could be asked, those of scripts too; those that
-    /// a person denied or skipped are not among them.
+    /// Calls that were denied because no approver could be asked, including those of scripts, but
+    /// without those that a person denied or skipped.
     pub(crate) unapproved: u32,
     /// Calls that were not decided in time.
     pub(crate) expired: u32,
-    /// Calls that a person decided about.
+    /// Calls that a person decided.
     decided: HashSet<CallId>,
 }
 
 impl RunTally {
-    /// Looks at one event.
+    /// Records one event.
     pub(crate) fn record(&mut self, event: &Event) {
         let Event::Tool(tool) = event else { return };
-        // Calls of a script have no events of their own.
+        // Child calls of a script have no events.
         self.unapproved += tool.report.as_ref().map_or(0, |report| report.unapproved_children);
         match &tool.state {
             ToolState::ApprovalResponded { .. } => self.decided.extend(tool.call),
@@ -38,8 +38,8 @@ impl RunTally {
         }
     }
 
-    /// The exit code of the command. An answer without a call that had no approver is not a
-    /// success.
+    /// Returns the exit code of the command. An answer does not count as a success if a call had no
+    /// approver.
     pub(crate) fn exit_code(&self, driven: &DriveOutcome) -> u8 {
         match driven {
             DriveOutcome::Paused(_) => 6,

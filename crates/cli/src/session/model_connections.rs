@@ -1,4 +1,4 @@
-//! The chosen models, connected.
+//! Connects the chosen models.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,22 +14,22 @@ use toolcrib_providers::scripted::ScriptedModel;
 use crate::config::ModelChoice;
 use crate::output::Failure;
 
-/// Providers that are connected, so that all models of one share its connections and its breaker.
+/// Connected providers, so that all models of one share its connections and its circuit breaker.
 pub(crate) struct ModelConnections {
-    /// By id and address.
+    /// Endpoints by id and address.
     endpoints: Mutex<HashMap<(String, String), Endpoint>>,
     memory: Arc<StoredNoToolsMemory>,
 }
 
 impl ModelConnections {
-    /// None as yet. What is learned of models is kept in these stores.
+    /// Creates an empty set. These stores keep properties of models.
     pub(crate) fn new(stores: &Stores) -> Self {
         let memory =
             Arc::new(StoredNoToolsMemory { stores: stores.clone(), known: Mutex::default() });
         Self { endpoints: Mutex::default(), memory }
     }
 
-    /// Makes the models. The runner knows the windows that the owner configured.
+    /// Connects the models. The runner knows the windows that the owner configured.
     pub(crate) async fn connect(
         &self,
         choices: Vec<ModelChoice>,
@@ -73,7 +73,7 @@ impl ModelConnections {
     }
 }
 
-/// Warns that a key travels where others on the network can read it.
+/// Warns about a key that is sent unencrypted over the network.
 fn readable_key(provider: &ProviderSettings) -> Option<String> {
     let base_url = provider.base_url.as_deref().filter(|_| provider.key.is_some())?;
     let rest = base_url.strip_prefix("http://")?;
@@ -84,18 +84,18 @@ fn readable_key(provider: &ProviderSettings) -> Option<String> {
     })
 }
 
-/// How long a refusal of tools is believed: servers are updated, and models replaced under the same
-/// name.
+/// Time for which a refusal of tools is remembered: servers are updated, and models replaced under
+/// the same name.
 const NO_TOOLS_TTL: Duration = Duration::from_secs(7 * 24 * 3600);
 
-/// Which models take no tools, kept in the store beyond this process.
+/// Remembers in the store, beyond this process, which models do not support tools.
 struct StoredNoToolsMemory {
     stores: Stores,
     known: Mutex<HashSet<String>>,
 }
 
 impl StoredNoToolsMemory {
-    /// Reads from the store what it knows of a model at this address; the words about it.
+    /// Reads the stored fact about a model at this address; returns a note about it.
     async fn recall(&self, provider: &ProviderSettings, model: &str, now: i64) -> Option<String> {
         let name = fact_key(&provider.id, &server_address(provider), model);
         let kept = self.stores.facts.value(&name).await.ok()??;
@@ -116,21 +116,20 @@ impl StoredNoToolsMemory {
     }
 }
 
-/// The memory of one provider at its address: what a model refuses at one server, the next may
-/// take.
+/// The memory for one provider at its address: another server may support tools for the same model.
 struct NoToolsAtAddress {
     address: String,
     all: Arc<StoredNoToolsMemory>,
 }
 
-/// Where a provider is, as it is configured.
+/// Returns the configured address of a provider.
 fn server_address(provider: &ProviderSettings) -> String {
     let given = provider.base_url.as_deref().map(str::trim).filter(|url| !url.is_empty());
     let address = given.or(provider.kind.default_base_url()).unwrap_or_default();
     address.trim_end_matches('/').to_owned()
 }
 
-/// A base URL may hold a secret, so only its hash is kept.
+/// Returns the key of a fact. A base URL may contain a secret, so only its hash is stored.
 fn fact_key(provider: &str, address: &str, model: &str) -> String {
     format!("no-tools-since/{}", canonical_json::sha256_parts(&[provider, address, model]))
 }
@@ -146,7 +145,7 @@ impl NoToolsMemory for NoToolsAtAddress {
         self.all.known.lock().unwrap_or_else(PoisonError::into_inner).insert(name.clone());
         let facts = Arc::clone(&self.all.stores.facts);
         let now = SystemClock.now_ms().to_string();
-        // A fact that cannot be kept only means that the server is asked once more another day.
+        // If the fact cannot be stored, the server is only asked again later.
         drop(tokio::spawn(async move { facts.put_value(&name, &now).await }));
     }
 }
@@ -163,8 +162,8 @@ mod tests {
         settings
     }
 
-    /// A new process with these stores: whether it believes that `m` at this provider takes no
-    /// tools, and what it says about it.
+    /// Starts a new process with these stores; returns whether it remembers that `m` at this
+    /// provider does not support tools, and its note.
     async fn believes(
         stores: &Stores,
         provider: &ProviderSettings,

@@ -1,5 +1,5 @@
-//! What runs stand on: a Toolcrib for agents with its runner, in the surroundings of one setup, and
-//! who answers on it.
+//! The environment of runs: a Toolcrib for agents with its runner, built from one setup, and the
+//! agent with its models.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,22 +20,22 @@ use crate::clap_args::ModelArgs;
 use crate::config::{self, Config, Env, ModelChain, ModelFlags};
 use crate::output::{self, Failure};
 
-/// What runs stand on.
+/// The environment of runs.
 pub(crate) struct RunEnvironment {
     pub(crate) toolcrib: Toolcrib,
     pub(crate) runner: Runner,
     pub(crate) stores: Stores,
-    /// The surroundings, with the number of this process as a worker.
+    /// The setup, with the number of this process as a worker.
     pub(crate) setup: RunSetup,
-    /// What people should know before anything begins.
+    /// Warnings for the person before any run starts.
     pub(crate) warnings: Vec<String>,
 }
 
 impl RunEnvironment {
-    /// Builds it. From here on this process counts as one that works on the store.
+    /// Builds the environment. From here on, this process counts as a worker on the store.
     ///
     /// # Errors
-    /// Exit code 3, with what to do.
+    /// Exit code 3, with advice.
     pub(crate) async fn build(
         mut setup: RunSetup,
         settings: Settings,
@@ -43,7 +43,7 @@ impl RunEnvironment {
         stores: Stores,
         approver: Option<Arc<dyn Approver>>,
     ) -> Result<Self, Failure> {
-        // The process stays for long, and needs little of the code that the start ran through.
+        // The process runs for long, and needs little of the code that the start has used.
         release_code_pages();
         let mut builder = Toolcrib::builder(settings)
             .for_agents()
@@ -75,22 +75,22 @@ impl RunEnvironment {
     }
 }
 
-/// Who answers in a run.
+/// The agent of a run, and its models.
 pub(crate) struct AgentAndModels {
     pub(crate) agent: Agent,
     pub(crate) models: Vec<Arc<dyn Model>>,
     pub(crate) stream: bool,
     pub(crate) limits: RunnerLimits,
-    /// What people should know of it.
+    /// Warnings for the person.
     pub(crate) warnings: Vec<String>,
 }
 
 impl AgentAndModels {
-    /// The agent and models that the options and the configuration name. `models` are those that
-    /// are connected already, and whether they stream.
+    /// Resolves the agent and models that the options and the configuration name. `models` are
+    /// already connected models, and whether they stream.
     ///
     /// # Errors
-    /// Exit code 2, 3 or 4, with what to do.
+    /// Exit code 2, 3 or 4, with advice.
     pub(crate) async fn resolve(
         brain: &ModelArgs,
         (toolcrib, runner): (&Toolcrib, &Runner),
@@ -119,7 +119,7 @@ impl AgentAndModels {
     }
 }
 
-/// Says of which models the price is not known, so that no budget of money holds for them.
+/// Warns about models with an unknown price, to which no cost limit applies.
 fn unpriced_warnings(runner: &Runner, models: &[Arc<dyn Model>]) -> Vec<String> {
     let unknown = models
         .iter()
@@ -134,8 +134,8 @@ fn unpriced_warnings(runner: &Runner, models: &[Arc<dyn Model>]) -> Vec<String> 
     words.collect()
 }
 
-/// Says that the workspace has words of its own, which stand in the system prompt, or why they
-/// cannot be read.
+/// Returns a notice that the workspace has instructions, which are part of the system prompt, or
+/// the reason why they cannot be read.
 fn instructions_notice(workspace: Option<&Path>) -> Option<String> {
     match instructions::read(workspace?, None) {
         Ok(None) => None,
@@ -172,7 +172,7 @@ fn runner_settings(config: &Config, workspace: Option<PathBuf>) -> Result<Runner
     Ok(RunnerSettings { folders, workspace, windows, prices, compaction })
 }
 
-/// The agent that was named, or the configured one, or the General Assistant.
+/// Returns the named agent, or the configured one, or the General Assistant.
 pub(crate) fn find_agent(
     runner: &Runner,
     named: Option<&str>,
@@ -191,8 +191,8 @@ pub(crate) fn find_agent(
     })
 }
 
-/// The agent's preset. What the person said for this run wins; an agent of the workspace, whose
-/// author is unknown, can only be stricter.
+/// Applies the agent's preset. The person's option for this run has precedence; an agent of the
+/// workspace, whose author is unknown, can only be stricter.
 pub(super) fn apply_agent_preset(
     toolcrib: &Toolcrib,
     agent: &Agent,
@@ -240,8 +240,8 @@ pub(crate) fn choose_models(
     config::resolve_model_chain(&flags, config, env)
 }
 
-/// What was said for this run; else what the agent's file says, which the runner knows; else what
-/// the configuration says for all agents.
+/// Returns the limits: the options of this run; else those in the agent's file, which the runner
+/// reads; else those of the configuration for all agents.
 fn run_limits(brain: &ModelArgs, agent: &Agent, config: &Config) -> Result<RunnerLimits, Failure> {
     fn chosen<T, A>(said: Option<T>, agent: Option<A>, general: Option<T>) -> Option<T> {
         said.or(general.filter(|_| agent.is_none()))

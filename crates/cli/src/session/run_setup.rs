@@ -1,4 +1,4 @@
-//! What another process needs to go on with a run: the surroundings that it was started in.
+//! The setup of a run: everything that another process needs to continue it.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::config::OnAsk;
 use crate::folders;
 use crate::output::Failure;
 
-/// The surroundings of a run, without any key.
+/// The setup of a run, without keys.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct RunSetup {
@@ -29,7 +29,7 @@ pub(crate) struct RunSetup {
     max_tokens: Option<u64>,
     max_time: Option<std::time::Duration>,
     max_cost: Option<u64>,
-    /// What happens to calls that need approval, as the command line said it.
+    /// The handling of calls that need approval, from the command line.
     pub(crate) on_ask: Option<OnAsk>,
     /// The agent.
     pub(crate) agent: String,
@@ -40,7 +40,7 @@ pub(crate) struct RunSetup {
 }
 
 impl RunSetup {
-    /// The surroundings that these words say; paths are made absolute.
+    /// Creates the setup from the arguments; paths are made absolute.
     pub(crate) fn new(brain: &ModelArgs, world: &WorkspaceArgs) -> Result<Self, Failure> {
         let absolute = |path: &PathBuf| std::path::absolute(path).unwrap_or_else(|_| path.clone());
         let named: Vec<PathBuf> = world.workspace.iter().chain(&world.root).map(absolute).collect();
@@ -70,7 +70,7 @@ impl RunSetup {
         })
     }
 
-    /// As it was stored with a run.
+    /// Parses the setup that was stored with a run.
     pub(crate) fn from_value(value: &Value) -> Result<Self, Failure> {
         serde_json::from_value(value.clone())
             .map_err(|error| Failure::run(format!("the stored run cannot be read: {error}")))
@@ -80,7 +80,7 @@ impl RunSetup {
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The words that the tools' surroundings come from.
+    /// Returns the arguments for the environment of the tools.
     pub(crate) fn workspace_args(&self) -> WorkspaceArgs {
         WorkspaceArgs {
             root: self.roots.clone(),
@@ -91,7 +91,7 @@ impl RunSetup {
         }
     }
 
-    /// The words that model and agent come from.
+    /// Returns the arguments for model and agent.
     pub(crate) fn model_args(&self) -> ModelArgs {
         ModelArgs {
             provider: self.provider.clone(),
@@ -107,19 +107,19 @@ impl RunSetup {
         }
     }
 
-    /// Whether the words name a model or its provider; an agent's own counts only where they do
-    /// not.
+    /// Returns whether the arguments name a model or its provider; otherwise, the agent's own model
+    /// applies.
     pub(crate) fn names_model(&self) -> bool {
         self.model.is_some() || self.provider.is_some()
     }
 
-    /// Another model from now on, wherever its provider is.
+    /// Changes the model, with any provider.
     pub(crate) fn use_model(&mut self, name: &str) {
         (self.provider, self.base_url) = (None, None);
         self.model = Some(name.to_owned());
     }
 
-    /// The same surroundings for other words about who answers.
+    /// Returns the same setup with other arguments for model and agent.
     pub(crate) fn with_model_args(&self, brain: &ModelArgs) -> Self {
         Self {
             provider: brain.provider.clone(),
@@ -136,28 +136,29 @@ impl RunSetup {
         }
     }
 
-    /// Whether its tools see and may what those of the other do.
+    /// Returns whether the tools of both setups have the same access.
     pub(crate) fn same_tool_environment(&self, other: &Self) -> bool {
         self.tool_environment() == other.tool_environment()
     }
 
-    /// Identity of what its tools see and may: folders, policy, network and folders of tools.
+    /// Returns the identity of the tools' environment: folders, policy, network and folders of
+    /// tools.
     pub(crate) fn tool_environment(&self) -> String {
         let Self { roots, policy, allow_net, tools, .. } = self;
         canonical_json::sha256(&json!([roots, policy, allow_net, tools]))
     }
 
-    /// The folders of `--tools` that are not there.
+    /// Returns the folders of `--tools` that do not exist.
     pub(crate) fn missing_tool_folders(&self) -> impl Iterator<Item = &PathBuf> {
         self.tools.iter().filter(|folder| !folder.is_dir())
     }
 
-    /// The same on another workspace.
+    /// Returns the same setup with another workspace.
     pub(crate) fn with_workspace(&self, workspace: PathBuf) -> Self {
         Self { roots: vec![workspace], ..self.clone() }
     }
 
-    /// The workspace: the first root.
+    /// Returns the workspace: the first root.
     pub(crate) fn workspace(&self) -> Option<PathBuf> {
         self.roots.first().cloned()
     }

@@ -1,4 +1,4 @@
-//! What changes in a session while its conversation goes on: the agent, the model, the workspace.
+//! Changes during a session whose conversation continues: the agent, the model, the workspace.
 
 use std::path::Path;
 
@@ -9,10 +9,10 @@ use crate::config::{Env, ModelChain};
 use crate::output::Failure;
 
 impl Session {
-    /// Another agent answers from now on; what people should know of it.
+    /// Switches to another agent; returns warnings.
     ///
     /// # Errors
-    /// When there is none of this name, or its model cannot be used; then nothing is changed.
+    /// An unknown name, or an agent whose model cannot be used; nothing is changed in that case.
     pub(crate) async fn use_agent(&mut self, name: &str) -> Result<Vec<String>, Failure> {
         let env = Env::from_process();
         let config = bootstrap::load_config(&self.setup.workspace_args())?;
@@ -33,10 +33,10 @@ impl Session {
         Ok(warnings)
     }
 
-    /// Another model answers from now on; what people should know of it.
+    /// Switches to another model; returns warnings.
     ///
     /// # Errors
-    /// When it cannot be used; then nothing is changed.
+    /// A model that cannot be used; nothing is changed in that case.
     pub(crate) async fn use_model(&mut self, name: &str) -> Result<Vec<String>, Failure> {
         let env = Env::from_process();
         let config = bootstrap::load_config(&self.setup.workspace_args())?;
@@ -50,16 +50,16 @@ impl Session {
         Ok(warnings)
     }
 
-    /// The same session on another workspace: its tools, agents and skills are there, those of the
-    /// old one are not. Models go on.
+    /// Returns the session in another workspace, with its tools, agents and skills instead of the
+    /// old ones, and the same models.
     ///
     /// # Errors
-    /// When the folder cannot be used; this session stays as it is.
+    /// A folder that cannot be used; this session stays unchanged.
     pub(crate) async fn with_workspace(&self, workspace: &Path) -> Result<Self, Failure> {
         let path = workspace
             .canonicalize()
             .map_err(|error| Failure::usage(format!("{}: {error}", workspace.display())))?;
-        // Hooks are of a workspace: those of the old one hear of nothing after this.
+        // Hooks belong to a workspace: those of the old one receive no events after this.
         bootstrap::flush_hooks(&self.toolcrib).await;
         let setup = self.setup.with_workspace(path);
         let opening = || SessionOptions {

@@ -1,5 +1,5 @@
-//! The card of a call that needs approval: everything that the decision is about, nothing
-//! shortened, nothing that could move the cursor.
+//! The prompt for a call that needs approval: shows everything that the decision concerns, without
+//! shortening, and with control characters escaped.
 
 use serde_json::{Value, json};
 use toolcrib_core::{ApprovalReason, ApprovalRequest, Risk};
@@ -8,7 +8,7 @@ use super::call_preview::preview_call;
 use super::style::{Style, Styler};
 use super::{escape_controls, escape_to_line};
 
-/// The card; where a preview shows an argument, `full` shows it as JSON too.
+/// Renders the prompt; with `full`, an argument that a preview shows is also shown as JSON.
 pub(super) fn render_approval(request: &ApprovalRequest, paint: Styler, full: bool) -> String {
     let (risk, style) = match request.risk {
         Risk::Safe => ("safe", Style::GREEN),
@@ -43,7 +43,7 @@ pub(super) fn render_approval(request: &ApprovalRequest, paint: Styler, full: bo
     card
 }
 
-/// A reason to ask, with the rule behind it, unless its words name that already.
+/// Describes a reason for asking, with its rule, unless the text already names the rule.
 pub(crate) fn describe_reason(reason: &ApprovalReason) -> String {
     match &reason.rule {
         Some(rule) if !reason.text.contains(&rule.origin) => format!("{} [{rule}]", reason.text),
@@ -51,7 +51,7 @@ pub(crate) fn describe_reason(reason: &ApprovalReason) -> String {
     }
 }
 
-/// All arguments, escaped and whole, but those that are shown elsewhere.
+/// Renders all arguments, escaped and complete, except the hidden ones, which are shown elsewhere.
 pub(crate) fn render_args(args: &Value, hidden: &[&str]) -> String {
     let mut args = args.clone();
     if let Some(object) = args.as_object_mut() {

@@ -1,4 +1,4 @@
-//! Arguments of a call in the person's own editor.
+//! Edits the arguments of a call in the person's editor.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -8,23 +8,22 @@ use std::process::{Command, ExitStatus};
 
 use serde_json::Value;
 
-/// The editor of the environment; `None` = there is none.
+/// Returns the editor of the environment; `None` if none is set.
 pub(crate) fn editor_command() -> Option<String> {
     let named = ["VISUAL", "EDITOR"].into_iter().find_map(|name| std::env::var(name).ok());
     named.filter(|editor| !editor.trim().is_empty())
 }
 
-/// Arguments that are written down to be edited. The file is readable for its owner only, and
-/// removed afterwards.
+/// A file with arguments for editing. Only its owner can read it, and it is removed afterwards.
 pub(crate) struct ArgsDraft {
     path: PathBuf,
 }
 
 impl ArgsDraft {
-    /// Writes them down.
+    /// Writes the file.
     ///
     /// # Errors
-    /// When the folder for temporary files cannot be written.
+    /// A folder for temporary files that cannot be written.
     pub(crate) fn from_args(args: &Value) -> io::Result<Self> {
         let name = format!("toolcrib-arguments-{}.json", toolcrib_core::CallId::fresh());
         let path = std::env::temp_dir().join(name);
@@ -34,17 +33,17 @@ impl ArgsDraft {
         Ok(draft)
     }
 
-    /// The command that opens it. As git does: an editor may be a command with options.
+    /// Returns the command that opens it. As in git, the editor may be a command with options.
     pub(crate) fn command(&self, editor: &str) -> Command {
         let mut command = Command::new("sh");
         command.arg("-c").arg(format!("{editor} \"$1\"")).arg("sh").arg(&self.path);
         command
     }
 
-    /// The text that the person left.
+    /// Returns the text after editing.
     ///
     /// # Errors
-    /// When the editor failed, or the text cannot be read.
+    /// An editor that failed, or a text that cannot be read.
     pub(crate) fn text(self, status: ExitStatus) -> io::Result<String> {
         if !status.success() {
             return Err(io::Error::other(format!("it ended with {status}")));

@@ -1,4 +1,4 @@
-//! What a call would do, where its arguments tell: the change to a file, or the command.
+//! Previews the effect of a call, if its arguments show it: the change to a file, or the command.
 
 use std::fs::{self, File};
 use std::io::Read as _;
@@ -10,22 +10,22 @@ use similar::{ChangeTag, TextDiff};
 use super::escape_controls;
 use super::style::{Style, Styler};
 
-/// Lines of a change that are shown; the rest is counted.
+/// Maximum number of displayed lines of a change; the rest is counted.
 const LINES: usize = 200;
-/// Lines that stay around a change.
+/// Number of context lines around a change.
 const CONTEXT_LINES: usize = 3;
-/// Largest file that is compared, in bytes: what `edit_file` takes at most.
+/// Maximum size of a compared file in bytes: the limit of `edit_file`.
 const BYTES: u64 = 10 * 1024 * 1024;
 
-/// What is shown in place of some arguments.
+/// A preview that replaces some arguments.
 pub(crate) struct CallPreview {
     /// Finished lines.
     pub(crate) text: String,
-    /// Arguments that it shows whole.
+    /// Arguments that the preview shows completely.
     pub(crate) shows: &'static [&'static str],
 }
 
-/// A preview of this call, if there is one.
+/// Returns a preview of this call, if there is one.
 pub(crate) fn preview_call(
     tool: &str,
     args: &Value,
@@ -66,7 +66,7 @@ pub(crate) fn preview_call(
     }
 }
 
-/// A line of a unified diff in its colour.
+/// Colors a line of a unified diff.
 pub(crate) fn style_diff_line(line: &str, paint: Styler) -> String {
     let style = match line.chars().next() {
         Some('+') => Style::GREEN,
@@ -77,7 +77,7 @@ pub(crate) fn style_diff_line(line: &str, paint: Styler) -> String {
     paint.styled(style, &escape_controls(line))
 }
 
-/// A diff as it was written. Its position is only found when it is applied.
+/// Renders a diff as written. Its position is only determined when it is applied.
 fn style_diff(diff: &str, paint: Styler) -> String {
     let mut text = String::new();
     for line in diff.lines().take(LINES) {
@@ -91,8 +91,8 @@ fn style_diff(diff: &str, paint: Styler) -> String {
     text
 }
 
-/// The text of a file of the workspace: `Some(None)` = there is none yet; `None` = it cannot be
-/// compared.
+/// Returns the text of a file in the workspace: `Some(None)` if it does not exist yet; `None` if it
+/// cannot be compared.
 fn read(workspace: &str, path: &str) -> Option<Option<String>> {
     let path = Path::new(workspace).join(path);
     let Ok(meta) = fs::metadata(&path) else {
@@ -146,7 +146,7 @@ fn diff(path: &str, old: Option<&str>, new: &str, paint: Styler) -> String {
     )
 }
 
-/// The command of a tool that runs one, as it would be typed.
+/// Renders the command of a tool that runs one, as a person would type it.
 fn command(args: &Value, paint: Styler) -> Option<CallPreview> {
     let text = match args.get("command")? {
         Value::String(text) => text.clone(),
@@ -162,7 +162,7 @@ fn command(args: &Value, paint: Styler) -> Option<CallPreview> {
     Some(CallPreview { text: format!("command:\n{shown}"), shows: &[] })
 }
 
-/// A word as a POSIX shell reads it back.
+/// Quotes a word for a POSIX shell.
 pub(crate) fn quote_for_shell(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
@@ -221,7 +221,7 @@ mod tests {
             Some("two\n"),
             Some("changes: a.txt (+1 -1)\n@@ -1 +1 @@\n-two\n+tw0\n"),
         );
-        // What the tool would refuse has no preview.
+        // A call that the tool would refuse has no preview.
         check("edit_file", &edit, Some("oo\n"), None);
         check("edit_file", &edit, None, None);
         let diff = json!({"path": "a.txt", "diff": "@@ -1 +1 @@\n-two\n+\u{1b}[2J\n"});

@@ -1,5 +1,5 @@
-//! The terminal as one place: finished text above, what still moves below it, and one card at a
-//! time in front of both.
+//! The terminal of a process: finished text at the top, live rows below it, and at most one prompt
+//! in front of both.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
@@ -13,13 +13,13 @@ use super::modal::Modal;
 use super::style::{Styler, is_dumb_terminal};
 use super::text_wrap;
 
-/// A person who pressed a key this recently is still typing: the next keys are not meant for a card
-/// that comes up.
+/// Time after a key press for which a person counts as typing: the next keys are then not meant for
+/// a new prompt.
 const TYPING_PAUSE: Duration = Duration::from_millis(1000);
-/// Size of a terminal that does not tell.
+/// Size of a terminal that does not report it.
 const SIZE: (usize, usize) = (80, 24);
 
-/// The terminal of this process. Clones are the same.
+/// The terminal of this process. Clones share their state.
 #[derive(Clone)]
 pub(crate) struct Console {
     inner: Arc<Inner>,
@@ -33,23 +33,23 @@ struct Inner {
     paint: Styler,
 }
 
-/// What stands on the terminal.
+/// The content of the terminal.
 struct Screen {
     out: ConsoleOutput,
-    /// Rows below the finished text that are drawn again and again.
+    /// Rows below the finished text, which are redrawn.
     live: Vec<String>,
-    /// How many of them are on the terminal now.
+    /// Number of live rows that are currently drawn.
     drawn: usize,
-    /// Whether a card is shown; what comes meanwhile waits.
+    /// Whether a prompt is open; other output waits until it closes.
     is_modal_open: bool,
     waiting: String,
 }
 
-/// Where text goes.
+/// Destination of the output.
 enum ConsoleOutput {
-    /// A chat: everything goes to the terminal that standard output is.
+    /// A chat: all output goes to the terminal on standard output.
     Chat(Box<dyn Write + Send>),
-    /// Other commands: remarks to standard error, cards to the terminal itself.
+    /// Other commands: remarks go to standard error, prompts to the terminal itself.
     Command,
 }
 
@@ -63,7 +63,7 @@ impl Default for Console {
 }
 
 impl Console {
-    /// The terminal of a chat.
+    /// Creates the terminal of a chat.
     pub(crate) fn chat() -> Self {
         Self::new(ConsoleOutput::Chat(Box::new(io::stdout())), Styler::from_env())
     }
@@ -95,12 +95,12 @@ impl Console {
         self.inner.screen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether it is that of a chat.
+    /// Returns whether it belongs to a chat.
     pub(crate) fn is_chat(&self) -> bool {
         matches!(self.screen().out, ConsoleOutput::Chat(_))
     }
 
-    /// Whether a person can see and answer a prompt.
+    /// Returns whether a person can see and answer a prompt.
     pub(crate) fn has_person(&self) -> bool {
         self.is_chat() || io::stderr().is_terminal()
     }
@@ -120,7 +120,7 @@ impl Console {
         self.print(&format!("{text}\n"));
     }
 
-    /// What moves below the finished text from now on.
+    /// Sets the live rows below the finished text.
     pub(crate) fn set_live_rows(&self, rows: Vec<String>) {
         let mut screen = self.screen();
         if screen.live == rows && (screen.drawn > 0 || rows.is_empty()) {
@@ -132,22 +132,22 @@ impl Console {
         }
     }
 
-    /// Listens to keys that are typed while something runs.
+    /// Starts listening for keys that are typed while work runs.
     pub(crate) fn listen(&self) -> io::Result<Keys> {
         self.inner.keyboard.listen()
     }
 
-    /// A key was pressed just now.
+    /// Records that a key was just pressed.
     pub(crate) fn record_keypress(&self) {
         *self.inner.typed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
-    /// Waits until no other card is shown.
+    /// Waits until no other prompt is open.
     pub(crate) async fn lock_modal(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.inner.seat).lock_owned().await
     }
 
-    /// Takes the terminal for a card; the caller has the [seat](Self::seat).
+    /// Opens the terminal for a prompt; the caller must hold the [lock](Self::lock_modal).
     pub(crate) fn open_modal(&self) -> io::Result<Modal> {
         let keys = self.inner.keyboard.listen()?;
         let mut screen = self.screen();
@@ -165,7 +165,7 @@ impl Console {
 }
 
 impl Console {
-    /// The card is gone: what waited is written.
+    /// Closes the prompt and writes the waiting output.
     pub(super) fn close_modal(&self) {
         let mut screen = self.screen();
         screen.is_modal_open = false;
@@ -174,7 +174,7 @@ impl Console {
     }
 }
 
-/// Columns and rows of the terminal.
+/// Returns columns and rows of the terminal.
 pub(crate) fn terminal_size() -> (usize, usize) {
     let told = rustix::termios::tcgetwinsize(io::stdout());
     let told = told.or_else(|_| rustix::termios::tcgetwinsize(io::stderr())).ok();
@@ -184,20 +184,20 @@ pub(crate) fn terminal_size() -> (usize, usize) {
 
 impl Screen {
     fn write(&mut self, text: &str) {
-        // A terminal that is gone stops nothing.
+        // A closed terminal does not stop the work.
         let _ = match &mut self.out {
             ConsoleOutput::Chat(out) => out.write_all(text.as_bytes()).and_then(|()| out.flush()),
             ConsoleOutput::Command => io::stderr().write_all(text.as_bytes()),
         };
     }
 
-    /// Writes finished lines above the live rows, in one go, so that nothing flickers.
+    /// Writes finished lines above the live rows, in one write, to avoid flicker.
     fn print_above(&mut self, text: &str) {
         let mut all = self.erasure();
         all.push_str(text);
         if matches!(self.out, ConsoleOutput::Chat(_)) && !is_dumb_terminal() {
             let (columns, rows) = terminal_size();
-            // What is taller than the terminal would scroll, and could not be erased again.
+            // Rows beyond the height of the terminal would scroll, and could not be erased.
             let from = self.live.len().saturating_sub(rows.saturating_sub(1));
             let live = self.live.get(from..).unwrap_or_default();
             self.drawn = live.len();
@@ -218,7 +218,7 @@ impl Screen {
         }
     }
 
-    /// What takes the live rows off the terminal; the cursor stands below them.
+    /// Returns the sequence that erases the live rows; the cursor is below them.
     fn erasure(&mut self) -> String {
         match std::mem::take(&mut self.drawn) {
             0 => String::new(),
@@ -227,9 +227,9 @@ impl Screen {
     }
 }
 
-/// The row as far as it fits; styles inside it count for nothing and are ended.
+/// Cuts a row to the width; styles in it have no width, and are closed.
 fn clip(row: &str, columns: usize) -> String {
-    // A tab is as wide as the terminal likes.
+    // The width of a tab depends on the terminal.
     let row = row.replace('\t', "    ");
     let mut clipped = String::new();
     let (mut used, mut rest) = (0, row.as_str());
@@ -265,7 +265,7 @@ mod tests {
         assert_eq!(clip("a\tb", 3), "a  ");
     }
 
-    /// What a terminal of 80 columns shows after these bytes, without its styles.
+    /// Returns the content of a terminal of 80 columns after these bytes, without styles.
     fn shown(bytes: &[u8]) -> String {
         let text = String::from_utf8(bytes.to_vec()).unwrap();
         let mut lines: Vec<String> = vec![String::new()];

@@ -1,4 +1,4 @@
-//! Keys from the bytes of a terminal.
+//! Decodes keys from the bytes of a terminal.
 #![deny(clippy::indexing_slicing)]
 
 /// One key.
@@ -18,18 +18,18 @@ pub(crate) enum Key {
     KillWord,
 }
 
-/// Longest escape sequence that is waited for; what is longer is no key.
+/// Maximum length of an escape sequence; a longer one is not a key.
 const SEQUENCE_BYTES: usize = 32;
 
-/// Puts keys together from bytes, in pieces of any size. Keys without a use here (arrows, function
-/// keys) are left out.
+/// Decodes keys from pieces of any size. Keys without a use here (arrows, function keys) are
+/// ignored.
 #[derive(Debug, Default)]
 pub(crate) struct KeyDecoder {
     pending: Vec<u8>,
 }
 
 impl KeyDecoder {
-    /// The keys that are whole with these bytes.
+    /// Returns the keys that these bytes complete.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.pending.extend_from_slice(bytes);
         let mut keys = Vec::new();
@@ -40,20 +40,20 @@ impl KeyDecoder {
         keys
     }
 
-    /// Nothing followed: what looked like the beginning of a sequence was the Escape key.
+    /// Ends a partial sequence without further bytes: it was the Escape key.
     pub(crate) fn flush(&mut self) -> Option<Key> {
         let is_escape = self.pending.first() == Some(&0x1b);
         self.pending.clear();
         is_escape.then_some(Key::Escape)
     }
 
-    /// Whether the beginning of a sequence waits for its rest.
+    /// Returns whether a partial sequence is waiting for more bytes.
     pub(crate) fn has_partial(&self) -> bool {
         !self.pending.is_empty()
     }
 }
 
-/// The first key of these bytes and how many of them it takes; `None` = more are needed.
+/// Returns the length and the key at the start of these bytes; `None` if more bytes are needed.
 fn next(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
     let first = *bytes.first()?;
     let one = |key| Some((1, Some(key)));
@@ -71,7 +71,7 @@ fn next(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
     }
 }
 
-/// CSI and SS3 sequences (ECMA-48 5.4) as a whole; Alt and a key; Escape twice.
+/// Decodes CSI and SS3 sequences (ECMA-48 5.4); Alt with a key; Escape twice.
 fn sequence(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
     match bytes.get(1)? {
         b'[' => {
@@ -95,7 +95,7 @@ fn character(bytes: &[u8]) -> Option<(usize, Option<Key>)> {
         Err(error) if error.valid_up_to() > 0 => {
             std::str::from_utf8(head.get(..error.valid_up_to())?).ok()?
         }
-        // The rest of the character is still to come.
+        // The rest of the character has not arrived yet.
         Err(error) if error.error_len().is_none() => return None,
         Err(_) => return Some((1, None)),
     };

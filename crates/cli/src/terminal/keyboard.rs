@@ -1,5 +1,5 @@
-//! Reads keys while there is a listener, and only then: the newest listener gets them. A listener
-//! that is dropped has left the terminal; nothing keeps waiting in a blocking read.
+//! Reads keys only while there is a listener: the newest listener gets them. Dropping a listener
+//! releases the terminal; no blocking read remains.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _};
@@ -16,10 +16,10 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::key_decoder::{Key, KeyDecoder};
 
-/// How long the rest of an escape sequence may take: those of terminals come at once.
+/// Timeout for the rest of an escape sequence: terminals send it at once.
 const SEQUENCE_TIME: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 
-/// The keyboard of this process. Clones are the same.
+/// The keyboard of this process. Clones share their state.
 #[derive(Clone, Default)]
 pub(crate) struct Keyboard {
     state: Arc<Mutex<State>>,
@@ -32,14 +32,14 @@ struct State {
     reader: Option<Reader>,
 }
 
-/// The thread that reads.
+/// The reading thread.
 struct Reader {
-    /// Closed to end it.
+    /// Closing it ends the thread.
     wake: OwnedFd,
     thread: JoinHandle<()>,
 }
 
-/// Keys for one listener.
+/// The keys for one listener.
 pub(crate) struct Keys {
     id: u64,
     keyboard: Keyboard,
@@ -47,12 +47,12 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// The next key; `None` = the terminal is gone.
+    /// Returns the next key; `None` if the terminal has been closed.
     pub(crate) async fn next(&mut self) -> Option<Key> {
         self.received.recv().await
     }
 
-    /// Ends the listening; the keys that were pressed and not yet taken.
+    /// Ends listening; returns the keys that were pressed and not yet taken.
     pub(crate) fn take_pending(mut self) -> Vec<Key> {
         self.leave();
         std::iter::from_fn(|| self.received.try_recv().ok()).collect()
@@ -68,11 +68,11 @@ impl Keys {
         }
     }
 
-    /// Gives the terminal to another program, such as an editor, until this returns.
+    /// Releases the terminal to another program, such as an editor, until this returns.
     pub(crate) async fn suspend_during<T>(&self, work: impl Future<Output = T>) -> T {
         self.keyboard.stop();
         let result = work.await;
-        // A terminal that is gone by now ends the listening at the next key.
+        // If the terminal has been closed by now, listening ends at the next key.
         let _ = self.keyboard.lock().start(&self.keyboard);
         result
     }
@@ -85,7 +85,7 @@ impl Drop for Keys {
 }
 
 impl Keyboard {
-    /// Listens, in place of the current listener, until the keys are dropped.
+    /// Listens, replacing the current listener, until the keys are dropped.
     pub(crate) fn listen(&self) -> io::Result<Keys> {
         let mut state = self.lock();
         state.start(self)?;
@@ -100,8 +100,8 @@ impl Keyboard {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends the reading, after what was typed before, and waits for its end, so that no key is
-    /// taken from the next reader.
+    /// Ends reading after the input that was already typed, and waits for its end, so that no key
+    /// is taken from the next reader.
     fn stop(&self) {
         let reader = self.lock().reader.take();
         if let Some(Reader { wake, thread }) = reader {
@@ -116,7 +116,7 @@ impl Keyboard {
         }
     }
 
-    /// Keys end: every listener is told.
+    /// Ends the keys of every listener.
     fn close(&self) {
         self.lock().listeners.clear();
     }
@@ -142,8 +142,8 @@ impl State {
     }
 }
 
-/// Where keys come from: standard input where it is the terminal, else the terminal of this
-/// session. (`poll` knows no `/dev/tty` on macOS.)
+/// Returns the source of keys: standard input if it is the terminal, else the terminal of this
+/// session. (`poll` does not support `/dev/tty` on macOS.)
 fn device() -> io::Result<File> {
     if io::stdin().is_terminal() {
         return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));
@@ -188,7 +188,8 @@ fn read(tty: &File, ended: &OwnedFd, keyboard: &Keyboard) -> io::Result<()> {
     }
 }
 
-/// Ctrl-C is still a signal; without a handler the process dies with the terminal restored.
+/// Handles Ctrl-C, which remains a signal; without a handler, the process ends with the terminal
+/// restored.
 fn interrupt(tty: &File) -> io::Result<()> {
     restore();
     kill_process(getpid(), Signal::INT)?;
@@ -200,7 +201,7 @@ static SAVED_MODES: Mutex<SavedModes> = Mutex::new(SavedModes { modes: None, is_
 
 struct SavedModes {
     modes: Option<(Arc<File>, Termios)>,
-    /// Set when the process ends: the terminal stays as it is from then on.
+    /// Set when the process ends: the mode of the terminal then no longer changes.
     is_leaving: bool,
 }
 
@@ -208,20 +209,20 @@ fn saved_modes() -> MutexGuard<'static, SavedModes> {
     SAVED_MODES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Puts the terminal back to how it was.
+/// Restores the mode of the terminal.
 fn restore() {
     if let Some((tty, modes)) = &saved_modes().modes {
         let _ = tcsetattr(&**tty, OptionalActions::Now, modes);
     }
 }
 
-/// The same for a process that is about to end.
+/// Restores the mode of the terminal before the process ends.
 pub(crate) fn restore_terminal() {
     saved_modes().is_leaving = true;
     restore();
 }
 
-/// The terminal gives keys one by one, and shows none.
+/// Raw mode: the terminal passes keys one by one, without echo.
 struct RawMode;
 
 impl RawMode {

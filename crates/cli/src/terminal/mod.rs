@@ -1,12 +1,11 @@
-//! The person at the terminal: what they are shown, and the keys that they press. It reads the
-//! terminal itself, never standard input as such, which may be a model's answer.
+//! Output to the person at the terminal, and keys from them. Keys are read from the terminal
+//! itself, never from standard input as such, which may be a model's response.
 //!
 //! Invariants
-//! - One card at a time; while it is shown nothing else is written, and what was to be written
-//!   comes after it.
-//! - A listener that is dropped restores the mode of the terminal.
-//! - Nothing of a model, a tool or a file reaches the terminal before [`escape_controls`] has seen
-//!   it.
+//! - At most one prompt is open; while it is open, no other output is written, and waiting output
+//!   follows it.
+//! - Dropping a listener restores the mode of the terminal.
+//! - Text of models, tools and files passes [`escape_controls`] before it reaches the terminal.
 
 mod approval_prompt;
 pub(crate) mod args_editor;

@@ -1,4 +1,4 @@
-//! The terminal in the hands of one card: words out, keys in.
+//! The terminal while one prompt is open: text output, key input.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -10,12 +10,12 @@ use super::keyboard::Keys;
 use super::style::Styler;
 use super::text_wrap;
 
-/// Silence that ends typing which began before the card came up.
+/// Pause that ends typing which began before the prompt opened.
 const QUIET_TIME: Duration = Duration::from_millis(400);
-/// An Enter so soon after a key belongs to it.
+/// An Enter this soon after a key belongs to that key.
 const ENTER_TIME: Duration = Duration::from_millis(30);
 
-/// The terminal in the hands of one card. Dropping it gives the terminal back at any point.
+/// The terminal of an open prompt. Dropping it releases the terminal at any time.
 pub(crate) struct Modal {
     console: Console,
     keys: Keys,
@@ -34,7 +34,7 @@ impl Modal {
         Self { console, keys, out, is_typing, is_answered: false }
     }
 
-    /// The card has its answer.
+    /// Closes the prompt after its answer.
     pub(crate) fn finish(mut self) {
         self.is_answered = true;
     }
@@ -48,12 +48,12 @@ impl Modal {
         self.out.flush()
     }
 
-    /// The next key.
+    /// Returns the next key.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// A closed terminal.
     pub(crate) async fn read_key(&mut self) -> io::Result<Key> {
-        // Text that was being typed is no decision.
+        // Text that was being typed is not a decision.
         while std::mem::take(&mut self.is_typing) {
             let key = tokio::time::timeout(QUIET_TIME, self.keys.next()).await;
             self.is_typing = matches!(key, Ok(Some(_)));
@@ -61,16 +61,16 @@ impl Modal {
         self.keys.next().await.ok_or_else(|| io::ErrorKind::UnexpectedEof.into())
     }
 
-    /// Leaves an Enter out that follows a decision at once, as people type it by habit.
+    /// Skips an Enter directly after a decision, because people type it by habit.
     pub(crate) async fn skip_enter(&mut self) -> Option<Key> {
         let key = tokio::time::timeout(ENTER_TIME, self.keys.next()).await.ok().flatten();
         key.filter(|key| *key != Key::Enter)
     }
 
-    /// One line of text; `None` = Escape or Ctrl-D.
+    /// Reads one line of text; returns `None` for Escape or Ctrl-D.
     ///
     /// # Errors
-    /// When the terminal is gone.
+    /// A closed terminal.
     pub(crate) async fn read_line(
         &mut self,
         prompt: &str,
@@ -98,13 +98,13 @@ impl Modal {
         }
     }
 
-    /// Gives the whole terminal to another program until this returns.
+    /// Releases the whole terminal to another program until this returns.
     pub(crate) async fn suspend_during<T>(&self, work: impl Future<Output = T>) -> T {
         self.keys.suspend_during(work).await
     }
 }
 
-/// Types a key at the end of a text.
+/// Applies a key to the end of a text.
 pub(crate) fn apply_key(text: &mut String, key: Key) {
     match key {
         Key::Char(c) => text.push(c),

@@ -1,4 +1,4 @@
-//! Puts a question of the model to the person at the terminal.
+//! Asks the person at the terminal a question of the model.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use super::style::{Style, Styler};
 use super::{escape_controls, escape_to_line};
 
 /// Shows a question and reads the answer: a number, free text, or nothing to skip it. The caller
-/// has the console's seat.
+/// must hold the console's lock.
 pub(crate) async fn ask_question(
     console: &Console,
     question: &Question,
@@ -45,9 +45,8 @@ fn render_question(question: &Question, paint: Styler) -> String {
     card
 }
 
-/// The answer that was typed; an error is the number of options, of which none has the typed
-/// number. Without options a number is an answer like any other, and so is one that is itself the
-/// text of an option.
+/// Parses a typed answer; the error is the number of options, if none has the typed number. Without
+/// options, a number is an answer like any other; so is a number that is the text of an option.
 fn parse_answer(question: &Question, answer: &str) -> Result<QuestionAnswer, usize> {
     if answer.is_empty() {
         return Ok(QuestionAnswer::Skipped);

@@ -1,8 +1,8 @@
-//! Colours and weights of text on a terminal, where there are any.
+//! Colors and weights of text on a terminal that supports them.
 
 use std::env;
 
-/// How a piece of text looks.
+/// The style of a piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Style {
     pub(crate) bold: bool,
@@ -10,7 +10,7 @@ pub(crate) struct Style {
     pub(crate) italic: bool,
     pub(crate) underline: bool,
     pub(crate) strike: bool,
-    /// Colour, by its number in SGR (ECMA-48 8.3.117): 31 red, 32 green, 33 yellow, 36 cyan.
+    /// Color, by its number in SGR (ECMA-48 8.3.117): 31 red, 32 green, 33 yellow, 36 cyan.
     pub(crate) colour: Option<u8>,
 }
 
@@ -44,20 +44,20 @@ impl Style {
     }
 }
 
-/// Whether this terminal is given colours.
+/// Applies styles, if the terminal supports colors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Styler {
     pub(crate) colour: bool,
 }
 
 impl Styler {
-    /// As the environment says (`NO_COLOR`, `TERM=dumb`).
+    /// Creates a styler from the environment (`NO_COLOR`, `TERM=dumb`).
     pub(crate) fn from_env() -> Self {
         let says_no = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         Self { colour: !says_no && !is_dumb_terminal() }
     }
 
-    /// The text in this style.
+    /// Returns the text in this style.
     pub(crate) fn styled(self, style: Style, text: &str) -> String {
         let codes = style.codes();
         if !self.colour || codes.is_empty() || text.is_empty() {
@@ -75,7 +75,7 @@ impl Styler {
     }
 }
 
-/// Whether the terminal understands no cursor movements.
+/// Returns whether the terminal does not support cursor movements.
 pub(crate) fn is_dumb_terminal() -> bool {
     env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb")
 }

@@ -1,4 +1,4 @@
-//! Asks the person at the terminal about a call.
+//! Asks the person at the terminal to approve a call.
 
 use std::io;
 
@@ -18,7 +18,7 @@ use super::modal::Modal;
 use crate::command::grant_preview::grant_text;
 use crate::os_user;
 
-/// The keys of a card. What a call does not belong to is not offered.
+/// Returns the keys of a prompt, without those that do not apply to the call.
 fn menu(request: &ApprovalRequest) -> String {
     let run = if request.run.is_some() { " [r]: yes for this run," } else { "" };
     let has_conversation = !request.context.conversation.is_empty();
@@ -50,7 +50,7 @@ impl Approver for TerminalApprover {
 
     fn ask<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApproverReply> {
         Box::pin(async move {
-            // Without a terminal there is no person to answer.
+            // Without a terminal, no person can answer.
             if !self.console.has_person() {
                 return ApproverReply::Unavailable;
             }
@@ -62,7 +62,7 @@ impl Approver for TerminalApprover {
     }
 }
 
-/// Shows a call and reads what becomes of it; the caller has the console's seat.
+/// Shows a call and reads the decision; the caller must hold the console's lock.
 pub(crate) async fn ask_decision(
     console: &Console,
     request: &ApprovalRequest,
@@ -123,7 +123,8 @@ async fn ask(desk: &mut Modal, request: &ApprovalRequest) -> io::Result<Decision
     }
 }
 
-/// Shows what an approval for always would answer for, and asks again; `None` = not that.
+/// Previews the calls that an approval for always would cover, and asks again; returns `None` if
+/// the person declines.
 async fn confirm_always(
     desk: &mut Modal,
     request: &ApprovalRequest,
@@ -158,7 +159,7 @@ async fn confirm_always(
     }
 }
 
-/// The arguments as the person wants them; `None` = as they were.
+/// Lets the person edit the arguments; returns `None` if they are unchanged.
 async fn edit_args(desk: &mut Modal, args: &Value) -> io::Result<Option<Value>> {
     let text = match args_editor::editor_command() {
         Some(editor) => edit_in_editor(desk, &editor, args).await,
@@ -188,7 +189,7 @@ async fn edit_args(desk: &mut Modal, args: &Value) -> io::Result<Option<Value>> 
     }
 }
 
-/// The text that the person leaves in an editor.
+/// Opens a text in an editor; returns the edited text.
 async fn edit_in_editor(
     desk: &mut Modal,
     editor: &str,

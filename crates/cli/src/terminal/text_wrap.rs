@@ -1,4 +1,4 @@
-//! Text in rows: how wide it is, and where it is broken.
+//! Measures and wraps text.
 #![deny(clippy::indexing_slicing)]
 
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -18,12 +18,12 @@ impl Span {
     }
 }
 
-/// Columns that a text takes.
+/// Returns the width of a text in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// The beginning of a text that fits, with an ellipsis where something is left out.
+/// Returns the start of a text that fits, with an ellipsis if text is omitted.
 pub(crate) fn truncate_to_width(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
@@ -41,7 +41,7 @@ pub(crate) fn truncate_to_width(text: &str, columns: usize) -> String {
     short
 }
 
-/// The end of a text that fits.
+/// Returns the end of a text that fits.
 pub(crate) fn tail_of_width(text: &str, columns: usize) -> &str {
     let mut used = 0;
     for (at, c) in text.char_indices().rev() {
@@ -53,8 +53,8 @@ pub(crate) fn tail_of_width(text: &str, columns: usize) -> &str {
     text
 }
 
-/// Breaks a line between words into rows of at most `columns`; `first` stands before the first row,
-/// `rest` before the others.
+/// Wraps a line between words into rows of at most `columns`; `first` precedes the first row,
+/// `rest` the others.
 pub(crate) fn wrap(
     spans: &[Span],
     columns: usize,
@@ -76,13 +76,13 @@ pub(crate) fn wrap(
     rows.done
 }
 
-/// Rows as text.
+/// Converts rows to text.
 pub(crate) fn encode(rows: &[Vec<Span>], paint: Styler) -> Vec<String> {
     let row = |row: &Vec<Span>| row.iter().map(|s| paint.styled(s.style, &s.text)).collect();
     rows.iter().map(row).collect()
 }
 
-/// Without blanks at its end, in any style.
+/// Removes blanks at the end, in any style.
 fn trimmed(mut row: Vec<Span>) -> Vec<Span> {
     while let Some(last) = row.last_mut() {
         last.text.truncate(last.text.trim_end().len());
@@ -98,7 +98,7 @@ fn spans_width(spans: &[Span]) -> usize {
     spans.iter().map(|span| span.text.width()).sum()
 }
 
-/// What is not broken: a run of blanks, or letters up to the next blank, in any styles.
+/// An unbreakable unit: a run of blanks, or letters up to the next blank, in any styles.
 struct Word {
     spans: Vec<Span>,
     is_blank: bool,
@@ -128,7 +128,7 @@ struct Rows<'a> {
     row: Vec<Span>,
     done: Vec<Vec<Span>>,
     used: usize,
-    /// Whether something stands in the row behind what begins it.
+    /// Whether the row has content after its prefix.
     is_begun: bool,
 }
 
@@ -136,7 +136,7 @@ impl Rows<'_> {
     fn word(&mut self, word: Word) {
         let width = spans_width(&word.spans);
         if word.is_blank {
-            // Blanks at a break are not carried over.
+            // Blanks at a break are dropped.
             if self.used + width < self.columns && (self.is_begun || self.done.is_empty()) {
                 self.push(word.spans, width);
             } else if self.is_begun {

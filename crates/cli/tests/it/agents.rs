@@ -1,4 +1,4 @@
-//! Agents as files: listed, shown, made, changed, and what they may do in a run.
+//! Agents as files: listing, showing, creating and changing them, and their limits in a run.
 
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ fn show_says_what_the_list_of_tools_comes_to() {
     assert!(text.contains("group:files") && text.contains("write_file"), "{text}");
 }
 
-/// An unknown tool or key: the file is no agent, the others are.
+/// An unknown tool or key makes the file invalid; the other agents stay available.
 #[test]
 fn a_broken_file_is_a_problem_and_no_agent() {
     for (file, text, words) in [
@@ -91,7 +91,7 @@ fn new_makes_an_agent_that_works_at_once() {
     let turns = "\n  - expect: {system_contains: You are Reviewer.}\n    say: Hello.\n";
     assert_eq!(env.play(turns, &["--agent", "reviewer"]).code(0).stdout, "Hello.\n");
 
-    // A copy has everything but the name.
+    // A copy has everything except the name.
     env.own("agents/exact.toml", "title = \"X\"\ndescription = \"a: \\\"b\\\" # c\"\nprompt = \"Line\\n---\\nline\"\ntools = [\"read_*\"]\nskills = [\"create-skill\"]\nmode = \"locked\"\ntemperature = 0.5\nmax_output = 9\n[limits]\nrounds = \"unlimited\"\ntime = \"15m\"\ncost = 0.25\n");
     env.run(&["agent", "new", "copy", "--from", "exact", "--project"]).code(0);
     assert!(env.read(".toolcrib/agents/copy.md").is_some());
@@ -124,7 +124,7 @@ fn tools_are_check_boxes() {
     assert_eq!(of("delete_file")["risk"], "high");
 }
 
-/// The list that a change leaves in a file, and nothing else changed.
+/// A change replaces the list in the file, and nothing else.
 #[test]
 fn a_list_is_changed_and_the_rest_of_the_file_stays() {
     let rest = "# My reader.\n";
@@ -177,14 +177,14 @@ fn what_a_list_cannot_be_is_said_and_nothing_is_changed() {
         env.run(&[&["agent", "tools"], args].concat()).code(2).says(&[words]);
     }
     assert_eq!(std::fs::read_to_string(&path).unwrap(), before);
-    // Of all tools some are taken: the others are named.
+    // If an agent with all tools loses some, its list names the others.
     let whole = env.run(&["agent", "tools", "all", "--remove", "group:files", "--json"]).code(0);
     let list = support::json(&whole.stdout)["list"].clone();
     let list = list.as_array().unwrap();
     assert!(!list.contains(&json!("read_file")) && list.contains(&json!("ask_user")), "{list:?}");
 }
 
-/// What the agent does not have is neither declared nor run.
+/// A tool outside of the agent's list is neither declared nor run.
 #[test]
 fn an_agent_uses_its_own_tools_only() {
     let env = TestEnv::new();
@@ -199,7 +199,7 @@ fn an_agent_uses_its_own_tools_only() {
     assert!(env.read("x").is_none());
 }
 
-/// An agent of a workspace can be stricter than the person said, never looser.
+/// An agent of a workspace can be stricter than the person's preset, but never less strict.
 #[test]
 fn the_mode_of_an_agent_of_the_workspace_only_tightens() {
     let writes = "\n  - calls: [{tool: write_file, args: {path: x, content: x}}]\n  - say: Done.\n";

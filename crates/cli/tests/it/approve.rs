@@ -1,5 +1,5 @@
-//! `toolcrib approve` and `toolcrib grant`: the inbox over all runs and single calls, from one
-//! process to another.
+//! `toolcrib approve` and `toolcrib grant`: the inbox of all runs and single calls, across
+//! processes.
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::process::{Child, Stdio};
@@ -11,7 +11,7 @@ use crate::support::{self, SlowTool, TestEnv, ask, body, end, of_type};
 
 const DELETE: &str = r#"{"path": "notes.md"}"#;
 
-/// A run that wants to delete a file.
+/// A run that tries to delete a file.
 const DELETES: &str = r#"
   - calls: [{tool: delete_file, args: {path: notes.md}}]
   - expect: {results: [{tool: delete_file, outcome: succeeded}]}
@@ -24,7 +24,7 @@ const QUESTION: &str = r#"
 "#;
 
 impl TestEnv {
-    /// A single call that is left waiting; the id of its question.
+    /// Leaves a single call waiting; returns the id of its question.
     #[track_caller]
     fn asks(&self, tool: &str, args: &str, more: &[&str]) -> String {
         let fixed = ["tool", "call", tool, "--args", args, "--on-ask", "fail"];
@@ -33,31 +33,31 @@ impl TestEnv {
         id.trim_end_matches(';').to_owned()
     }
 
-    /// The inbox.
+    /// Returns the inbox.
     #[track_caller]
     pub(crate) fn inbox(&self, more: &[&str]) -> Vec<Value> {
         let ended = self.run(&[&["approve", "list", "--json"], more].concat()).code(0);
         support::json(&ended.stdout).as_array().unwrap().clone()
     }
 
-    /// A run that is put aside; its id and that of its question.
+    /// Pauses a run; returns its id and the id of its question.
     #[track_caller]
     fn aside(&self, turns: &str) -> (String, String) {
         let known = self.inbox(&[]);
         self.play(turns, &["--on-ask", "fail"]).code(6).says(&["toolcrib approve"]);
-        // The short id of a row gets longer when another one begins like it.
+        // The short id of a row gets longer when another id with the same prefix appears.
         let is_new = |row: &Value| known.iter().all(|old| old["id"] != row["id"]);
         let new = self.inbox(&[]).into_iter().find(is_new).unwrap();
         (new["run"].as_str().unwrap().to_owned(), new["id"].as_str().unwrap().to_owned())
     }
 
-    /// Waits until this many questions are in the inbox; the newest.
+    /// Waits until this many questions are in the inbox; returns the newest.
     #[track_caller]
     fn until_asked(&self, count: usize) -> Value {
         self.until(|rows| rows.len() >= count).pop().unwrap()
     }
 
-    /// Looks at the inbox until it is like this.
+    /// Polls the inbox until the condition holds.
     #[track_caller]
     fn until(&self, is_so: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let begun = Instant::now();
@@ -74,7 +74,7 @@ impl TestEnv {
     }
 }
 
-/// The exit code and the output of a child that was started before.
+/// Returns the exit code and the output of a child that was started before.
 #[track_caller]
 fn ends(mut child: Child) -> (i32, String) {
     drop(child.stdin.take());
@@ -119,7 +119,7 @@ fn the_inbox_shows_calls_and_questions_over_all_runs_the_oldest_first() {
             assert!(line.contains(word), "{word}: {line}");
         }
     }
-    // The short ids are good for everything.
+    // All commands accept the short ids.
     for (row, id) in rows.iter().zip([&single, &of_run, &question]) {
         let shown = env.run(&["approve", "show", row["short"].as_str().unwrap()]).code(0).stdout;
         assert!(shown.contains(id.as_str()), "{shown}");
@@ -168,7 +168,7 @@ fn a_single_call_is_carried_out_where_it_was_asked() {
     let env = TestEnv::new();
     let id = env.asks("delete_file", DELETE, &[]);
     assert!(env.read("notes.md").is_some());
-    // Another current folder changes nothing.
+    // Another current folder makes no difference.
     std::fs::write(env.outside().join("notes.md"), "of somebody else\n").unwrap();
     let mut command = env.command(&["approve", "yes", &id]);
     command.current_dir(env.outside()).env("USER", "ann");
@@ -186,8 +186,8 @@ fn a_single_call_is_carried_out_where_it_was_asked() {
     assert!(env.read("notes.md").is_some(), "it ran once");
 }
 
-/// Found in review: in one race of twenty the second `yes` took the call of the first for its own,
-/// and said that its outcome is unknown.
+/// Regression, found in review: in one of twenty races, the second `yes` attributed the call of the
+/// first to itself, and reported that its outcome is unknown.
 #[test]
 fn of_two_yes_at_once_one_carries_the_call_out_and_the_other_names_the_first_decision() {
     let env = TestEnv::new();
@@ -221,12 +221,12 @@ fn a_second_yes_after_the_approver_died_says_what_became_of_the_call() {
     let again = env.run(&["approve", "yes", &id]).code(5);
     again.says(&["was decided before", "unknown whether the call took effect"]);
     assert_eq!(tool.runs(), 1);
-    // Its program may live on, and is not left waiting.
+    // Its program may live on, so do not leave it waiting.
     drop(tool.go_on());
 }
 
-/// Found in review: a call inside a script was denied because no approver could be asked, and `run`
-/// ended with 0.
+/// Regression, found in review: a call inside a script was denied because no approver could be
+/// asked, and `run` ended with 0.
 #[test]
 fn a_run_whose_script_had_a_call_denied_without_an_approver_ends_with_5() {
     let env = TestEnv::new();
@@ -251,8 +251,8 @@ fn what_is_not_to_run_does_not_run() {
     }
 }
 
-/// A folder that is gone makes a call impossible, not the refusal of it; and what cannot be carried
-/// out is not decided either.
+/// If its folder no longer exists, a call cannot run, but it can be denied; and a call that cannot
+/// run cannot be approved.
 #[test]
 fn without_its_folder_a_call_can_only_be_denied() {
     let env = TestEnv::new();
@@ -278,7 +278,7 @@ fn calls_of_a_response_wait_too() {
     assert_eq!(messages.as_array().unwrap().len(), 2, "each call has its message: {messages}");
     let id = env.inbox(&[])[0]["id"].as_str().unwrap().to_owned();
     ended.says(&[&format!("`toolcrib approve yes {id}`")]);
-    // The run of a response is kept nowhere, so there is nothing to resume.
+    // The run of a response is not stored, so it cannot be resumed.
     let call = env.inbox(&[])[0]["call"].as_str().unwrap().to_owned();
     let told = env.run(&["explain", &call]).code(0).stdout;
     assert!(told.contains("approve yes") && !told.contains("toolcrib resume"), "{told}");
@@ -311,7 +311,7 @@ fn a_run_goes_on_with_what_was_decided_meanwhile() {
         let said = env.run(&[&["approve", words[0], &id], &words[1..]].concat()).code(0);
         said.says(&[&format!("`toolcrib resume {run}`")]);
         assert_eq!((env.read("notes.md").is_some(), env.inbox(&[]).len()), (true, 0));
-        // What was decided stands, whatever is said when it goes on.
+        // The decision remains in force with any options of the resume.
         assert_eq!(env.run(&["resume", &run, "--approve"]).stdout, "Done.\n", "{words:?}");
         assert_eq!(env.read("notes.md").is_some(), is_left, "{words:?}");
         assert_eq!(env.read("other.md").is_none(), words[0] == "edit");
@@ -328,8 +328,8 @@ fn a_run_can_go_on_at_once() {
     env.run(&["approve", "yes", &id]).code(5).says(&["was decided before"]);
 }
 
-/// K7, K8: three restarts while it waits, the decision in between, and it runs once, with the
-/// arguments that were approved.
+/// K7, K8: three restarts while the call waits, and the decision in between: the call runs once,
+/// with the approved arguments.
 #[test]
 fn restarts_change_nothing() {
     let env = TestEnv::new();
@@ -437,7 +437,7 @@ fn what_is_always_allowed_is_said_before_and_can_be_taken_back() {
     );
     let row = support::json(&always(&["--dry-run", "--json"]).code(0).stdout);
     assert_eq!(row["past_calls"]["count"], 2);
-    // Nothing of this decides anything.
+    // None of this makes a decision.
     always(&["--only", "path=src/*"]).code(2).says(&["does not look like that"]);
     always(&["--only", "path"]).code(2);
     always(&["--scope", "run"]).code(2).says(&["belongs to no run"]);
@@ -465,7 +465,7 @@ fn what_is_always_allowed_is_said_before_and_can_be_taken_back() {
     call("build/e").code(5);
 }
 
-/// A grant of a run holds while the run goes on, and nowhere else.
+/// A grant of a run applies only in this run.
 #[test]
 fn for_a_run_only() {
     let env = TestEnv::new();
@@ -482,7 +482,7 @@ fn for_a_run_only() {
     assert_eq!((env.read("notes.md"), env.read("other.md")), (None, None));
     env.write("notes.md", "x");
     env.run(&["tool", "call", "delete_file", "--args", DELETE]).code(5);
-    // One that was revoked does not come back with its call.
+    // A revoked grant is not restored when its call resumes.
     let grants = support::json(&env.run(&["grant", "list", "--json"]).code(0).stdout);
     assert_eq!(grants.as_array().unwrap().len(), 1);
 }
@@ -576,7 +576,7 @@ fn a_live_run_takes_decisions_and_answers_up() {
     assert_eq!(events.last().unwrap()["text"], "Done.");
 }
 
-/// A process that died while it waited leaves a call that another one carries out.
+/// Another process runs the call of a process that died while it waited.
 #[test]
 fn a_call_whose_process_died_is_carried_out_here() {
     let env = TestEnv::new();
@@ -589,8 +589,8 @@ fn a_call_whose_process_died_is_carried_out_here() {
     assert!(env.read("notes.md").is_none());
 }
 
-/// K8: it was approved, and the process that was to go on with it died before it did: the call runs
-/// once, when that is said again.
+/// K8: the call was approved, and the process that was to continue it died first: a repeated
+/// approval runs the call once.
 #[test]
 fn an_approved_call_whose_process_died_before_it_ran_runs_once() {
     let env = TestEnv::new();
@@ -599,7 +599,7 @@ fn an_approved_call_whose_process_died_before_it_ran_runs_once() {
     let mut waiting =
         env.command(&[&call[..], &["--on-ask", "wait:100s"]].concat()).spawn().unwrap();
     let id = env.until_asked(1)["id"].as_str().unwrap().to_owned();
-    // Stopped it is alive, and goes on with nothing.
+    // A stopped process is alive, but continues nothing.
     let pid = waiting.id().to_string();
     let stopped = std::process::Command::new("kill").args(["-STOP", &pid]).status().unwrap();
     assert!(stopped.success());
@@ -624,7 +624,7 @@ fn after_its_deadline_a_decision_comes_too_late() {
     let args = ["tool", "call", "delete_file", "--args", DELETE, "--on-ask", "wait:3s"];
     let mut waiting = env.command(&args).spawn().unwrap();
     let id = env.until_asked(1)["id"].as_str().unwrap().to_owned();
-    // Stopped, it does not expire the question itself.
+    // A stopped process does not expire the question itself.
     waiting.kill().unwrap();
     waiting.wait().unwrap();
     env.until(|rows| rows[0]["expired"] == true);
@@ -676,8 +676,8 @@ fn single_calls_are_denied_or_wait_as_they_are_told_to() {
     assert!(env.read("notes.md").is_some());
 }
 
-/// A rule that is added in another terminal holds at the next step of a run at work, also for tools
-/// that the run was offered before; a broken file is not used, and the run says so.
+/// A rule that is added in another terminal applies from the next step of an active run, even to
+/// tools that the run was offered before; a broken file is not applied, and the run reports it.
 #[test]
 fn a_rule_that_is_added_while_a_run_waits_holds_at_its_next_step() {
     let env = TestEnv::new();
@@ -712,8 +712,7 @@ fn a_rule_that_is_added_while_a_run_waits_holds_at_its_next_step() {
     assert!(says("all is as before"), "{notices:?}");
 }
 
-/// Approvals that are waved through in seconds are counted and said: from the third one on, as a
-/// habit.
+/// Approvals within seconds are counted, and reported from the third one on, as a habit.
 #[test]
 fn approvals_that_are_waved_through_are_counted() {
     let env = TestEnv::new();

@@ -1,4 +1,4 @@
-//! `toolcrib args`: the decoder of the pipeline, by hand and as a filter.
+//! `toolcrib args`: the decoder of the pipeline, used manually and as a filter.
 
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ fn lines_are_answered_in_order_with_their_ids() {
 fn bytes_come_as_base64() {
     let env = env();
     let line = |raw: &str| json!({"id": 1, "schema": schema(), "raw_b64": raw});
-    // {"path":"é"} with a byte order mark; and with the é in Latin-1, which is no UTF-8.
+    // {"path":"é"} with a byte order mark; and with the é in Latin-1, which is not valid UTF-8.
     let rows = [("77u/eyJwYXRoIjoiw6kifQ==", "repaired"), ("eyJwYXRoIjoi6SJ9", "parse_error")];
     for (raw, outcome) in rows {
         let ended = env.feed(&["args", "--lines"], feed(&[line(raw)])).code(0);

@@ -1,10 +1,10 @@
-//! `toolcrib artifact list|show|rm`: results that were too long to be shown.
+//! `toolcrib artifact list|show|rm`: results that were too long to show.
 
 use serde_json::json;
 
 use crate::support::{self, TestEnv};
 
-/// An environment with one stored result, and its name.
+/// Creates an environment with one stored result; returns its name.
 fn stored() -> (TestEnv, String, String) {
     let env = TestEnv::new();
     let long: String = (0..20_000).map(|n| format!("line {n}\n")).collect();

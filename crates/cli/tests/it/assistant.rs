@@ -1,4 +1,4 @@
-//! `toolcrib memory` and `toolcrib task`: what a person sees and changes of them.
+//! `toolcrib memory` and `toolcrib task`: a person reads and changes memories and tasks.
 
 use std::time::{Duration, Instant};
 
@@ -124,7 +124,7 @@ fn a_recurrence_is_limited_to_hours_of_the_day() {
     );
     let broken = env.feed(&["task", "next", "--lines"], "0 9 * * *\n").code(0).stdout;
     assert!(broken.contains("Write one JSON object on each line, such as"), "{broken}");
-    // A model lists what is due in a range of time.
+    // A model lists tasks that are due in a period.
     for (range, count) in [("2099-01-01/2099-01-01", 1), ("2098-01-01/2098-12-31", 0), ("today", 0)]
     {
         let (reply, code) = env.call("list_tasks", &json!({ "time_range": range }), &[]);
@@ -137,7 +137,7 @@ fn a_recurrence_is_limited_to_hours_of_the_day() {
     assert!(reply["result"].to_string().contains("Use today, tomorrow, week, month"), "{reply}");
 }
 
-/// It asks no model: the daemon has none that answers.
+/// The task needs no model: the daemon has none that answers.
 #[test]
 fn a_task_that_is_a_notification_notifies_once() {
     let env = TestEnv::new();
@@ -249,7 +249,7 @@ fn documents_are_put_in_searched_read_deleted_and_restored() {
     env.run(&["document", "show", "lease.txt", "--offset", &offset])
         .code(0)
         .prints(&["Signed in Oslo."]);
-    // A model finds the same, and adds files of the workspace by the rules for reading.
+    // A model finds the same passages, and adds files of the workspace under the rules for reading.
     let search = json!({"action": "search", "query": "baked at night"});
     let (reply, code) = env.call("document", &search, &[]);
     assert_eq!(code, 0, "{reply}");
@@ -264,21 +264,21 @@ fn documents_are_put_in_searched_read_deleted_and_restored() {
     env.run(&["document", "search", "rye"]).code(0).prints(&["Rye bread"]);
     let binary = env.root().join("data.bin").display().to_string();
     env.run(&["document", "add", &binary]).code(2);
-    // A file that is not what its name says.
+    // A file whose content does not match its name.
     env.write("photo.pdf", b"\x89PNG\r\n\x1a\n\0");
     let photo = env.root().join("photo.pdf").display().to_string();
     env.run(&["document", "add", &photo]).code(2).says(&["does not begin with the mark"]);
     let listed = support::json(&env.run(&["document", "list", "--json"]).code(0).stdout);
     assert_eq!(listed.as_array().unwrap().len(), 2, "nothing of it is kept: {listed}");
     env.run(&["document", "show", "none"]).code(4);
-    // Text without pages has no ninth one; its beginning was shown.
+    // Text without pages has no page nine; the start of the text was shown.
     env.run(&["document", "show", "lease.txt", "--page", "9"])
         .code(2)
         .says(&["\"lease.txt\" has no pages", "there is nothing at page 9"]);
     env.run(&["document", "show", "lease.txt", "--offset", "99999"])
         .code(2)
         .says(&["there is nothing at offset 99999"]);
-    // `read` reads the same text, for callers that have the tool `document`.
+    // `read` returns the same text, for callers that have the tool `document`.
     let part = json!({"source": "document:lease.txt", "offset": 4, "max_chars": 20});
     let (reply, code) = env.call("read", &part, &[]);
     assert_eq!(
@@ -336,11 +336,12 @@ fn the_persons_text_is_in_the_prompt_and_what_is_shown_is_what_is_sent() {
     assert_eq!(&names[names.len() - 2..], ["context", "cards"]);
     let system = shown["system"].as_str().unwrap();
     assert!(system.contains("I am a baker in Oslo."), "{system}");
-    // Half of what it was, 11,800 characters, beside the text of the person and a longer workspace.
+    // Half of the former 11,800 characters, with the text of the person and a longer workspace in
+    // addition.
     assert!(system.chars().count() < 6_200, "{}", system.chars().count());
     for part in shown["parts"].as_array().unwrap() {
         let text = part["text"].as_str().unwrap();
-        // The time may pass to the next minute between the two.
+        // The minute may change between the two.
         if part["part"] == "context" {
             continue;
         }
@@ -403,8 +404,8 @@ fn the_heartbeat_is_shown_with_what_it_would_ask() {
     env.run(&["heartbeat", "run"]).code(5).says(&["switched off"]);
 }
 
-/// Bug: a promotion was written to a memory named soul, and `memory undo` left its instruction in
-/// every prompt.
+/// Regression: a promotion was written to a memory named soul, and `memory undo` left its
+/// instruction in every prompt.
 #[test]
 fn a_promotion_is_in_the_prompt_and_taken_back_with_its_instruction() {
     let env = TestEnv::new();
@@ -425,12 +426,12 @@ fn a_promotion_is_in_the_prompt_and_taken_back_with_its_instruction() {
     assert!(!prompt().contains("Answer in short sentences."), "{}", prompt());
     assert!(prompt().contains("I am a baker."));
     assert!(prompt().contains("Short answers are liked."));
-    // The key of earlier versions leads to the text.
+    // The key of earlier versions refers to the text.
     let soul = env.run(&["memory", "edit", "soul", "Obey."]).code(2);
     soul.says(&["reserved", "toolcrib prompt set"]);
 }
 
-/// Bug: secrets in plain words were stored, and shown to every model.
+/// Regression: secrets in natural language were stored, and shown to every model.
 #[test]
 fn secrets_in_plain_words_are_refused() {
     let env = TestEnv::new();
@@ -455,7 +456,7 @@ fn secrets_in_plain_words_are_refused() {
     assert_eq!(code, 0, "{reply}");
 }
 
-/// Bug: a file named `-` was written.
+/// Regression: a file named `-` was written.
 #[test]
 fn memories_are_exported_to_and_imported_from_a_dash() {
     let env = TestEnv::new();
@@ -466,7 +467,7 @@ fn memories_are_exported_to_and_imported_from_a_dash() {
     env.run(&["memory", "show", "color"]).code(0).prints(&["Blue."]);
 }
 
-/// Bug: after the only task had ended, the list said that there is none.
+/// Regression: after the only task had ended, the list reported that there is none.
 #[test]
 fn a_list_without_open_tasks_says_where_the_others_are() {
     let env = TestEnv::new();

@@ -1,5 +1,5 @@
-//! `toolcrib audit tail|show|export|verify`: records of real calls, their proof, and what happens
-//! when somebody tampers.
+//! `toolcrib audit tail|show|export|verify`: records of real calls, their verification, and the
+//! detection of tampering.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{TestEnv, json as parsed, lines};
 
-/// A world in which one call changed something, one did not, and one was denied.
+/// Creates an environment in which one call changed something, one did not, and one was denied.
 fn with_calls() -> TestEnv {
     let env = TestEnv::new();
     env.write("old.txt", "old");
@@ -27,7 +27,7 @@ fn state(env: &TestEnv) -> PathBuf {
     env.outside().join("home/state")
 }
 
-/// The records, the oldest first.
+/// Returns the records, oldest first.
 fn records(env: &TestEnv) -> Vec<Value> {
     lines(&env.run(&["audit", "tail", "--json", "-n", "1000"]).code(0).stdout)
 }
@@ -115,7 +115,7 @@ fn an_export_is_verified_without_the_database() {
     let of_type = |text: &str, kind: &str| lines(text).iter().filter(|l| l["type"] == kind).count();
     assert_eq!(of_type(&all, "record"), count);
     assert!(of_type(&all, "checkpoint") > 0);
-    // Elsewhere there is nothing but the export and the key.
+    // The other machine has only the export and the key.
     let elsewhere = TestEnv::new();
     elsewhere.write("all.jsonl", &all);
     let proof = verify(&elsewhere, &["--file", "all.jsonl", "--key", key], 0);
@@ -166,7 +166,7 @@ fn keys_and_anchors_that_cannot_be_used_are_said() {
     env.write("other.pub", format!("{}\n", "ab".repeat(32)));
     let proof = verify(&env, &["--key", "other.pub"], 1);
     assert_eq!(proof["chains"][0]["findings"][0]["finding"], "forged_checkpoint");
-    // A line that was cut by a crash is no finding.
+    // A line that a crash cut off is not a finding.
     let anchors = fs::read_to_string(audit.join("anchors.jsonl")).unwrap();
     fs::write(audit.join("anchors.jsonl"), format!("{anchors}{}", &anchors[..30])).unwrap();
     let proof = verify(&env, &[], 0);

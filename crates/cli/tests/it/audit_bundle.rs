@@ -1,4 +1,4 @@
-//! `toolcrib audit export --bundle`: both verifiers prove a bundle, and both find each kind of
+//! `toolcrib audit export --bundle`: both verifiers accept a bundle, and both detect each kind of
 //! edit.
 
 use std::fs;
@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::support::{TestEnv, json as parsed};
 
-/// A world with two calls, a rule, and a bundle of them in the workspace.
+/// An environment with two calls, a rule, and a bundle of them in the workspace.
 struct Bundled {
     env: TestEnv,
     files: Vec<(String, String)>,
@@ -41,14 +41,14 @@ impl Bundled {
         self.env.outside().join("home/state/audit/audit-key.pub")
     }
 
-    /// The path of the only file that holds these words.
+    /// Returns the path of the only file that contains these words.
     fn holding(&self, folder: &str, words: &str) -> &str {
         let fits =
             |(path, text): &&(String, String)| path.starts_with(folder) && text.contains(words);
         &self.files.iter().find(fits).unwrap_or_else(|| panic!("{words} in {folder}")).0
     }
 
-    /// Exit codes of both verifiers for a bundle of these files, and what they found.
+    /// Verifies a bundle of these files with both verifiers; returns their exit codes and findings.
     fn verify(&self, files: &[(String, String)], with_key: bool) -> ([i32; 2], String) {
         let path = self.env.root().join("edited.tar");
         let mut tar = tar::Builder::new(fs::File::create(&path).unwrap());
@@ -67,7 +67,7 @@ impl Bundled {
         let with: &[&str] = if with_key { &["--key", key.to_str().unwrap()] } else { &[] };
         let ended =
             self.env.run(&[&["audit", "verify", "--json", "--bundle", file], with].concat());
-        // Only the verifier and the bundle: nothing of Toolcrib is in reach.
+        // The folder has only the verifier and the bundle: Toolcrib is not available.
         let script = self.env.root().join("verify.py");
         fs::write(&script, &self.files.iter().find(|(path, _)| path == "verify.py").unwrap().1)
             .unwrap();
@@ -84,7 +84,7 @@ impl Bundled {
     }
 }
 
-/// What the list of sums would be if the attacker made it anew.
+/// Recomputes the list of checksums, as an attacker would.
 fn with_new_sums(files: &[(String, String)]) -> Vec<(String, String)> {
     let mut sums = String::new();
     for (path, text) in files.iter().filter(|(path, _)| !path.starts_with("SHA256SUMS")) {
@@ -212,7 +212,7 @@ fn both_verifiers_find_each_kind_of_edit() {
         ("an added file", [all.clone(), vec![("rules/x.json".into(), "{}".into())]].concat()),
     ];
     for (what, files) in edits {
-        // An attacker can make the list of sums anew, and cannot sign it.
+        // An attacker can recompute the list of checksums, but cannot sign it.
         for (files, with_key) in [(with_new_sums(&files), true), (files, false)] {
             let (codes, said) = bundled.verify(&files, with_key);
             assert_eq!(codes, [1, 1], "{what}, {with_key}: {said}");
@@ -242,7 +242,7 @@ fn what_is_no_bundle_is_said() {
     env.run(&["audit", "verify", "--bundle", "none.tar"]).code(3).says(&["none.tar"]);
     let text = env.run(&["audit", "verify", "--bundle", "notes.md"]);
     assert_ne!(text.code, 0, "{text:?}");
-    // Nothing recorded: an empty bundle is sound.
+    // Without records, an empty bundle is valid.
     env.run(&["audit", "export", "--bundle", "empty.tar"]).code(0);
     let found: Value =
         parsed(&env.run(&["audit", "verify", "--json", "--bundle", "empty.tar"]).code(0).stdout);

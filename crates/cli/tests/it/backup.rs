@@ -1,5 +1,5 @@
-//! Backups: taken while a daemon works under load, put back into an empty home and over one that is
-//! there.
+//! Backups: created while a daemon runs under load, and restored to an empty home and over existing
+//! data.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,14 +15,14 @@ fn home(env: &TestEnv) -> PathBuf {
     env.outside().join("home")
 }
 
-/// The binary with another home.
+/// Runs the binary with another home.
 fn at_home(env: &TestEnv, home: &Path, args: &[&str]) -> Ended {
     let mut command: Command = env.command(args);
     command.env("TOOLCRIB_HOME", home);
     end(command, b"")
 }
 
-/// Names of the files in a backup.
+/// Returns the names of the files in a backup.
 fn names(backup: &Path) -> Vec<String> {
     let listed = Command::new("tar").arg("-tzf").arg(backup).output().unwrap();
     assert!(listed.status.success());
@@ -113,7 +113,7 @@ fn what_is_there_is_moved_aside_and_keys_stay_where_they_were() {
     let restored = env.run(&["restore", file, "--force", "--json"]).code(0);
     let aside = support::json(&restored.stdout)["aside"][0].as_str().unwrap().to_owned();
     assert!(Path::new(&aside).join("toolcrib.db").exists());
-    // As it was when it was taken, and its secrets open with the key that is here.
+    // The data is as it was at the time of the backup, and the existing key opens its secrets.
     let calls = support::json(&env.run(&["history", "--json"]).code(0).stdout);
     assert_eq!(calls.as_array().unwrap().len(), 1);
     assert!(env.run(&["secret", "list"]).code(0).stdout.contains("MAIL"));
@@ -152,7 +152,7 @@ fn keys_are_in_a_backup_only_when_they_are_asked_for() {
     at_home(&env, &other, &["audit", "verify"]).code(0);
 }
 
-/// Found in review: an archive whose manifest says that it has no keys brought keys of its own.
+/// Regression, found in review: an archive whose manifest declares no keys contained keys.
 #[test]
 fn files_that_the_manifest_does_not_announce_are_not_put_back() {
     let env = TestEnv::new();
@@ -201,8 +201,8 @@ fn what_is_no_sound_backup_changes_nothing() {
     check(b"no archive");
     check(&whole[..whole.len() / 2]);
     let mut flipped = whole.clone();
-    // More than one bit: a single one may be of the padding between two blocks, which means
-    // nothing.
+    // Flip more than one bit: a single one could be in the padding between two blocks, which has no
+    // meaning.
     flipped[whole.len() / 2..][..16].iter_mut().for_each(|byte| *byte ^= 0xff);
     check(&flipped);
     at_home(&env, &other, &["restore", "nowhere.tar.gz"]).code(3);

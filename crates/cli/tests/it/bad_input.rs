@@ -1,5 +1,5 @@
-//! Bad input to commands and calls: each kind has its message, its exit code, and nothing that must
-//! not run has run.
+//! Invalid input to commands and calls: each kind has its message and its exit code, and no call
+//! runs that must not.
 
 use serde_json::{Value, json};
 
@@ -89,8 +89,8 @@ fn a_body_of_another_provider() {
     }
 }
 
-/// Cuts a recording before every event and in the middle of every event. The last call is never
-/// complete before its end, and no call runs at all unless the end of the answer was seen.
+/// Cuts a recording before every event and inside every event. The last call is never complete
+/// before its end, and no call runs at all unless the end of the response was received.
 #[test]
 fn half_a_stream() {
     for format in ["openai-chat", "openai-responses", "anthropic", "gemini"] {
@@ -101,8 +101,8 @@ fn half_a_stream() {
         let whole = stream(format, &asks);
         let ends: Vec<usize> = whole.match_indices("data:").map(|(at, _)| at).collect();
         let last = *ends.last().unwrap();
-        // The last event of Chat is the mark [DONE], which some servers leave out: everything is
-        // there before it.
+        // The last event of Chat is the mark [DONE], which some servers omit: the response is
+        // complete before it.
         let needed = if format == "openai-chat" { ends[ends.len() - 2] } else { last };
         for (number, end) in ends.iter().enumerate().filter(|(n, _)| n % 4 == 1) {
             for cut in [*end, *end + 12].into_iter().filter(|cut| *cut <= needed) {
@@ -131,8 +131,8 @@ fn all_results(format: &str, stdout: &str) -> Vec<(String, Value)> {
     }
 }
 
-/// The provider says that the answer is over, but it was over because of its length, inside the
-/// arguments of a call.
+/// The provider reports that the response ended because of its length, inside the arguments of a
+/// call.
 #[test]
 fn a_stream_cut_inside_arguments_by_the_length_of_the_answer() {
     let cut = "{\"path\": \"second\", \"content\": \"rm -rf";
@@ -157,8 +157,8 @@ fn a_stream_cut_inside_arguments_by_the_length_of_the_answer() {
     }
 }
 
-/// Even when the arguments would be whole after the repair that every other call may have: a
-/// missing last brace.
+/// This applies even if the repair for other calls, adding a missing last brace, would complete the
+/// arguments.
 #[test]
 fn arguments_that_only_lack_their_end_are_not_run_when_the_answer_was_cut() {
     let half = ask("b", "write_file", json!("{\"path\": \"second\", \"content\": \"x\""));
@@ -221,7 +221,7 @@ fn a_result_too_large_is_cut_and_kept() {
         let reference = wire["artifact"].as_str().unwrap();
         assert!(shown.contains(&format!("read_artifact(ref=\"{reference}\"")), "{format}");
 
-        // Another process, as the next turn of a conversation is.
+        // Another process reads the artifact, as in the next turn of a conversation.
         let args = json!({"ref": reference, "offset": 500_000, "limit": 1000});
         let (page, code) = env.call("read_artifact", &args, &[]);
         assert_eq!(code, 0, "{page}");
@@ -333,7 +333,7 @@ fn ten_thousand_levels() {
         let ended = env.feed(&["exec", "--format", format], answer);
         assert!(ended.stderr.len() + ended.stdout.len() < 8192, "{format}: {ended:#?}");
         match format {
-            // Arguments that are a text are the pipeline's to judge, and the model is told.
+            // The pipeline decides about arguments that are text, and informs the model.
             "openai-chat" | "openai-responses" => {
                 let ended = ended.code(0);
                 let got = results(format, &support::json(&ended.stdout));

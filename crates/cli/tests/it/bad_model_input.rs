@@ -1,11 +1,11 @@
-//! Bad input to and from models: each kind has its message, its exit code, and nothing that must
-//! not run has run.
+//! Invalid input to and from models: each kind has its message and its exit code, and no call runs
+//! that must not.
 
 use serde_json::{Value, json};
 
 use crate::support::{self, Provider, Reply, TestEnv, end};
 
-/// `run` against this server, with a key.
+/// Runs `run` against this server, with a key.
 fn ask(env: &TestEnv, provider: &Provider, more: &[&str]) -> (String, String, i32) {
     let url = provider.url();
     let fixed = ["run", "--provider", "deepseek", "--base-url", &url, "--model", "deepsek-chat"];
@@ -72,8 +72,8 @@ fn an_unknown_provider_comes_with_a_near_name() {
     env.run(&["run", "Do it"]).code(3).says(&["config.toml:1", "did you mean `model`?"]);
 }
 
-/// The model takes no tools: they are described to it as text, its calls are found in its text, and
-/// the next process knows.
+/// The model does not support tools: they are described as text, its calls are parsed from its
+/// text, and the next process remembers that.
 #[test]
 fn a_model_without_tools_is_asked_in_text_and_remembered() {
     let refusal = || Reply::json(400, &error("deepsek-chat does not support tools"));

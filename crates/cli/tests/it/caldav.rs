@@ -1,5 +1,5 @@
-//! `create_calendar_event` with a calendar account, through the binary: against the answers that
-//! Radicale 3.9 gives, and against Radicale itself where it is installed.
+//! `create_calendar_event` with a calendar account, through the binary: against recorded responses
+//! of Radicale 3.9, and against Radicale itself if it is installed.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 
 use crate::support::{self, TestEnv};
 
-/// The answer to a search: a stand-up of each day at 9:00 UTC that the server has expanded, and a
-/// whole day.
+/// The response to a search: a daily stand-up at 9:00 UTC, expanded by the server, and an all-day
+/// event.
 const BUSY: &str = include_str!("../fixtures/caldav_busy.xml");
 const PASSWORD: &str = "hunter22";
 
-/// A workspace with a calendar account at this address; its password is in the vault.
+/// Creates a workspace with a calendar account at this address; its password is in the vault.
 fn with_account(url: &str) -> TestEnv {
     let env = TestEnv::new();
     env.own(
@@ -41,13 +41,13 @@ fn free_times() -> Value {
     })
 }
 
-/// The number of stored calendar files.
+/// Returns the number of stored calendar files.
 fn files(env: &TestEnv) -> usize {
     let listed = support::json(&env.run(&["artifact", "list", "--json"]).code(0).stdout);
     listed.as_array().unwrap().iter().filter(|row| row["media_type"] == "text/calendar").count()
 }
 
-/// A server that gives one answer to each method, and notes what it is asked.
+/// A server that gives one response to each method, and records its requests.
 struct Server {
     url: String,
     requests: Arc<Mutex<Vec<String>>>,
@@ -71,7 +71,7 @@ impl Server {
                     "HTTP/1.1 {status}\r\nContent-Type: text/xml; charset=utf-8\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
                     body.len()
                 );
-                // Who does not read a long answer to its end is the one that is tested.
+                // The client under test may not read a long response to its end.
                 let _ = (&stream).write_all(head.as_bytes());
                 let _ = (&stream).write_all(body.as_bytes());
             }
@@ -138,7 +138,7 @@ fn free_times_are_those_between_the_events_of_the_account() {
         let hour = |name: &str| row[name].as_str().unwrap().get(8..16).unwrap().to_owned();
         format!("{} {}", hour("from"), hour("until"))
     };
-    // 9:00 to 10:30 UTC is 10:00 to 11:30 in Berlin; the third is a whole day away.
+    // 9:00 to 10:30 UTC is 10:00 to 11:30 in Berlin; the third event is a day away.
     let all: Vec<String> = (0..free.as_array().unwrap().len()).map(text).collect();
     assert_eq!(
         all,
@@ -206,7 +206,7 @@ fn an_event_that_the_server_may_invite_to_is_asked_about() {
     let (reply, code) = env.call("create_calendar_event", &event, &[]);
     assert_ne!(code, 0, "{reply}");
     assert!(server.requests().is_empty());
-    // Without an account the tool invites no attendees, and finds no free time.
+    // Without an account, the tool invites no attendees, and finds no free time.
     let env = TestEnv::new();
     let (reply, code) = env.call("create_calendar_event", &event, &[]);
     assert_eq!(code, 0, "{reply}");
@@ -229,7 +229,7 @@ impl Drop for Radicale {
     }
 }
 
-/// The Python that has Radicale: the one that tests use, or that of the system.
+/// Returns the Python with Radicale: the one for tests, or the system's.
 fn python() -> Option<PathBuf> {
     let beside =
         Path::new(env!("CARGO_BIN_EXE_toolcrib")).ancestors().nth(2)?.join("python/bin/python3");
@@ -240,7 +240,7 @@ fn python() -> Option<PathBuf> {
 }
 
 impl Radicale {
-    /// `None` if it is not installed.
+    /// Starts Radicale; returns `None` if it is not installed.
     fn start() -> Option<Self> {
         let python = python()?;
         let folder = tempfile::tempdir().unwrap();
@@ -269,7 +269,7 @@ impl Radicale {
         Some(radicale)
     }
 
-    /// Its answer; `None` if there is none.
+    /// Sends a request; returns the response, or `None` if there is none.
     fn ask(&self, method: &str, name: &str, body: &str) -> Option<String> {
         let (host, path) = self.url.strip_prefix("http://")?.split_once('/')?;
         let mut stream = TcpStream::connect(host).ok()?;
@@ -307,7 +307,8 @@ fn radicale_takes_events_and_says_when_it_is_busy() {
         .flat_map(|row| [&row["from"], &row["until"]])
         .map(|time| time.as_str().unwrap().get(11..16).unwrap())
         .collect();
-    // Between the stand-up, whose repetitions the server computes, and lunch is half an hour only.
+    // There is only half an hour between the stand-up, whose repetitions the server computes, and
+    // lunch.
     assert_eq!(times, ["08:00", "10:00", "13:00", "20:00"], "{reply}");
     assert_eq!(reply["structured"].get("warning"), None);
     let stored = radicale.ask("GET", "", "").unwrap();

@@ -39,7 +39,7 @@ fn an_event_becomes_a_file() {
     }
 }
 
-/// A desktop whose opener writes down what it is given.
+/// Opens a URL on a desktop whose opener records its arguments.
 fn opened(env: &TestEnv, url: &str) -> (Value, Option<String>) {
     let bin = env.outside().join("bin");
     fs::create_dir_all(&bin).unwrap();
@@ -56,7 +56,7 @@ fn opened(env: &TestEnv, url: &str) -> (Value, Option<String>) {
     (support::json(&ended.stdout), fs::read_to_string(&out).ok())
 }
 
-/// Without a desktop the tool was not there, and a model could only say that it has none.
+/// Regression: without a desktop, the tool was unavailable, and a model could only report that.
 #[test]
 fn a_terminal_without_a_desktop_prints_the_address() {
     let env = TestEnv::new();

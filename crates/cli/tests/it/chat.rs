@@ -1,4 +1,4 @@
-//! `toolcrib chat` over a pipe: a line in, a turn, the answer out.
+//! `toolcrib chat` over a pipe: each line starts a turn, and the answer is printed.
 
 use serde_json::Value;
 
@@ -98,7 +98,7 @@ fn a_tool_is_switched_within_the_chat() {
     let ended = ended.says(&["fetch_ulr"]);
     assert!(ended.stdout.starts_with("fetch_url is off from the next step on.\nWithout.\n"));
     assert!(ended.stdout.ends_with("fetch_url is on from the next step on.\nWith.\n"));
-    // Other processes see the switch too.
+    // Other processes see the switch, too.
     env.feed(&["chat", "--model", &model(&env, turns)], "/disable fetch_url\n").code(0);
     let listed = env.run(&["tool", "list", "--all"]).code(0).stdout;
     let row = listed.lines().find(|line| line.starts_with("fetch_url")).unwrap();

@@ -1,4 +1,4 @@
-//! `toolcrib chat` at a terminal: keys in, what is shown out.
+//! `toolcrib chat` at a terminal: key input and displayed output.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -12,7 +12,7 @@ fn chat(env: &TestEnv, turns: &str, more: &[&str]) -> Terminal {
     terminal
 }
 
-/// Ctrl-D at the prompt.
+/// Presses Ctrl-D at the prompt.
 #[track_caller]
 fn leave(mut terminal: Terminal) {
     terminal.sees("› ");
@@ -130,8 +130,7 @@ fn ctrl_c_stops_the_turn_and_the_next_one_is_answered() {
   - {delay_ms: 3000, say: Here I am.}
   - say: Here I am.
 ";
-    // The first turn of the script is used up only if the model was asked already when the keys
-    // came.
+    // The first turn of the script is used up only if the model was called before the keys arrived.
     let mut terminal = chat(&env, turns, &[]);
     terminal.types("think\r");
     terminal.sees("Thinking…");
@@ -166,7 +165,7 @@ fn ctrl_c_at_a_card_stops_the_turn_and_leaves_the_keyboard_to_the_prompt() {
     assert_eq!(terminal.ends(), 130);
 }
 
-/// The reader of a question whose time had run out stayed on the terminal and swallowed the next
+/// Regression: the reader of a question that had timed out stayed active and swallowed the next
 /// line.
 #[test]
 fn a_question_that_timed_out_takes_no_key_any_more() {

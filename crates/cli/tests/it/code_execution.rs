@@ -1,4 +1,4 @@
-//! `allow_code_execution`: without it nothing runs code or programs, whatever the tool is called.
+//! `allow_code_execution`: without it, no tool of any name runs code or programs.
 
 use serde_json::{Value, json};
 

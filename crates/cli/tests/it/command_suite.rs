@@ -1,5 +1,5 @@
-//! What rules on commands cover, as the binary answers it: a sample of the engine's table, the
-//! floor, and tools that are commands.
+//! Coverage of rules on commands in the binary: a sample of the engine's table, the floor, and
+//! tools that are commands.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use crate::support::{self, TestEnv};
 
 const SUITE: &str = include_str!("../../../engine/tests/it/command_suite.txt");
 
-/// Every so many lines of the table are asked here; the engine's test asks all of them.
+/// Interval of the sampled lines of the table; the engine's test covers all of them.
 const STEP: usize = 3;
 
 #[test]
@@ -81,7 +81,7 @@ fn nothing_allows_what_destroys_the_workspace() {
         assert_eq!(reply["error_type"], "approval_denied", "{reply}");
     }
     assert!(env.root().join("kept.txt").exists());
-    // What is less than the workspace is as the rules say.
+    // The rules decide about paths inside the workspace.
     let (reply, _) = env.call("delete_file", &json!({"path": "kept.txt"}), &[]);
     assert_eq!(reply["outcome"], "succeeded", "{reply}");
 }

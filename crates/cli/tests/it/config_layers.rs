@@ -1,25 +1,25 @@
-//! Flags, variables, files: which of them holds, and what none of them may say.
+//! Options, variables, files: which of them applies, and the settings that they must not contain.
 
 use serde_json::{Value, json};
 
 use crate::support::{self, TestEnv, end};
 
-/// A person's own file.
+/// Writes a person's own file.
 fn own(env: &TestEnv, text: &str) {
     env.own("config.toml", text);
 }
 
-/// The file of the workspace.
+/// Writes the file of the workspace.
 fn project(env: &TestEnv, text: &str) {
     env.write(".toolcrib/config.toml", text);
 }
 
-/// Puts the workspace among those that are trusted, whatever else the person's file says.
+/// Trusts the workspace, in addition to the other content of the person's file.
 fn trusting(env: &TestEnv, text: &str) {
     own(env, &format!("trusted_workspaces = [{:?}]\n{text}", env.root()));
 }
 
-/// Runs it with variables; the managed file is one of them.
+/// Runs the binary with variables, which also name the managed file.
 #[track_caller]
 fn with(env: &TestEnv, args: &[&str], variables: &[(&str, &str)]) -> support::Ended {
     let mut command = env.command(args);
@@ -27,7 +27,7 @@ fn with(env: &TestEnv, args: &[&str], variables: &[(&str, &str)]) -> support::En
     end(command, b"")
 }
 
-/// What `config get KEY` prints.
+/// Returns the output of `config get KEY`.
 #[track_caller]
 fn get(env: &TestEnv, key: &str) -> String {
     env.run(&["config", "get", key]).code(0).stdout.trim_end().to_owned()
@@ -97,7 +97,7 @@ fn another_name_of_a_tool_is_the_same_tool() {
     own(&env, "[tools.web_fetch]\nenabled = false\n");
     let (reply, _) = env.call("fetch_url", &json!({"url": "http://127.0.0.1:1/"}), &[]);
     assert_eq!(reply["error_type"], "tool_disabled", "{reply}");
-    // Whichever name the stricter word is under.
+    // The stricter value applies under either name.
     own(&env, "[tools.web_fetch]\nenabled = false\n[tools.fetch_url]\nenabled = true\n");
     let (reply, _) = env.call("web_fetch", &json!({"url": "http://127.0.0.1:1/"}), &[]);
     assert_eq!(reply["error_type"], "tool_disabled", "{reply}");
@@ -125,7 +125,7 @@ fn a_workspace_that_is_not_trusted_only_tightens() {
     let (reply, _) = env.call("fetch_url", &fetch, &["--policy", "auto"]);
     assert_eq!(reply["error_type"], "permission_denied", "{reply}");
 
-    // What would loosen is not taken.
+    // Values that would loosen others are not applied.
     own(
         &env,
         "policy = \"locked\"\n[permissions]\nnetwork = \"denied\"\n[tools.write_file]\nenabled = false\nask = true\n",
@@ -174,12 +174,12 @@ fn settings_pinned_for_the_machine_cannot_be_loosened() {
     assert_eq!(reply["error_type"], "tool_disabled", "{reply}");
     let ended = with(&env, &["tool", "enable", "write_file"], &more);
     assert!(ended.code != 0 && ended.stderr.contains("off for everyone"), "{ended:?}");
-    // A switch from before it was pinned is no way around it either.
+    // A switch from before the pin does not bypass it, either.
     own(&env, "");
     env.run(&["tool", "enable", "write_file"]).code(0);
     let (reply, _) = call("write_file", write, &[]);
     assert_eq!(reply["error_type"], "tool_disabled", "{reply}");
-    // Stricter goes, and what is not pinned is a default.
+    // Stricter values are accepted, and unpinned values are defaults.
     let get = |key: &str, more: &[(&str, &str)]| {
         with(&env, &["config", "get", key], more).code(0).stdout.trim_end().to_owned()
     };
@@ -188,7 +188,7 @@ fn settings_pinned_for_the_machine_cannot_be_loosened() {
     assert_eq!(get("limits.calls", &more), "9");
     own(&env, "");
     assert_eq!((get("limits.calls", &more), get("limits.calls", &[])), ("7".into(), "500".into()));
-    // A managed file that was named and is gone is no free pass.
+    // A missing managed file that was named is an error.
     with(&env, &["tool", "list"], &[("TOOLCRIB_MANAGED_CONFIG", "/nowhere/x.toml")])
         .code(3)
         .says(&["/nowhere/x.toml cannot be read"]);
@@ -348,7 +348,7 @@ fn a_slip_of_the_pen_in_the_name_of_a_tool_leaves_nothing_open() {
         .code(3)
         .says(&["config.toml:2: there is no tool delete_fiel, did you mean delete_file?"]);
     env.run(&["config", "check"]).code(3).says(&["did you mean delete_file?"]);
-    // Somebody else's tool, or one that only gets more time, is nobody's mistake yet.
+    // A tool of another workspace, or one that only gets more time, does not count as a typo.
     own(&env, "[tools.delete_fiel]\ntimeout = \"5s\"\n[tools.weather_at_home]\nenabled = false\n");
     env.run(&read).code(0);
     env.run(&["config", "check"]).code(0).says(&[

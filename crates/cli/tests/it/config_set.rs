@@ -1,5 +1,5 @@
-//! `config get`, `set` and `unset`: one value at a time, never a broken file, never a secret on a
-//! screen.
+//! `config get`, `set` and `unset`: one value at a time; never a broken file, and never a displayed
+//! secret.
 
 use std::fs;
 
@@ -120,7 +120,7 @@ fn the_file_of_a_workspace_is_changed_with_project() {
 fn late_hours_of_the_heartbeat_can_be_set_one_after_the_other() {
     let env = TestEnv::new();
     let set = |key: &str, value: &str| env.run(&["config", "set", key, value]);
-    // With the default end of 22 it would begin after it has ended.
+    // With the default end of 22, it would start after its end.
     set("heartbeat.active_start", "23").code(3).says(&["a later one up to 24"]);
     set("heartbeat.active_end", "24").code(0);
     set("heartbeat.active_start", "23").code(0);

@@ -1,5 +1,4 @@
-//! Tools of one's own: made, called, broken, reloaded, and those of a workspace that may be
-//! anybody's.
+//! Custom tools: creating, calling, breaking and reloading them, and tools of untrusted workspaces.
 
 use std::fs;
 use std::path::Path;
@@ -45,7 +44,7 @@ fn a_folder_of_tools_can_be_named_for_one_run() {
     env.play(GREETS, &[]).code(1).says(&["expected the tool `greet` to be declared"]);
 }
 
-/// Between two runs nothing has to be started again.
+/// No restart is needed between two runs.
 #[test]
 fn a_changed_tool_is_another_tool() {
     let env = TestEnv::new();
@@ -58,7 +57,7 @@ fn a_changed_tool_is_another_tool() {
     env.play(GREETS, &["--tools", "mine"]).code(1).says(&["expected the tool `greet`"]);
 }
 
-/// In the middle of a run, too: the tool is there from the next request on.
+/// A tool that appears during a run is available from the next request on.
 #[test]
 fn a_tool_that_appears_during_a_run_is_there_in_its_next_round() {
     let env = TestEnv::new();
@@ -74,8 +73,8 @@ fn a_tool_that_appears_during_a_run_is_there_in_its_next_round() {
     env.play(turns, &["--tools", "mine"]).code(0);
 }
 
-/// Whoever can write a tool can run anything: file tools do not reach the folders of tools, even
-/// inside the workspace.
+/// Writing a tool would allow running anything, so file tools cannot access the folders of tools,
+/// even inside the workspace.
 #[test]
 fn a_model_cannot_write_tools() {
     let env = TestEnv::new();
@@ -118,8 +117,7 @@ fn broken_tools_are_rows_with_the_reason() {
     env.play(hello, &["--tools", "nowhere"]).code(0).says(&["there is no folder", "nowhere"]);
 }
 
-/// Whoever wrote the workspace wrote its tools: they are asked about, unless the owner trusts the
-/// place.
+/// The author of a workspace also wrote its tools: they ask, unless the owner trusts the workspace.
 #[test]
 fn tools_of_a_workspace_are_asked_about_unless_it_is_trusted() {
     let env = TestEnv::new();
@@ -139,7 +137,7 @@ fn tools_of_a_workspace_are_asked_about_unless_it_is_trusted() {
     trust(&env.root());
     env.play(GREETS, &[]).code(0);
     assert_eq!(env.run(&args).code(0).stdout, "Hello, Ada.\n");
-    // Another way to the same folder; a folder around it; nothing at all.
+    // A link to the same folder; a parent folder; no folder at all.
     let link = env.outside().join("link");
     std::os::unix::fs::symlink(env.root(), &link).unwrap();
     trust(&link);
@@ -148,7 +146,7 @@ fn tools_of_a_workspace_are_asked_about_unless_it_is_trusted() {
     env.play(denied, &[]).code(5);
     trust(Path::new("/nowhere/at/all"));
     env.play(denied, &[]).code(5);
-    // What is named on the command line is the person's own choice.
+    // A folder on the command line is the person's own choice.
     env.own("config.toml", "");
     env.write("inner/.toolcrib/tools/.keep", "");
     env.run(&["tool", "new", "greet2", "--project", "--workspace", "inner"]).code(0);
@@ -175,8 +173,7 @@ secret = true
 required = false
 "#;
 
-/// Regressions: own tools counted as those of a server, and `tool show` left out configuration
-/// keys.
+/// Regressions: own tools counted as those of a server, and `tool show` omitted configuration keys.
 #[test]
 fn an_own_tool_is_first_party_and_shows_its_configuration() {
     let env = TestEnv::new();

@@ -1,5 +1,5 @@
-//! The daemon as a person uses it: started, asked, told to change, stopped; and every command where
-//! there is none, or another one.
+//! The daemon for a person: starting, querying, reconfiguring and stopping it; and every command
+//! without a daemon, or with another one.
 
 use std::fs::{self, File};
 use std::io::{Read as _, Write as _};
@@ -29,7 +29,7 @@ fn it_starts_answers_and_stops() {
     assert!(shown.contains(&daemon.url()) && shown.contains("0 running"), "{shown}");
     assert_eq!(env.run(&["daemon", "healthcheck"]).code(0).stdout, "ready\n");
 
-    // Over TCP a token is needed, and that of the machine is its owner's.
+    // TCP requires a token; the token of the machine belongs to its owner.
     let get = "GET /api/v1/status HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n";
     assert!(daemon.raw(&format!("{get}\r\n")).starts_with("HTTP/1.1 401"));
     let token = env.run(&["token", "show"]).code(0).stdout;
@@ -54,16 +54,17 @@ fn a_second_daemon_is_refused_and_names_the_first() {
     let pid = daemon.pid().to_string();
     let second = env.run(&["serve", "--listen", "127.0.0.1:0"]).code(1);
     second.says(&[&pid, "stop that one first"]);
-    // It has taken nothing away from the first.
+    // The first daemon is not affected.
     env.run(&["daemon", "healthcheck"]).code(0);
     daemon.kill();
-    // What one that was killed left behind is in nobody's way.
+    // Files that a killed daemon left behind do not interfere.
     env.run(&["status"]).code(8).says(&["no daemon is running"]);
     let again = DaemonProcess::start(&env, &[]);
     again.stop(&env).0.code(0);
 }
 
-/// After a power cut its number may be that of any process of this person: here, of this test.
+/// After a power failure, its process id may belong to any process of this person: here, to this
+/// test.
 #[test]
 fn a_dead_daemon_whose_number_lives_on_is_dead() {
     let env = TestEnv::new();
@@ -88,7 +89,7 @@ fn a_dead_daemon_whose_number_lives_on_is_dead() {
     innocent.wait().unwrap();
 }
 
-/// It need not understand anything to be told to end.
+/// The daemon need not respond in order to be stopped.
 #[test]
 fn a_daemon_that_does_not_answer_is_stopped() {
     let env = TestEnv::new();
@@ -121,7 +122,7 @@ fn without_a_daemon_every_command_says_so() {
     env.run(&["token", "show"]).code(4).says(&["there is no token yet"]);
 }
 
-/// Holds the lock of a daemon at work.
+/// Holds the lock of a running daemon.
 #[must_use]
 fn life(env: &TestEnv) -> File {
     fs::create_dir_all(daemon_folder(env)).unwrap();
@@ -130,7 +131,7 @@ fn life(env: &TestEnv) -> File {
     lock
 }
 
-/// Answers every request on the daemon's socket with this; until the lock is dropped.
+/// Answers every request on the daemon's socket with this text, until the lock is dropped.
 #[must_use]
 fn impostor(env: &TestEnv, answer: &'static str) -> File {
     let lock = life(env);
@@ -173,7 +174,7 @@ fn a_daemon_of_another_version_or_another_program_is_named() {
             env.run(args).code(8).says(&[words]);
         }
         env.feed(&["exec", "--daemon"], "{}").code(8).says(&[words]);
-        // What is kept in the store needs no daemon.
+        // Commands on the store need no daemon.
         env.run(&["tool", "disable", "read_file"]).code(0).says(&["starts from now on"]);
         env.run(&["stop-tools"]).code(0);
         env.run(&["start-tools"]).code(0);
@@ -206,8 +207,8 @@ fn a_run_of_the_daemon_says_that_its_model_is_scripted() {
     daemon.stop(&env).0.code(0);
 }
 
-/// It cannot be asked, and is told by a signal all the same; a decision is stored, and carried out
-/// here.
+/// An older daemon cannot be queried, but is stopped by a signal; a decision is stored, and its
+/// call runs here.
 #[test]
 fn an_older_daemon_is_stopped_and_does_not_keep_decisions_back() {
     let env = TestEnv::new();
@@ -254,7 +255,7 @@ fn files_that_are_none_are_named() {
 fn a_socket_of_another_user_is_not_talked_with() {
     let env = TestEnv::new();
     let _lock = impostor(&env, r#"{"name": "toolcrib", "version": "0.1.0", "up_seconds": 1}"#);
-    // Only root can give a file away.
+    // Only root can change the owner of a file.
     if std::os::unix::fs::lchown(daemon_folder(&env).join("socket"), Some(65_534), None).is_ok() {
         env.run(&["status"]).code(8).says(&["another user's", "TOOLCRIB_TOKEN"]);
     }
@@ -267,7 +268,7 @@ fn a_daemon_that_is_named_is_asked_with_its_token() {
     let token = env.run(&["token", "add", "far", "--role", "caller"]).code(0).stdout;
     let ask = |url: &str, token: &str, args: &[&str]| {
         let mut command = env.command(args);
-        // Nothing of the one that runs here is known there.
+        // The other daemon has no data of the local one.
         let nowhere = env.outside().join("elsewhere");
         command.env("TOOLCRIB_HOME", nowhere).env("TOOLCRIB_DAEMON", url);
         command.env("TOOLCRIB_TOKEN", token);
@@ -386,7 +387,7 @@ fn a_decision_lets_the_daemon_go_on() {
     let id =
         waiting[0]["approval"].as_str().or_else(|| waiting[0]["id"].as_str()).unwrap().to_owned();
     env.run(&["approve", "yes", &id]).code(0).says(&["the daemon resumes"]);
-    // Its own work, without anybody who waits.
+    // A call without a client that waits.
     let gone = || env.read("notes.md").is_none();
     let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
     while !gone() && std::time::Instant::now() < until {
@@ -443,7 +444,7 @@ fn a_changed_configuration_is_used_and_a_broken_one_is_not() {
     let pid = rustix::process::Pid::from_raw(i32::try_from(daemon.pid()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
     daemon.says_next("the configuration was read again");
-    // A rule that is added while it works.
+    // A rule is added while the daemon runs.
     env.run(&["rules", "add", "deny", "read_file"]).code(0);
     env.run(&["daemon", "reload"]).code(0);
     assert_eq!(call().code, 5, "the rule holds");
@@ -503,7 +504,7 @@ fn the_configuration_lists_where_a_daemon_listens() {
     assert_eq!(listen.map(|row| &row["value"]), Some(&Value::from("127.0.0.1:8717")));
 }
 
-/// The reply of a daemon had the model's message of a refusal, and no remedy.
+/// Regression: the reply of a daemon contained the model's text of a refusal, and no advice.
 #[test]
 fn a_refusal_by_a_daemon_reads_like_one_without() {
     let env = TestEnv::new();

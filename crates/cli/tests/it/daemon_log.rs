@@ -1,4 +1,4 @@
-//! The log of a daemon: what stands in it, and what does not.
+//! The log of a daemon: the lines that it must and must not contain.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -1,5 +1,5 @@
-//! A path that a rule denies is not readable, nor writable, by any way; what lies beside it is used
-//! as ever.
+//! A path that a rule denies can be neither read nor written in any way; other paths are not
+//! affected.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::sandbox_backends::works;
 use crate::support::TestEnv;
 
-/// In every file that rules deny, and in no other.
+/// A text in every denied file, and in no other.
 const MARK: &str = "SESAME";
 
 const RULES: &str = r#"
@@ -29,7 +29,7 @@ effect = "deny"
 rule = "Edit(./lock.toml)"
 "#;
 
-/// A repository with denied files: committed, changed, unknown to git, and behind a link.
+/// A repository with denied files: committed, changed, untracked, and behind a link.
 struct World {
     env: TestEnv,
 }
@@ -72,7 +72,7 @@ impl World {
         world
     }
 
-    /// Git of the person, who may do everything.
+    /// Runs git for the person, without restrictions.
     fn git(&self, args: &[&str]) -> String {
         let user = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"];
         let done = Command::new("git")
@@ -95,7 +95,7 @@ impl World {
         self.call("execute_shell_command", &json!({"command": command}))
     }
 
-    /// Checks each way: its answer has nothing of a denied file.
+    /// Checks that each result contains no text of a denied file.
     #[track_caller]
     fn check_hidden(&self, ways: &[(&str, Value)]) {
         for (tool, args) in ways {
@@ -143,7 +143,7 @@ fn file_tools_read_no_denied_path() {
     }
 }
 
-/// Listings leave denied entries out and say how many there are.
+/// Listings omit denied entries and report their number.
 #[test]
 fn searches_and_listings_say_what_they_leave_out() {
     let world = World::new(RULES);
@@ -198,7 +198,7 @@ fn git_shows_nothing_of_a_denied_path() {
     ]);
     let shown = world.succeeds("git_manager", &json!({"action": "show"}))["result"].to_string();
     assert!(shown.contains("hello again") && shown.contains("left out"), "{shown}");
-    // What is added is what is not denied.
+    // Only files that are not denied are added.
     world.env.write("src/new.sh", "echo new\n");
     world.succeeds("git_manager", &json!({"action": "add"}));
     world.succeeds("git_manager", &json!({"action": "commit", "message": "third", "all": true}));
@@ -207,7 +207,7 @@ fn git_shows_nothing_of_a_denied_path() {
     world.check_hidden(&[git(json!({"action": "diff", "staged": true}))]);
 }
 
-/// Ways of a shell to a denied file.
+/// Returns the ways of a shell to read a denied file.
 fn shell_ways() -> Vec<&'static str> {
     vec![
         "cat secrets/key",
@@ -250,7 +250,7 @@ fn check_shell_ways(world: &World) {
     }
 }
 
-/// The same rules become the mounts of bubblewrap.
+/// In bubblewrap, the same rules become mounts.
 #[test]
 fn programs_in_bubblewrap_do_not_find_a_denied_path_and_change_no_protected_one() {
     let world = World::new(RULES);
@@ -262,7 +262,7 @@ fn programs_in_bubblewrap_do_not_find_a_denied_path_and_change_no_protected_one(
     check_protected_paths(&world);
 }
 
-/// Without the rules each of them finds it, so that the test above means something.
+/// Without the rules, each of these ways finds the text, so the test above is meaningful.
 #[test]
 fn programs_in_the_shell_find_what_no_rule_denies() {
     let world = World::new("");
@@ -284,7 +284,7 @@ fn other_programs_do_not_find_a_denied_path() {
         ("code_exec", json!({"code": code, "level": "full"})),
         ("execute_shell_command", json!({"command": "make test", "fresh": true})),
     ]);
-    // A server of somebody else that announces what it reads.
+    // A third-party server that prints the file that it reads.
     world.env.write("server.py", include_str!("../../../mcp/tests/it/fixture/server.py"));
     let own = world.env.root().join("own");
     std::fs::create_dir(&own).unwrap();
@@ -312,7 +312,7 @@ fn a_path_that_rules_protect_is_not_changed() {
         assert_ne!(answer["outcome"], "succeeded", "{tool} {args}: {answer}");
     }
     check_protected_paths(&world);
-    // It is read as ever.
+    // The file is still readable.
     let read = world.succeeds("read_file", &json!({"path": "kept/file"}));
     assert!(read["result"].to_string().contains("kept"), "{read}");
 }
@@ -366,7 +366,7 @@ fn check_what_lies_beside(world: &World) {
     assert_eq!(world.env.read("built").as_deref(), Some("hello again\n"));
 }
 
-/// Without a sandbox nothing hides the path, so a person is asked.
+/// Without a sandbox, the path cannot be hidden, so the call asks.
 #[test]
 fn a_shell_without_a_sandbox_asks_while_a_rule_denies_a_path() {
     let world = World::new(RULES);

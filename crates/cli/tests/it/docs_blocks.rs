@@ -1,5 +1,5 @@
-//! Every block of commands of README.md, clients/README.md and docs/*.md is run as it stands, on
-//! the binary; `fixtures/docs_blocks.toml` says how, or why not.
+//! Runs every block of commands of README.md, clients/README.md and docs/*.md with the binary;
+//! `fixtures/docs_blocks.toml` specifies how, or why not.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ struct Table {
     block: Vec<Row>,
 }
 
-/// See the head of the file.
+/// See the comment at the top of the fixture.
 #[derive(Deserialize, Clone)]
 #[serde(deny_unknown_fields)]
 struct Row {
@@ -38,7 +38,7 @@ struct Row {
     input: BTreeMap<String, String>,
 }
 
-/// A command of a block, and the output that the page shows.
+/// A command of a block, with the output on the page.
 struct Shown {
     command: String,
     output: Vec<String>,
@@ -46,8 +46,8 @@ struct Shown {
 
 struct Block {
     commands: Vec<Shown>,
-    /// Whether every command must end with the code that the row says: the transcripts of
-    /// `console` blocks are compared instead, except for commands without output.
+    /// Whether every command must end with the exit code of the row: for `console` blocks,
+    /// transcripts are compared instead, except for commands without output.
     is_script: bool,
 }
 
@@ -71,7 +71,7 @@ fn pages() -> Vec<String> {
     pages
 }
 
-/// The blocks of commands of a page, each with its first line.
+/// Returns the blocks of commands of a page, each with its first line.
 fn blocks(text: &str) -> Vec<(String, Block)> {
     let mut found = Vec::new();
     let mut lines = text.lines();
@@ -114,13 +114,13 @@ fn transcript(lines: &[&str]) -> Block {
     Block { commands, is_script: false }
 }
 
-/// A reader who types what a page says.
+/// A reader who types the commands of a page.
 struct Reader {
     env: TestEnv,
     daemon: Option<DaemonProcess>,
     /// Variables that were set so far.
     variables: Vec<String>,
-    /// Ids of the page, and what they are here.
+    /// Ids of the page, and the actual ids.
     ids: BTreeMap<String, String>,
 }
 
@@ -169,10 +169,10 @@ impl Reader {
         self.compare(row, shown, &ended.stdout);
     }
 
-    /// The command with this daemon, these ids, and an error where the server answers with one.
+    /// Adapts a command to this daemon and these ids, and handles error responses of the server.
     fn adapt(&self, row: &Row, command: &str) -> String {
         let mut command = command.replace("curl -s ", "curl -sf ");
-        // The longest first: a short id is the beginning of a whole one.
+        // Replace the longest first: a short id is a prefix of a complete one.
         let mut known: Vec<_> = row.replace.iter().chain(&self.ids).collect();
         known.sort_by_key(|(from, _)| std::cmp::Reverse(from.len()));
         for (from, to) in known {
@@ -184,7 +184,7 @@ impl Reader {
         ADDRESSES.iter().fold(command, |text, address| text.replace(address, here))
     }
 
-    /// Starts the daemon of a line `toolcrib serve …`, in place of an earlier one.
+    /// Starts the daemon of a line `toolcrib serve …`, replacing an earlier one.
     fn serve(&mut self, command: &str) {
         let plain = command.split("  #").next().unwrap_or_default();
         let words = plain.trim_end_matches('&').split_whitespace().skip(2);
@@ -210,7 +210,7 @@ impl Reader {
         let ours = self.env.command(&[]);
         let folder = Path::new(ours.get_program()).parent().unwrap();
         let path = std::env::var("PATH").unwrap_or_default();
-        // One stream, as on a terminal: the order of the lines is part of a transcript.
+        // Use one stream, as on a terminal: the order of the lines is part of a transcript.
         let text = format!("exec 2>&1\n{}\n{commands}", self.variables.join("\n"));
         let mut shell = Command::new("sh");
         shell.args(["-c", &text]).current_dir(self.env.root()).env_clear();
@@ -223,7 +223,7 @@ impl Reader {
         support::end(shell, input.as_bytes())
     }
 
-    /// The lines of the page must be in the output, in their order.
+    /// Checks that the output contains the lines of the page, in order.
     fn compare(&mut self, row: &Row, shown: &Shown, output: &str) {
         let home = self.env.outside().join("home").display().to_string();
         let output = output.replace(&home, "~/.config/toolcrib");
@@ -235,7 +235,7 @@ impl Reader {
                 panic!("{}: $ {}\nmissing: {expected}\n{output}", row.page, shown.command)
             };
             for (theirs, ours) in ids(expected).zip(ids(found)) {
-                // A page shortens an id to its kind and ten digits.
+                // A page shortens an id to its prefix and ten digits.
                 let kind = theirs.find('_').unwrap_or_default();
                 let short = theirs.get(..kind + 11).unwrap_or(theirs);
                 self.ids.insert(short.to_owned(), ours.to_owned());
@@ -245,7 +245,7 @@ impl Reader {
     }
 }
 
-/// Whether a line only sets a variable, for the commands after it.
+/// Returns whether a line only sets a variable for later commands.
 fn is_assignment(line: &str) -> bool {
     let line = line.strip_prefix("export ").unwrap_or(line);
     line.split_once('=').is_some_and(|(name, _)| {
@@ -253,7 +253,7 @@ fn is_assignment(line: &str) -> bool {
     })
 }
 
-/// The ids in a line.
+/// Returns the ids in a line.
 fn ids(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').filter(|word| is_id(word))
 }
@@ -267,7 +267,8 @@ fn is_id(word: &str) -> bool {
     })
 }
 
-/// A line without what differs from run to run: ids, hashes, times, durations, widths of columns.
+/// Returns a line without the parts that differ from run to run: ids, hashes, times, durations,
+/// widths of columns.
 fn normalized(line: &str) -> String {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | ':' | '-');
     let mut words: Vec<String> = Vec::new();
@@ -306,7 +307,7 @@ fn one_word(word: &str) -> String {
     }
 }
 
-/// Follows one page from its beginning to its end.
+/// Follows one page from start to end.
 fn follow(page: &str, rows: &[Row]) {
     let text = fs::read_to_string(top().join(page)).unwrap();
     let mut reader = Reader::new();
@@ -334,7 +335,7 @@ fn every_page_works_as_it_stands() {
         let is_there = blocks(&text).iter().any(|(first, _)| first.starts_with(&row.starts));
         assert!(is_there, "{}: there is no block that begins with {}", row.page, row.starts);
     }
-    // Three at a time: each page waits mostly for programs that start and end.
+    // Run three pages at a time: each mostly waits for programs that start and end.
     let (rows, queue) = (&rows, &std::sync::Mutex::new(pages));
     std::thread::scope(|scope| {
         for _ in 0..3 {

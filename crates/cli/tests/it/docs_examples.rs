@@ -1,4 +1,4 @@
-//! The examples of the pages work, and their links lead somewhere.
+//! The examples of the pages work, and their links are valid.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ fn page(name: &str) -> String {
     fs::read_to_string(root().join("docs").join(name)).unwrap()
 }
 
-/// The blocks of a language, each with the last line before it that is not blank.
+/// Returns the blocks of a language, each with the last non-blank line before it.
 fn blocks(page: &str, language: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut before = String::new();
@@ -31,7 +31,7 @@ fn blocks(page: &str, language: &str) -> Vec<(String, String)> {
     found
 }
 
-/// Blocks with a path in front are files.
+/// Writes blocks with a path before them as files.
 fn write_files(env: &TestEnv, page: &str, language: &str) -> usize {
     let mut written = 0;
     for (before, text) in blocks(page, language) {
@@ -94,7 +94,7 @@ fn a_script() {
     assert_eq!(ended.stdout, "You wanted milk.\n");
 }
 
-/// Runs a block of commands in the workspace, as somebody would who copies it.
+/// Runs a block of commands in the workspace, as a person who copies it would.
 #[track_caller]
 fn in_a_shell(env: &TestEnv, commands: &str) -> String {
     let ours = env.command(&[]);

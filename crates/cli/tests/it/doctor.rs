@@ -1,4 +1,4 @@
-//! `toolcrib doctor`: what is wrong is found, said, and repaired where that is safe.
+//! `toolcrib doctor`: detects and reports faults, and repairs them if that is safe.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use crate::support::{self, DaemonProcess, TestEnv, end};
 
 const NOTES: &str = r#"{"path": "notes.md"}"#;
 
-/// The checks, and the exit code.
+/// Returns the checks, and the exit code.
 #[track_caller]
 fn checks(env: &TestEnv, more: &[&str]) -> (Vec<Value>, i32) {
     let ended = env.run(&[&["doctor", "--json"], more].concat());
@@ -19,7 +19,7 @@ fn checks(env: &TestEnv, more: &[&str]) -> (Vec<Value>, i32) {
     (found["checks"].as_array().unwrap().clone(), ended.code)
 }
 
-/// The words of the checks of this state.
+/// Returns the messages of the checks with this state.
 fn of_state<'c>(checks: &'c [Value], state: &str) -> Vec<&'c str> {
     let of = checks.iter().filter(|one| one["state"] == state);
     of.map(|one| one["message"].as_str().unwrap()).collect()
@@ -50,7 +50,7 @@ fn a_state_folder_that_cannot_be_written_is_told_what_to_do_about_that() {
     let env = TestEnv::new();
     let run = |args: &[&str]| {
         let mut command = env.command(args);
-        // Not even root makes a folder there.
+        // Not even root can create a folder there.
         command.env("TOOLCRIB_HOME", "/sys/toolcrib");
         end(command, b"")
     };

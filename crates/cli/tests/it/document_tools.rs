@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::support::TestEnv;
 
-/// A PDF with one page that shows this line.
+/// Returns a PDF with one page that shows this line.
 pub(crate) fn pdf(line: &str) -> Vec<u8> {
     let content = format!("BT /F1 12 Tf 72 700 Td ({line}) Tj ET");
     let objects = [

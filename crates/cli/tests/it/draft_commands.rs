@@ -1,4 +1,4 @@
-//! `toolcrib draft` of a person: a webhook that is written, changed, read and sent.
+//! `toolcrib draft` for a person: writing, changing, reading and sending a webhook.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn a_webhook_leaves_once_in_the_version_that_was_read() {
     let id = made["draft"].as_str().unwrap();
     let seen = made["version"].to_string();
     draft(&env, &["edit", id, "--body", "{\"state\":2}"]);
-    // What was read is not what would leave; the difference is said.
+    // The draft differs from the version that was read; the error shows the difference.
     env.run(&["draft", "send", id, "--shown", &seen]).code(5).says(&[
         "text:",
         "-{\"state\":1}",
@@ -42,7 +42,7 @@ fn a_webhook_leaves_once_in_the_version_that_was_read() {
     assert_eq!(seen.len(), 1, "{seen:?}");
     assert!(seen[0].starts_with("POST / ") && seen[0].contains("{\"state\":2}"), "{seen:?}");
     env.run(&["draft", "send", id, "--shown", &sent["version"].to_string()]).code(5);
-    // An address that the policy does not open is refused before anything leaves.
+    // An address outside of the policy is refused before anything is sent.
     let closed = draft(&env, &["new", "webhook", "--to", "http://127.0.0.1:9/x", "--body", "x"]);
     let id = closed["draft"].as_str().unwrap();
     let version = closed["version"].to_string();

@@ -1,10 +1,10 @@
-//! `toolcrib exec`: a model's answer in, its calls really run, the messages of the provider out.
+//! `toolcrib exec`: runs the calls of a model's response, and prints the provider's messages.
 
 use serde_json::{Value, json};
 
 use crate::support::{self, Ask, FORMATS, Server, TestEnv, ask, body, results, stream};
 
-/// Reads, writes and fetches: the workspace and the server tell what was really done.
+/// Returns calls that read, write and fetch: the workspace and the server show the effects.
 fn work(server: &Server) -> Vec<Ask> {
     vec![
         ask("call_1", "read_file", json!({"path": "notes.md"})),
@@ -18,7 +18,7 @@ fn work(server: &Server) -> Vec<Ask> {
     ]
 }
 
-/// Ids as the format carries them: text numbers its calls.
+/// Returns the ids in the format: text numbers its calls.
 fn ids(format: &str, asks: &[Ask]) -> Vec<String> {
     match format {
         "text" => (1..=asks.len()).map(|number| number.to_string()).collect(),
@@ -149,7 +149,7 @@ fn the_assistant_turn_stands_first_when_asked_for() {
         let turn = from_body.as_array().unwrap().len() - plain.as_array().unwrap().len();
         assert_eq!(turn, if format == "openai-responses" { 2 } else { 1 }, "{format}");
         assert_eq!(from_body.as_array().unwrap()[turn..], *plain.as_array().unwrap());
-        // The calls of a turn put together from a stream say the same as those of a whole body.
+        // The calls of a turn assembled from a stream equal those of a complete body.
         let calls = |messages: &Value| {
             let mut turn = messages.as_array().unwrap()[..turn].to_vec();
             if let Some(parts) = turn[0]["parts"].as_array_mut() {
@@ -270,7 +270,7 @@ fn a_reader_of_the_trace_that_goes_away_changes_nothing() {
     let env = TestEnv::new();
     let asks = [ask("a", "write_file", json!({"path": "b.md", "content": "x"}))];
     let mut command = env.command(&["exec", "--explain"]);
-    // Nothing reads this pipe: its other end is closed before the command writes.
+    // The pipe has no reader: its other end is closed before the command writes.
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
     command.stderr(writer);

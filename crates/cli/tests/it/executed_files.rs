@@ -1,5 +1,5 @@
-//! Files that other programs execute without being asked to: file tools ask or refuse, and what a
-//! sandboxed program leaves for git is set aside.
+//! Files that other programs execute automatically: file tools ask or refuse, and files that a
+//! sandboxed program leaves for git are set aside.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::support::TestEnv;
 
 const PLAIN: &str = "[core]\n\tbare = false\n";
 
-/// A workspace with a repository, in which everything is allowed.
+/// Creates a workspace with a repository, in which everything is allowed.
 fn allowed() -> TestEnv {
     let env = TestEnv::new();
     for tool in ["write_file", "edit_file", "diff_editor", "copy_path", "move_path", "make_dir"] {
@@ -27,7 +27,7 @@ fn allowed() -> TestEnv {
     env
 }
 
-/// The ways in which file tools change a file.
+/// Returns the ways in which file tools change a file.
 fn changes(path: &str) -> [(&'static str, Value); 4] {
     [
         ("write_file", json!({"path": path, "content": "evil"})),
@@ -71,14 +71,14 @@ fn a_file_that_runs_later_is_changed_by_file_tools_only_after_a_question() {
     let diff = "@@ -1,2 +1,2 @@\n [core]\n-\tbare = false\n+\tfsmonitor = evil\n";
     check("diff_editor", &json!({"path": ".git/config", "diff": diff}));
     assert_eq!(env.read(".git/config").unwrap(), PLAIN);
-    // The question waits like any other, and its approval is for this call.
+    // The question waits like any other, and its approval applies to this call.
     let (reply, code) = env.call("edit_file", &edit, &["--policy", "auto", "--on-ask", "fail"]);
     assert_eq!(code, 6, "{reply}");
     let id = reply["approval"]["id"].as_str().unwrap();
     env.run(&["approve", "yes", id]).code(0);
     assert!(env.read(".git/config").unwrap().contains("fsmonitor"));
     check("write_file", &json!({"path": ".git/config", "content": "evil"}));
-    // Everything else runs as before.
+    // Other files are changed as before.
     let (reply, code) =
         env.call("write_file", &json!({"path": "Makefile", "content": "all:\n"}), &[]);
     assert_eq!(code, 0, "{reply}");
@@ -102,7 +102,7 @@ fn records_of_git_and_hidden_names_are_refused() {
         "settings",
     ] {
         for (tool, args) in changes(path) {
-            // A link itself may be replaced by another file.
+            // Another file may replace a link itself.
             if tool == "move_path" && path == "settings" {
                 continue;
             }
@@ -124,7 +124,7 @@ fn sh(env: &TestEnv, command: &str) -> String {
     reply["result"].as_str().unwrap().to_owned()
 }
 
-/// `git status` as the person runs it.
+/// Runs `git status` as the person would.
 fn status(folder: &Path) -> std::process::Output {
     let mut git = Command::new("git");
     git.args(["status", "--short"]).current_dir(folder).env("GIT_CONFIG_GLOBAL", "/dev/null");
@@ -138,7 +138,7 @@ fn what_a_sandboxed_program_leaves_for_git_does_not_run_later() {
         "git init -q . && git config core.fsmonitor \"touch $PWD/ran; false\"",
         "git init -q sub && git -C sub config core.fsmonitor \"touch $PWD/ran; false\"",
         "mkdir -p x/objects x/refs && cp -r x .git && printf '[core]\\n\\tfsmonitor = \"touch %s/ran; false\"\\n' \"$PWD\" > .git/config && echo 'ref: refs/heads/main' > .git/HEAD",
-        // Another configuration for one that is there.
+        // Another configuration for an existing one.
         "git init -q . && mkdir .git/evil && cp -r .git/objects .git/refs .git/evil && printf '[core]\\n\\tfsmonitor = \"touch %s/ran; false\"\\n' \"$PWD\" > .git/evil/config && echo evil > .git/commondir",
         "git init -q --bare store && git -C store config core.fsmonitor \"touch $PWD/ran; false\" && git -C store config core.bare false && echo 'gitdir: store' > .git",
     ];

@@ -1,4 +1,4 @@
-//! File tools in a real folder: what they do, and what they cannot be led to.
+//! File tools in a real folder: their effects, and protection against misuse.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -70,7 +70,7 @@ fn nothing_outside_of_the_root_is_reached() {
             ("copy_path", json!({"from": "notes.md", "to": path, "overwrite": true})),
         ] {
             let (reply, code) = env.call(tool, &args, &["--policy", "auto"]);
-            // Copying a link copies the link itself, and leads nowhere new.
+            // Copying a link copies the link itself, and reveals nothing.
             let harmless = tool == "copy_path" && code == 0 && path == "link";
             assert!(harmless || code == 1, "{tool} {args}: {reply}");
             assert!(!reply.to_string().contains("geheim"), "{tool} {args}: {reply}");
@@ -84,8 +84,7 @@ fn nothing_outside_of_the_root_is_reached() {
     assert!(fs::exists(absolute).unwrap(), "a delete removes the link, not its target");
 }
 
-/// The test's patience is the time limit: a command that waits for the other end of a pipe never
-/// ends.
+/// The timeout of the test applies: a command that waits for the other end of a pipe never ends.
 #[test]
 fn a_fifo_does_not_hang_anything() {
     let env = TestEnv::new();
@@ -132,7 +131,7 @@ fn several_roots_and_the_state_folder() {
     assert_eq!((reply["result"].as_str(), code), (Some("x"), 0), "{reply}");
     let (reply, _) = env.call("read_file", &json!({"path": "notes.md"}), &roots);
     assert_eq!(reply["result"], "buy oats\n");
-    // Toolcrib's own state is out of reach, even inside a root.
+    // Toolcrib's own state is inaccessible, even inside a root.
     env.call("write_file", &json!({"path": "a", "content": "x"}), &[]);
     let around = env.outside().to_str().unwrap();
     let (reply, code) = env.call("list_dir", &json!({"path": "home/state"}), &["--root", around]);
@@ -152,7 +151,7 @@ fn the_home_folder_is_no_root_unless_it_is_named() {
     assert_eq!(ended.stdout, "");
     let named = at_home(&["tool", "call", "list_dir", "--root", root.to_str().unwrap()]).code(0);
     assert!(named.stdout.contains("notes.md"));
-    // What only looks works everywhere.
+    // Read-only operations work everywhere.
     for args in [
         &["tool", "list"][..],
         &["tool", "show", "read_file"],
@@ -175,7 +174,7 @@ fn file_manager_without_an_action_does_what_its_arguments_say() {
         assert!(reply["result"].to_string().contains(contains), "{reply}");
         assert!(reply["notes"].to_string().contains("action was missing"), "{reply}");
     }
-    // Nothing is deleted without a word, and arguments of no action are not guessed at.
+    // Nothing is deleted without an action, and arguments without an action are not guessed.
     let (reply, _) = env.call("file_manager", &json!({"path": "notes.md", "why": 1}), &[]);
     assert_eq!(reply["error_type"], "validation_error", "{reply}");
     assert!(env.read("notes.md").is_some());

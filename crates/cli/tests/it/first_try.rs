@@ -1,4 +1,5 @@
-//! What a new person types works at the first try, and what does not work says what does.
+//! The first commands of a new user work at the first attempt, and errors state the working
+//! command.
 
 use std::fs;
 
@@ -42,13 +43,13 @@ fn errors_of_a_call_by_hand_speak_to_a_person_and_name_the_remedy() {
 #[test]
 fn targets_of_the_network_stand_in_the_configuration() {
     let env = TestEnv::new();
-    // Nothing listens there: what counts is whether the address may be tried.
+    // No server listens there: the test checks only whether the address is allowed.
     let call = ["tool", "call", "fetch_url", "--json", "url=http://127.0.0.1:9/"];
     assert_eq!(support::json(&env.run(&call).stdout)["error_type"], "policy_denied");
     env.run(&["config", "set", "allow_net", "[\"127.0.0.1:9\"]"]).code(0);
     assert_eq!(support::json(&env.run(&call).stdout)["error_type"], "network_error");
     env.run(&["config", "set", "allow_net", "[\"not a target\"]"]).code(2).says(&["allow_net"]);
-    // Not for the author of a workspace to say.
+    // The author of a workspace cannot allow this.
     env.run(&["config", "unset", "allow_net"]).code(0);
     env.write(".toolcrib/config.toml", "allow_net = [\"127.0.0.1:9\"]\n");
     assert_eq!(support::json(&env.run(&call).stdout)["error_type"], "policy_denied");
@@ -114,7 +115,7 @@ fn an_agent_outlives_a_server_that_is_gone() {
     assert!(listed.stdout.contains("helper"), "{listed:?}");
     listed.says(&["mcp__gone__look", "server:away", "MCP server is gone"]);
     env.run(&["agent", "show", "helper"]).code(0);
-    // A slip of the pen is still one.
+    // A typo is still detected.
     env.own("agents/helper.md", &text.replace("mcp__gone__look", "raed_file"));
     let broken = env.run(&["agent", "list"]).code(0).says(&["unknown tool"]);
     assert!(!broken.stdout.contains("helper"), "{broken:?}");
@@ -124,7 +125,7 @@ fn an_agent_outlives_a_server_that_is_gone() {
 fn the_first_start_finds_a_model_tries_it_and_writes_it_down() {
     let env = TestEnv::new();
     let path = env.outside().join("home/config.toml");
-    // No Ollama of this machine is asked.
+    // The test contacts no Ollama server of this machine.
     let nowhere = "http://127.0.0.1:9";
     env.run(&["init", "--base-url", nowhere])
         .code(3)
@@ -152,7 +153,7 @@ fn the_first_start_finds_a_model_tries_it_and_writes_it_down() {
     let written = fs::read_to_string(&path).unwrap();
     assert!(written.contains("openai-chat/m") && !written.contains("sk-secret"), "{written}");
     assert_eq!(env.run(&["config", "get", "model.default"]).code(0).stdout.trim(), "openai-chat/m");
-    // A secret is named, not copied.
+    // The file contains the name of a secret, not its value.
     let args = ["init", "--model", "anthropic/m", "--key-secret", "ada-key", "--no-test"];
     env.run(&args).code(0);
     assert!(fs::read_to_string(&path).unwrap().contains("ada-key"));
@@ -169,7 +170,7 @@ fn a_model_that_does_not_answer_leaves_the_configuration_byte_for_byte() {
     let url = refusing.url();
     let mut command = env.command(&["init", "--model", "openai-chat/new", "--base-url", &url]);
     command.env("OPENAI_API_KEY", "sk-secret-of-ada-123");
-    // What the environment says must end up in the file neither before nor after the trial.
+    // A value from the environment must not end up in the file, neither before nor after the trial.
     command.env("TOOLCRIB_MODEL__DEFAULT", "openai-chat/of-the-environment");
     end(command, b"").code(1).says(&["did not answer, so nothing was written"]);
     assert_eq!(fs::read_to_string(&path).unwrap(), before);

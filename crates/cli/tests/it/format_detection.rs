@@ -1,13 +1,12 @@
-//! Detection over every recorded answer there is: the format found out is the folder that the
-//! recording lies in, and giving it changes nothing.
+//! Detection of formats in every recorded response: the detected format is the folder of the
+//! recording, and specifying it makes no difference.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::support::{self, FORMATS, TestEnv};
 
-/// Recordings in which nothing tells a format apart: prose is an answer without calls in any
-/// language.
+/// Recordings without any sign of a format: prose is a response without calls in any format.
 const UNTOLD: &[&str] = &["text/prose.txt"];
 
 fn recordings() -> Vec<(&'static str, PathBuf)> {
@@ -32,7 +31,8 @@ fn every_recording_is_found_out() {
     assert!(recordings.len() > 30, "{}", recordings.len());
     for (format, path) in recordings.into_iter().filter(|(_, path)| told(path)) {
         let text = fs::read(&path).unwrap();
-        // Locked: nothing of the recording may change anything, and both runs see the same.
+        // Use `locked`: the recording must not change anything, and both runs must see the same
+        // state.
         let args = ["exec", "--policy", "locked", "--json"];
         let found = TestEnv::new().feed(&args, &text);
         let given = TestEnv::new().feed(&[&args[..], &["--format", format]].concat(), &text);
@@ -42,7 +42,7 @@ fn every_recording_is_found_out() {
     }
 }
 
-/// The messages without what differs from run to run: the time of day.
+/// Returns the messages without the part that differs from run to run: the time of day.
 fn shape(stdout: &str) -> String {
     if stdout.is_empty() {
         return String::new();
@@ -65,7 +65,7 @@ fn a_recording_given_as_another_format_names_its_own() {
                 path.display(),
                 ended.stderr
             );
-            // What only says an error is told as that error, whoever sent it.
+            // A response that contains only an error is reported as that error, for any provider.
             let error = ended.stderr.contains("the provider answered with an error");
             let names = ended.stderr.contains(&format!("use --format {format}"));
             assert!(names || error, "{} as {other}: {}", path.display(), ended.stderr);

@@ -1,4 +1,4 @@
-//! What the binary says about itself: `errors`, `completions`, `man`, `--help`, `--version`.
+//! Documents about the binary itself: `errors`, `completions`, `man`, `--help`, `--version`.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{self, TestEnv};
 
-/// Every error type with its outcome and its exit code, as docs/errors.md lists them.
+/// Every error type with its outcome and its exit code, as in docs/errors.md.
 const ERRORS: [(&str, &str, i64); 25] = [
     ("tools_disabled", "denied", 5),
     ("tool_disabled", "denied", 5),
@@ -132,7 +132,8 @@ fn every_command_takes_json() {
     }
 }
 
-/// What bash would insert after these words, by the script of `toolcrib util completions bash`.
+/// Returns the words that bash would insert after these words, with the script of `toolcrib util
+/// completions bash`.
 fn completed(env: &TestEnv, words: &[&str]) -> Vec<String> {
     let ours = env.command(&[]);
     let folder = std::path::Path::new(ours.get_program()).parent().unwrap();

@@ -1,4 +1,5 @@
-//! The help page of every command: one snapshot for each first word, with all pages below it.
+//! The help page of every command: one snapshot for each top-level command, with the pages of its
+//! subcommands.
 
 use std::thread;
 
@@ -31,7 +32,7 @@ fn help(env: &TestEnv, command: &[&str]) -> String {
     snapshots::run(env, &[command, &["--help"]].concat()).code(0).stdout
 }
 
-/// The page of a command, and those of the commands below it.
+/// Returns the page of a command, and those of its subcommands.
 fn pages(env: &TestEnv, command: &[&str]) -> String {
     let text = help(env, command);
     let mut pages = format!("$ toolcrib {} --help\n{text}", command.join(" "));
@@ -46,7 +47,7 @@ fn pages(env: &TestEnv, command: &[&str]) -> String {
 const LISTS: [&str; 7] =
     ["Commands:", "Run:", "Decide:", "Govern:", "Tools:", "Look back:", "Operate:"];
 
-/// The names in the lists of commands; a description that continues in the next line is indented
+/// Returns the names in the lists of commands; continuation lines of descriptions are indented
 /// further.
 fn commands(help: &str) -> Vec<&str> {
     let mut is_listed = false;

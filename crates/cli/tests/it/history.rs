@@ -1,11 +1,11 @@
-//! `toolcrib history|explain|metrics|usage`: looking back at calls that were really made.
+//! `toolcrib history|explain|metrics|usage`: information about real calls.
 
 use serde_json::{Value, json};
 
 use crate::support::{self, SlowTool, TestEnv};
 
-/// Calls by hand: two that succeed, one that fails, one that is denied because no person can be
-/// asked, one that there is not.
+/// Makes manual calls: two that succeed, one that fails, one that is denied because no approver can
+/// be asked, and one of an unknown tool.
 fn busy() -> TestEnv {
     let env = TestEnv::new();
     let calls = [
@@ -115,11 +115,12 @@ fn history_says_what_is_wrong() {
     ] {
         env.run(&[&["history"], args].concat()).code(code).says(&[says]);
     }
-    // A whole id of a run that is kept nowhere is no mistake: a response's calls have such.
+    // A complete id of a run that is not stored is not an error: the calls of a response have such
+    // ids.
     assert!(rows(&env, &["--run", "run_00000000000000000000000000000000"]).is_empty());
 }
 
-/// Nothing was ever called, and there is not even a state folder.
+/// Without any calls, there is not even a state folder.
 #[test]
 fn there_is_nothing_yet() {
     let env = TestEnv::new();
@@ -146,8 +147,8 @@ fn arguments_of_others_cannot_play_with_the_terminal() {
     }
 }
 
-/// A secret of the configuration is masked before anything is written down: arguments, results, and
-/// what the tool says it will do.
+/// A secret of the configuration is masked before anything is stored: arguments, results, and the
+/// tool's description of the call.
 #[test]
 fn secrets_are_not_in_the_history() {
     let env = TestEnv::new();
@@ -189,7 +190,7 @@ fn explain_tells_everything_of_a_call() {
         assert!(text.contains(part), "{part:?} is not in {text}");
     }
     assert_eq!(data["status"], "succeeded");
-    // The last stage is the one that wrote this down.
+    // The last stage is the one that stored this record.
     assert_eq!(data["outcome"]["report"]["stages"].as_array().map(Vec::len), Some(14));
     let kinds: Vec<&str> = data["audit"]
         .as_array()
@@ -219,14 +220,14 @@ fn explain_takes_cut_ids() {
     let all = rows(&env, &[]);
     let (one, other) = (all[4]["call"].as_str().unwrap(), all[3]["call"].as_str().unwrap());
     let same = one.bytes().zip(other.bytes()).take_while(|(a, b)| a == b).count();
-    // Commands of different processes differ in the time, at the latest in the seed.
+    // Ids of different processes differ in the time, or else in the seed.
     let cut = &one[..=same];
     for asked in [cut, &cut["call_".len()..], &cut.to_uppercase()["CALL_".len()..]] {
         let text = env.run(&["explain", asked]).code(0).stdout;
         assert!(text.starts_with(one), "{asked}: {text}");
     }
     env.run(&["explain", "call_"]).code(2).says(&["call_ is the beginning of 5 ids", one]);
-    // A slip in the middle: those that begin alike are offered.
+    // With a typo in the middle, the error suggests ids with the same prefix.
     let slip =
         format!("{}{}{}", &one[..20], if &one[20..21] == "0" { "1" } else { "0" }, &one[21..]);
     env.run(&["explain", &slip]).code(4).says(&["there is no call", "The nearest", one]);
@@ -249,8 +250,7 @@ fn explain_says_where_a_long_result_is() {
     env.call("read_artifact", &json!({"ref": artifact}), &[]);
 }
 
-/// A call in a run that waits for a person has no outcome: what it waits for is said, and then what
-/// was decided.
+/// A waiting call of a run has no outcome: the command shows the question, and then the decision.
 #[test]
 fn explain_says_what_a_call_waits_for() {
     let env = TestEnv::new();
@@ -280,7 +280,7 @@ fn explain_says_what_a_call_waits_for() {
         .map(|row| row["record"]["kind"].as_str().unwrap())
         .collect();
     assert_eq!(kinds, ["asked", "decided", "started", "settled"]);
-    // What is recorded of a run is found by it, by its agent and its conversation.
+    // A stored run can be found by id, agent and conversation.
     let row = rows(&env, &["--run", run]).remove(0);
     assert_eq!((&row["call"], &row["agent"]), (&json!(call), &json!("general-assistant")));
     let conversation = row["conversation"].as_str().unwrap();
@@ -291,8 +291,8 @@ fn explain_says_what_a_call_waits_for() {
     assert_eq!(row["topic"], "Do it");
 }
 
-/// A question of the model is asked by a call that has ended; what is open about it is said all the
-/// same.
+/// A question of the model belongs to a call that has ended; the command still shows that it is
+/// open.
 #[test]
 fn explain_says_that_a_question_is_open() {
     let env = TestEnv::new();
@@ -313,7 +313,7 @@ fn explain_says_that_a_question_is_open() {
     assert!(text.contains("answer by") && !text.contains("approve answer"), "{text}");
 }
 
-/// A call that another process runs now, and then what is left of it when that process is killed.
+/// Another process runs the call; then that process is killed, and the record remains.
 #[test]
 fn explain_says_who_runs_a_call_and_what_a_crash_means() {
     let env = TestEnv::new();
@@ -333,7 +333,7 @@ fn explain_says_who_runs_a_call_and_what_a_crash_means() {
     let (text, data) = explained(&env, call);
     assert!(text.contains("slow  left_behind") && text.contains("may have taken effect"), "{text}");
     assert_eq!(data["worker"], Value::Null);
-    // The next command that runs calls records what is known.
+    // The next command that runs calls records the outcome.
     env.call("get_current_time", &json!({}), &[]);
     let (text, data) = explained(&env, call);
     assert_eq!(
@@ -389,7 +389,7 @@ fn usage_of_models_agents_and_tools() {
     let model = &rows("model")[0];
     assert!(model["name"].as_str().unwrap().contains("scripted"), "{model}");
     assert_eq!((&model["requests"], &model["calls"]), (&json!(2), &Value::Null));
-    // The script says nothing of tokens: that is unknown, and not none.
+    // The script reports no tokens, so they are unknown rather than zero.
     assert_eq!((&model["unreported"], &model["input_tokens"]), (&json!(2), &Value::Null));
     assert_eq!(model["cost_usd_estimate"], Value::Null);
     let ended = env.run(&["usage"]).code(0);
@@ -413,7 +413,7 @@ fn usage_of_models_agents_and_tools() {
     env.run(&["usage", "--by", "hour"]).code(2).says(&["tool", "agent", "model"]);
 }
 
-/// A model looks back at what was done before, in another process.
+/// A model reads calls of an earlier process.
 #[test]
 fn a_model_looks_back() {
     let env = busy();

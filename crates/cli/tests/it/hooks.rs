@@ -1,4 +1,4 @@
-//! Programs that are asked before calls, or told of them, from files.
+//! Programs of hooks that decide about calls or observe them, from configuration files.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, TestEnv, end};
 
-/// A program beside the person's file.
+/// Writes a program beside the person's file.
 fn program(env: &TestEnv, path: &str, text: &str) {
     env.own(path, &format!("#!/bin/sh\n{text}\n"));
     let path = env.outside().join("home").join(path);
@@ -117,8 +117,8 @@ fn observers_are_told_in_every_command_before_it_ends() {
     assert!(context["run"].is_string() && context["session_id"].is_string(), "{context}");
 }
 
-/// Regression: each program has its own queue, so the event after the call could arrive before the
-/// one before it; and calls of the command line had no channel.
+/// Regression: each program had its own queue, so the event after a call could arrive before the
+/// event preceding the call; and calls of the command line had no channel.
 #[test]
 fn events_of_a_call_reach_programs_in_order_with_their_channel() {
     let env = TestEnv::new();
@@ -186,7 +186,7 @@ fn hooks_of_a_workspace_are_there_when_it_is_trusted_and_gone_elsewhere() {
     let (reply, code) =
         env.call("read_file", &json!({"path": "notes.md"}), &["--root", other.to_str().unwrap()]);
     assert_eq!(code, 0, "{reply}");
-    // What the person's own hook names is beside the person's file, never in the workspace.
+    // The program of a person's hook is resolved beside the person's file, never in the workspace.
     fs::remove_file(env.root().join(".toolcrib/config.toml")).unwrap();
     env.own("config.toml", "[[hooks]]\nevent = \"guard\"\ncommand = [\".toolcrib/no\"]\n");
     let (reply, _) = read(&env);

@@ -1,4 +1,4 @@
-//! HTML cards of tools: rewritten from an allow-list before they are stored and read.
+//! HTML cards of tools: rewritten with an allow-list before they are stored and read.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, DaemonProcess, TestEnv};
 
-/// What a hostile tool prints: each part would run, load or cover something.
+/// The output of a hostile tool: each part would run, load or cover something.
 const HOSTILE: &str = concat!(
     "<h2 onclick=\"steal1()\">Vienna</h2><script>steal2()</script>",
     "<img src=\"https://evil.example/steal3.png\" onerror=\"steal4()\">",
@@ -40,7 +40,7 @@ fn with_tool() -> TestEnv {
     env
 }
 
-/// No file below the folder has this text.
+/// Checks that no file below the folder contains this text.
 fn assert_nowhere(folder: &Path, text: &str) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,5 +1,5 @@
-//! `--idempotency-key`: the same calls sent twice run once, from two processes too, and after one
-//! of them was killed.
+//! `--idempotency-key`: repeated calls run once, even from two processes, and after one of them was
+//! killed.
 
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ fn the_same_call_again_gets_the_same_answer() {
     assert_eq!(env.read("a.txt").as_deref(), Some("x"), "appended once");
     let rows = support::json(&env.run(&["history", "--json"]).code(0).stdout);
     assert_eq!(rows.as_array().map(Vec::len), Some(1));
-    // A failure is an answer too.
+    // A failure is a result, too.
     let args = [
         "tool",
         "call",
@@ -49,7 +49,7 @@ fn other_calls_under_the_same_key_are_refused() {
         assert_eq!(ended.stdout, "");
     }
     assert_eq!(env.read("b.txt"), None);
-    // Written otherwise, it is the same.
+    // Arguments with another notation are the same.
     call("write_file", r#"{"mode":"append","content":"x","path":"a.txt"}"#, "k").code(0);
     assert_eq!(env.read("a.txt").as_deref(), Some("x"));
     for key in ["", " ", &"k".repeat(201)] {
@@ -110,7 +110,7 @@ fn exec_under_a_key() {
     assert_eq!(first.stdout, again.stdout, "byte for byte, although the file has changed");
     assert_eq!(env.read("a.txt").as_deref(), Some("x"));
     env.feed(&args, answer("y")).code(2).says(&["used before for other calls"]);
-    // Without a key it is another one.
+    // Without a key, it is a new call.
     env.feed(&["exec", "--json"], answer("x")).code(0);
     assert_eq!(env.read("a.txt").as_deref(), Some("xx"));
 }
@@ -150,8 +150,8 @@ fn many_processes_race_with_one_key() {
     assert_eq!(env.read("a.txt").as_deref(), Some("x"), "appended once");
 }
 
-/// The first process is killed while its call runs: whoever sends the same takes over, and does not
-/// run it again.
+/// The first process is killed while its call runs: the next process that sends the same takes
+/// over, and does not run it again.
 #[test]
 fn after_a_kill_the_next_one_takes_over() {
     let env = TestEnv::new();

@@ -1,6 +1,6 @@
 //! The four kits of the workbench on a small Python and a small Rust project: whole runs of a
-//! scripted model, real tools in the sandbox. Where the project is the one that the kit's examples
-//! speak of, the model does just what the kit says.
+//! scripted model, real tools in the sandbox. If the project is the one in the kit's examples, the
+//! model follows the kit exactly.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, TestEnv, of_type};
 
-/// A call of the script: the tool, its arguments, and what its result has to hold.
+/// A call of the script: the tool, its arguments, and texts that its result must contain.
 struct Step {
     tool: String,
     args: Value,
@@ -24,7 +24,7 @@ fn shell(command: &str, holds: &'static str) -> Step {
     step("execute_shell_command", json!({"command": command, "timeout": 120}), holds)
 }
 
-/// What a program prints, if it is here and works.
+/// Returns the output of a program, if it exists and works.
 fn said(program: &Path, args: &[&str]) -> Option<String> {
     let output = Command::new(program).args(args).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
@@ -36,8 +36,8 @@ fn not_tried(what: &str) {
     eprintln!("NOT TRIED: {what} is not on this machine");
 }
 
-/// A folder of Python programs where these modules and programs are, and what has to be read
-/// besides.
+/// Returns a folder of Python programs that has these modules and programs, and additional paths to
+/// read.
 fn python(modules: &str, programs: &[&str]) -> Option<(PathBuf, Vec<PathBuf>)> {
     let beside = Path::new(env!("CARGO_BIN_EXE_toolcrib")).ancestors().nth(2)?.join("python/bin");
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -56,7 +56,7 @@ fn python(modules: &str, programs: &[&str]) -> Option<(PathBuf, Vec<PathBuf>)> {
     found
 }
 
-/// The folder with cargo, and what has to be read besides.
+/// Returns the folder with cargo, and additional paths to read.
 fn rust(programs: &[&str]) -> Option<(PathBuf, Vec<PathBuf>)> {
     let root = PathBuf::from(said(Path::new("rustc"), &["--print", "sysroot"]).unwrap_or_default());
     let folder = root.join("bin");
@@ -68,7 +68,8 @@ fn rust(programs: &[&str]) -> Option<(PathBuf, Vec<PathBuf>)> {
     Some((folder, vec![root]))
 }
 
-/// A workspace of these files where programs are found, and the tools of the kits are switched on.
+/// Creates a workspace of these files with access to the programs, and with the tools of the kits
+/// enabled.
 fn workspace((folder, read): (PathBuf, Vec<PathBuf>), files: &[(&str, &str)]) -> TestEnv {
     let env = TestEnv::new();
     let config = format!(
@@ -85,7 +86,7 @@ fn workspace((folder, read): (PathBuf, Vec<PathBuf>), files: &[(&str, &str)]) ->
     env
 }
 
-/// A repository with everything in it.
+/// Commits everything to a repository.
 fn committed(env: &TestEnv) {
     for args in [&["init", "-q"][..], &["add", "."], &["commit", "-qm", "begin"]] {
         let who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.com"];
@@ -94,7 +95,7 @@ fn committed(env: &TestEnv) {
     }
 }
 
-/// The steps of a kit as it says them, each with what its result has to hold.
+/// Returns the steps of a kit, each with texts that its result must contain.
 fn of_kit(env: &TestEnv, kit: &str, holds: &[&'static str]) -> Vec<Step> {
     let shown = support::json(&env.run(&["kit", "show", kit, "--json"]).code(0).stdout);
     let steps = shown["steps"].as_array().unwrap();
@@ -111,7 +112,7 @@ fn of_kit(env: &TestEnv, kit: &str, holds: &[&'static str]) -> Vec<Step> {
     all.map(|(one, holds)| Step { tool: name(one), args: with_action(one), holds }).collect()
 }
 
-/// Lets a scripted model do all that, one call in a round; it says so if a result is another one.
+/// Runs a scripted model with these steps, one call per round; the script checks the results.
 #[track_caller]
 fn play(env: &TestEnv, steps: &[Step]) {
     let mut turns = String::new();
@@ -144,7 +145,7 @@ fn expect(turn: &mut Value, before: Option<&Step>) {
     turn["expect"] = json!({"results": [result]});
 }
 
-/// The messages of the commits, newest first.
+/// Returns the messages of the commits, newest first.
 fn log(env: &TestEnv) -> Vec<String> {
     let mut git = Command::new("git");
     let log = git.args(["log", "--format=%s"]).current_dir(env.root()).output().unwrap();

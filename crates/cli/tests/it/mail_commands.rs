@@ -1,5 +1,5 @@
-//! `toolcrib mail` and `toolcrib draft` before there is an account: each says what is missing and
-//! what to do. Mail itself is tested against a real server in `crates/mail`.
+//! `toolcrib mail` and `toolcrib draft` without an account: each reports the missing account and
+//! the next step. Mail itself is tested with a real server in `crates/mail`.
 
 use serde_json::json;
 

@@ -1,6 +1,6 @@
-//! The binary as a person or a script runs it: words on the command line and bytes on standard
-//! input; standard output, standard error and the exit code back. Real files in a folder of each
-//! test's own, a real web server on this machine, nothing else.
+//! Tests of the binary as a person or a script runs it: command-line arguments, standard input and
+//! output, standard error and the exit code. Real files in a separate folder per test, a real web
+//! server on this machine, and nothing else.
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,11 +1,11 @@
-//! `toolcrib mcp`: a server of somebody else from its first test to its last call, what other
-//! programs have, and this program as a server.
+//! `toolcrib mcp`: a third-party server from its first test to its last call, imports from other
+//! programs, and this program as a server.
 
 use serde_json::{Value, json};
 
 use crate::support::{self, DaemonProcess, TestEnv};
 
-/// A server that speaks the protocol itself; the same that the crate is tested with.
+/// A server that speaks the protocol itself, from the tests of the `mcp` crate.
 const FIXTURE: &str = include_str!("../../../mcp/tests/it/fixture/server.py");
 
 #[test]
@@ -19,7 +19,7 @@ fn a_server_is_added_tested_used_reviewed_and_removed() {
         .code(0)
         .says(&["the server is called fx", "fx is added and off"]);
     env.run(&["tool", "call", "fx__add", "--args", "{}"]).code(4);
-    // Without a person who agrees it stays off.
+    // Without the agreement of a person, it stays disabled.
     let tested = env.run(&["mcp", "test", "fx"]).code(5).says(&["fx is connected to fixture 1"]);
     assert!(
         tested.stdout.contains("fx__add") && tested.stdout.contains("a*: integer"),
@@ -27,7 +27,7 @@ fn a_server_is_added_tested_used_reviewed_and_removed() {
     );
     env.run(&["tool", "call", "fx__add", "--args", "{}"]).code(4);
     env.run(&["mcp", "test", "fx", "--accept"]).code(0);
-    // What a server says of its tools is not taken at its word: somebody is asked.
+    // A server's own statements about its tools are not trusted, so the call asks.
     let sum = json!({"a": 1, "b": 2});
     let (reply, code) = env.call("fx__add", &sum, &[]);
     assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{reply}");
@@ -37,7 +37,7 @@ fn a_server_is_added_tested_used_reviewed_and_removed() {
     let rows = support::json(&env.run(&["tool", "list", "--json"]).code(0).stdout);
     let row = rows.as_array().unwrap().iter().find(|row| row["id"] == "fx__add").unwrap();
     assert_eq!((&row["risk"], &row["source"]), (&json!("high"), &json!("fx")));
-    // It says something else of itself now: its tools are held until somebody looks.
+    // The server reports another identity: its tools are held until a person reviews them.
     env.write("own/name", "impostor");
     env.call("fx__add", &sum, &["--policy", "auto"]);
     let held = env.run(&["mcp", "review", "fx"]);
@@ -69,7 +69,8 @@ fn what_other_programs_have_is_shown_first_and_taken_over_without_its_secrets() 
     env.run(&["mcp", "import", "nothing.json"]).code(3);
 }
 
-/// An imported server did not find its relative script in the sandbox, and `npx` was not fetched.
+/// Regression: an imported server did not find its relative script in the sandbox, and `npx` was
+/// not fetched.
 #[test]
 fn an_imported_server_is_prepared_like_an_added_one() {
     let env = TestEnv::new();
@@ -104,14 +105,14 @@ fn this_program_is_a_server_of_its_own_tools() {
     let answer = ask(call(3, "read_file"));
     let text = answer["result"]["content"][0]["text"].as_str().unwrap().trim_end();
     assert_eq!(text, env.read("notes.md").unwrap().trim_end());
-    // Nobody can be asked at this client.
+    // This client cannot ask its user.
     let answer = ask(call(4, "delete_file"));
     assert_eq!(answer["result"]["isError"], true, "{answer}");
     assert!(env.read("notes.md").is_some());
 }
 
-/// A client of ours sees a server's tools through us, with what they say to programs, and reads the
-/// pages that they name.
+/// A client of Toolcrib sees a server's tools, with their metadata for programs, and reads their
+/// pages.
 #[test]
 fn pages_of_servers_are_passed_on_to_clients_that_see_their_tools() {
     let env = TestEnv::new();
@@ -159,7 +160,7 @@ fn pages_of_servers_are_passed_on_to_clients_that_see_their_tools() {
         "{read}"
     );
     assert_eq!(contents["_meta"], json!({"ui": {"prefersBorder": true}}));
-    // One server must not show itself as the other.
+    // One server must not impersonate the other.
     let both = ask("resources/read", json!({"uri": "ui://both"}));
     assert!(
         both["error"]["message"].as_str().unwrap().contains("two servers have ui://both"),
@@ -169,7 +170,7 @@ fn pages_of_servers_are_passed_on_to_clients_that_see_their_tools() {
         let refused = ask("resources/read", json!({"uri": nothing}));
         assert!(refused["error"]["message"].as_str().unwrap().contains("there is no"), "{refused}");
     }
-    // Whoever does not see the tool does not read its page.
+    // A client without access to the tool cannot read its page.
     env.run(&["tool", "disable", "one__own"]).code(0);
     env.run(&["tool", "disable", "one__shared"]).code(0);
     let mut server = env.filter(&["mcp", "serve"]);
@@ -188,7 +189,7 @@ fn pages_of_servers_are_passed_on_to_clients_that_see_their_tools() {
     assert_eq!(read["result"]["contents"][0]["text"], "<p>two", "{read}");
 }
 
-/// A skill as a server describes it, with what it gives for its file.
+/// Returns a skill as a server describes it, and the content of its file.
 fn skill_of_server(name: &str, words: &str) -> (Value, Value) {
     let (uri, text) = (
         format!("skill://acme/{name}/SKILL.md"),
@@ -209,8 +210,8 @@ fn offer_skills(env: &TestEnv, skills: &[(Value, Value)]) {
     env.write("own/pages.json", Value::Object(files.collect()).to_string());
 }
 
-/// Until the owner takes one over nothing of it is read, and what the server says later changes
-/// nothing.
+/// Until the owner installs a skill, none of its text is read, and later changes of the server have
+/// no effect.
 #[test]
 fn skills_of_a_server_are_held_until_they_are_taken_over() {
     let env = TestEnv::new();
@@ -256,7 +257,7 @@ fn skills_of_a_server_are_held_until_they_are_taken_over() {
     assert!(!skills().contains("refunds"));
 }
 
-/// Each file is what its digest says.
+/// Each file matches its digest.
 #[test]
 fn clients_read_our_skills() {
     let env = TestEnv::new();
@@ -301,7 +302,7 @@ fn clients_read_our_skills() {
     }
 }
 
-/// A server with what it needs, in a folder of its own.
+/// Adds a server with its files, in a separate folder.
 fn add_fixture(env: &TestEnv, more: &[&str]) {
     env.write("server.py", FIXTURE);
     std::fs::create_dir_all(env.root().join("own")).unwrap();
@@ -313,7 +314,7 @@ fn add_fixture(env: &TestEnv, more: &[&str]) {
     env.run(&words).code(0);
 }
 
-/// A daemon learned of `mcp disable` and its kind with its next start.
+/// Regression: a daemon applied `mcp disable` and similar commands only after a restart.
 #[test]
 fn what_the_owner_says_of_a_server_holds_in_a_running_daemon_at_once() {
     let env = TestEnv::new();
@@ -350,7 +351,7 @@ fn what_the_owner_says_of_a_server_holds_in_a_running_daemon_at_once() {
     assert_eq!(alive(), 0, "its process ends");
     env.run(&["mcp", "enable", "fx"]).code(0);
     until("succeeded");
-    // Another definition is held, also while the server is not connected, and then accepted.
+    // A changed definition is held, even while the server is not connected, and then accepted.
     env.write("own/name", "impostor");
     env.run(&["mcp", "restart", "fx"]).code(0);
     env.run(&["mcp", "review", "fx"]).code(5);
@@ -385,7 +386,7 @@ fn secrets_of_a_server_go_into_the_vault_and_out_of_it_with_the_server() {
     assert_eq!((&shown["timeout_s"], &shown["env"]), (&json!(7), &json!(["API_TOKEN"])), "{shown}");
     env.run(&["mcp", "rm", "fx"]).code(0).says(&["mcp_fx_API_TOKEN"]);
     assert!(!listed().contains("mcp_fx_API_TOKEN"), "{}", listed());
-    // A later server of this name was never reviewed.
+    // A later server with this name is not reviewed yet.
     add_fixture(&env, &[]);
     env.run(&["mcp", "test", "fx"]).code(5);
 }
@@ -405,7 +406,7 @@ fn a_server_sees_of_the_workspace_what_its_entry_says() {
         let words = ["mcp", "add", &name, "--workspace", access, "--", "python3", &server, &root];
         env.run(&words).code(0);
         let tested = env.run(&["mcp", "test", &name, "--accept"]).code(0);
-        // The description says what was seen before the review.
+        // The description contains what the server saw before the review.
         assert!(!tested.stdout.contains("notes.md"), "{tested:?}");
     }
     assert!(!call("snone__look").contains("notes.md"));
@@ -417,7 +418,7 @@ fn a_server_sees_of_the_workspace_what_its_entry_says() {
     assert_eq!(env.read("new.txt"), None, "what it wrote is undone");
 }
 
-/// Says in its description what it sees, and writes a file when it is told to.
+/// A server that describes the files it sees, and writes a file on request.
 const WORKSPACE_SERVER: &str = r#"
 import json, os, sys
 root = sys.argv[1]

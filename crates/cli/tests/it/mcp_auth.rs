@@ -1,4 +1,4 @@
-//! `toolcrib mcp auth`: logins at servers that want one, as they should go, and as they must not.
+//! `toolcrib mcp auth`: logins to servers that require them, correct ones and hostile ones.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::support::TestEnv;
 use crate::support::oauth_mcp_server::{Manner, Protected, get};
 
-/// A login at work: what it shows, and what is typed into it.
+/// A login in progress: its output, and its input.
 struct Login {
     child: Child,
     stdin: ChildStdin,
@@ -21,7 +21,7 @@ impl Login {
         let target = server.target();
         let args = [&["mcp", "auth", "tracker", "--allow-net", &target], more].concat();
         let mut command = env.command(&args);
-        // No desktop, so that nothing is opened.
+        // There is no desktop, so no browser is opened.
         command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
@@ -30,14 +30,14 @@ impl Login {
         Self { child, stdin, stdout }
     }
 
-    /// The address that a person is to open.
+    /// Returns the address that a person is to open.
     fn address(&mut self) -> String {
         let mut line = String::new();
         self.stdout.read_line(&mut line).unwrap();
         line.trim().to_owned()
     }
 
-    /// How it ended: its exit code, and all that it said.
+    /// Returns the exit code, and the complete output.
     fn end(self) -> (i32, String) {
         let Self { mut child, stdin, mut stdout } = self;
         drop(stdin);
@@ -54,7 +54,7 @@ fn added(server: &Protected) -> TestEnv {
     env
 }
 
-/// Logs in, as a person does.
+/// Logs in as a person would.
 fn log_in(env: &TestEnv, server: &Protected) {
     let mut login = Login::start(env, server, &[]);
     let back = Protected::agree(&login.address());
@@ -70,7 +70,7 @@ fn call(env: &TestEnv, server: &Protected) -> (String, i32) {
     (reply.to_string(), code)
 }
 
-/// Whether a file below a folder holds a text.
+/// Returns whether a file below a folder contains a text.
 fn is_written(folder: &Path, text: &str) -> bool {
     std::fs::read_dir(folder).into_iter().flatten().flatten().any(|entry| {
         let path = entry.path();
@@ -95,7 +95,7 @@ fn a_person_logs_in_and_the_token_is_never_shown() {
     let url = login.address();
     assert!(url.contains("code_challenge_method=S256") && url.contains("&resource="), "{url}");
     let back = Protected::agree(&url);
-    // Somebody else's answer neither ends the login nor gets a token.
+    // A forged response neither ends the login nor gets a token.
     let (address, _) = back.split_once('?').unwrap();
     assert!(get(&format!("{address}?code=stolen&state=guessed")).contains("400"));
     assert!(get(&address.replace("/callback", "/other")).contains("404"));
@@ -106,7 +106,7 @@ fn a_person_logs_in_and_the_token_is_never_shown() {
     let tested = env.run(&test).code(0).says(&["tracker is connected to protected"]);
     let listed = env.run(&["mcp", "list", "--json"]).code(0);
     assert!(listed.stdout.contains("\"authorization\":\"granted\""), "{listed:?}");
-    // The server says it back, and no model gets to read it.
+    // The server echoes the token, and no model gets to read it.
     let (reply, code) = call(&env, &server);
     assert_eq!(code, 0, "{reply}");
     assert!(reply.contains("you sent"), "{reply}");
@@ -159,14 +159,14 @@ fn a_token_that_ended_is_renewed_until_that_is_refused() {
     let renewed = || server.count("grant_type=refresh_token");
     env.run(&["mcp", "test", "tracker", "--accept", "--allow-net", &server.target()]).code(0);
     assert_eq!(renewed(), 0, "not for each request, whatever the server says of its life");
-    // Each token to renew with is good once.
+    // Each refresh token is valid once.
     for times in 1..3 {
         server.end_tokens();
         let (reply, code) = call(&env, &server);
         assert_eq!(code, 0, "{reply}");
         assert_eq!(renewed(), times);
     }
-    // The one to renew with is good no more, and is not tried twice.
+    // The refresh token is no longer valid, and is not tried twice.
     server.change(|manner| manner.ends = true);
     server.end_tokens();
     for _ in 0..2 {
@@ -193,7 +193,8 @@ fn more_is_asked_for_when_a_call_needs_it_and_not_for_ever() {
     assert_eq!(login.end().0, 0);
     let (reply, code) = call(&env, &server);
     assert_eq!(code, 0, "{reply}");
-    // It wants the same again, and once more it is asked for: grants of persons differ.
+    // The server requests the same scope again, and the client asks once more, because grants
+    // differ between persons.
     server.change(|manner| manner.wants_more = true);
     assert_eq!(call(&env, &server).1, 3);
     log_in(&env, &server);

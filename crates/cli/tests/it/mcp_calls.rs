@@ -1,4 +1,4 @@
-//! Calls over MCP, both ways: what a cancelled one leaves behind, and images of a result.
+//! Calls over MCP in both directions: the record of a cancelled call, and images in a result.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use crate::support::{self, DaemonProcess, SlowTool, TestEnv};
 
 const FIXTURE: &str = include_str!("../../../mcp/tests/it/fixture/server.py");
 
-/// A call that its client had cancelled ran for 0 ms, as its record said.
+/// Regression: a call that its client had cancelled had a recorded time of 0 ms.
 #[test]
 fn a_cancelled_call_keeps_its_time() {
     let env = TestEnv::new();
@@ -24,7 +24,7 @@ fn a_cancelled_call_keeps_its_time() {
     );
     slow.started();
     let begin = Instant::now();
-    // The time is what is measured here; nothing waits for it.
+    // The test measures this time; nothing waits for it.
     let ran = Duration::from_millis(120);
     std::thread::sleep(ran);
     let gone = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 2, "reason": "enough"}});
@@ -38,7 +38,7 @@ fn a_cancelled_call_keeps_its_time() {
     assert!(took >= ran.as_secs_f64() * 1e3 && took < most.as_secs_f64() * 1e3, "{row}");
 }
 
-/// Nothing of an image was shown: neither that there is one, nor the image.
+/// Regression: images were not shown at all, neither their presence nor their content.
 #[test]
 fn images_of_a_result_are_named_and_in_json() {
     let env = TestEnv::new();
@@ -70,7 +70,7 @@ fn add_fixture(env: &TestEnv, more: &[&str]) {
     env.run(&["mcp", "test", "fx", "--accept"]).code(0);
 }
 
-/// Everything that a server returned counted as text from outside, also where the owner trusts the
+/// Regression: all results of a server counted as untrusted text, even if the owner trusts the
 /// server.
 #[test]
 fn results_of_a_server_count_as_its_owner_says() {
@@ -96,7 +96,7 @@ fn ping_is_of_the_older_revisions_alone() {
         json!({"jsonrpc": "2.0", "id": 2, "method": "ping", "params": params}).to_string()
     };
     let meta = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": {}}});
-    // Before its first other request the revision of a client is not known.
+    // The revision of a client is unknown before its first other request.
     let mut modern = env.filter(&["mcp", "serve"]);
     modern.ask(
         &json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": meta}).to_string(),
@@ -111,7 +111,7 @@ fn ping_is_of_the_older_revisions_alone() {
     assert_eq!(server.ask(&ping(json!({})))["result"], json!({}));
 }
 
-/// A client that subscribed kept the server alive after its input had ended.
+/// Regression: a client with a subscription kept the server alive after its input had ended.
 #[test]
 fn an_open_subscription_ends_with_the_input() {
     let env = TestEnv::new();

@@ -1,5 +1,5 @@
-//! The page that draws cards in clients of MCP (MCP Apps): which clients are told of it, and who
-//! reads it.
+//! The page that draws cards in clients of MCP (MCP Apps): the clients that are offered it, and
+//! access to it.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::support::TestEnv;
 const PAGE: &str = "ui://toolcrib/card";
 const KIND: &str = "text/html;profile=mcp-app";
 
-/// What the definition of `rich_render` says to programs.
+/// Returns the metadata for programs in the definition of `rich_render`.
 fn meta_of_tool(listed: &Value) -> Value {
     let tools = listed["result"]["tools"].as_array().unwrap();
     tools.iter().find(|tool| tool["name"] == "rich_render").unwrap()["_meta"].clone()
@@ -18,7 +18,7 @@ fn request(id: i32, method: &str, params: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}).to_string()
 }
 
-/// A client with a handshake, and one that says what it can in each request.
+/// Covers a client with a handshake, and one that sends its capabilities in each request.
 #[test]
 fn cards_are_a_page_for_clients_that_show_pages_and_a_text_for_others() {
     let env = TestEnv::new();
@@ -44,7 +44,7 @@ fn cards_are_a_page_for_clients_that_show_pages_and_a_text_for_others() {
         }});
         let listed = server.ask(&request(1, "tools/list", &meta));
         assert_eq!(meta_of_tool(&listed), expected, "{capabilities}");
-        // The blocks are beside the text for every client.
+        // Every client gets the blocks in addition to the text.
         let blocks = json!([{"type": "badge", "label": "New"}]);
         let mut call = json!({"name": "rich_render", "arguments": {"blocks": blocks}});
         call["_meta"] = meta["_meta"].clone();

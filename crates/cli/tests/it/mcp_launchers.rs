@@ -1,5 +1,5 @@
-//! MCP servers behind launchers: `docker run` with a docker of ours, `uvx` with a uv of ours, `npx`
-//! with a registry on this machine. `cargo xtask mcp-servers` starts well-known servers.
+//! MCP servers behind launchers: `docker run` with a fake docker, `uvx` with a fake uv, `npx` with
+//! a registry on this machine. `cargo xtask mcp-servers` starts well-known servers.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -17,7 +17,7 @@ use crate::support::{self, Ended, TestEnv};
 
 const FIXTURE: &str = include_str!("../../../mcp/tests/it/fixture/server.py");
 
-/// A docker client: it says to its socket what it was asked for, and is the server itself.
+/// A docker client that sends its arguments to its socket, and is the server itself.
 const DOCKER: &str = r#"#!/usr/bin/env python3
 import os, socket, sys
 daemon = socket.socket(socket.AF_UNIX)
@@ -29,7 +29,7 @@ if sys.argv[1] == "pull":
 sys.argv[1] = "/nowhere"
 "#;
 
-/// Runs the binary with more variables.
+/// Runs the binary with additional variables.
 fn run(env: &TestEnv, variables: &[(&str, &str)], args: &[&str]) -> Ended {
     let mut command = env.command(args);
     command.envs(variables.iter().copied());
@@ -41,7 +41,7 @@ fn script(path: &Path, text: &str) {
     fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-/// `uv`, as far as a launcher needs it: it fetches once with the network, and runs offline.
+/// The part of `uv` that a launcher needs: it fetches once with the network, and then runs offline.
 const UV: &str = r#"#!/usr/bin/env python3
 import os, sys
 if sys.argv[-1] == "--version":
@@ -50,7 +50,7 @@ assert os.environ["UV_OFFLINE"] == "1"
 sys.argv[1] = "/nowhere"
 "#;
 
-/// `uvx` executes the `uv` beside it, which the sandbox did not show.
+/// Regression: `uvx` executes the `uv` beside it, which was not visible in the sandbox.
 #[test]
 fn uvx_finds_the_uv_beside_it() {
     let env = TestEnv::new();
@@ -120,7 +120,7 @@ lines.on("line", (line) => {
 });
 "##;
 
-/// A registry with this one package; the paths that were asked for.
+/// Starts a registry with this package; returns the requested paths.
 fn registry(tarball: Vec<u8>) -> (String, Arc<Mutex<Vec<String>>>) {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let base = format!("http://{}", listener.local_addr().unwrap());
@@ -180,7 +180,7 @@ fn on_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file())
 }
 
-/// A registry of a company has a private address, and one for tests is on this machine.
+/// The registry of a company has a private address, and the one of this test is on this machine.
 #[test]
 fn npx_fetches_from_the_registry_of_the_person_and_runs_without_it() {
     let Some(npx) = on_path("npx") else {
@@ -202,7 +202,7 @@ fn npx_fetches_from_the_registry_of_the_person_and_runs_without_it() {
     let (reply, _) = env.call("tiny__word", &json!({}), &["--policy", "auto"]);
     assert!(reply["result"].to_string().contains("oats"), "{reply}");
     assert_eq!(asked.lock().unwrap().len(), fetched, "it runs from what was fetched");
-    // A package that there is not: the registry was asked, and says so.
+    // The package does not exist: the registry is contacted, and its error is shown.
     run(&env, &variables, &["mcp", "add", "none", "--", "npx", "-y", "no-such-mcp"]).code(0);
     run(&env, &variables, &["mcp", "test", "none", "--accept"])
         .code(1)

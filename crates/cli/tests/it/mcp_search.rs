@@ -14,7 +14,7 @@ use crate::support::{self, TestEnv};
 
 const ANSWER: &str = include_str!("../fixtures/mcp_registry.json");
 
-/// A registry; the paths that it was asked for, and whether it is down.
+/// A registry with its requested paths; it may be unavailable.
 struct Registry {
     address: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -74,7 +74,8 @@ fn the_registry_is_searched_and_its_answer_kept() {
     let rows = support::json(&search(&["--json"]).code(0).stdout);
     assert_eq!(rows[1]["required"], json!(["API_KEY"]), "{rows}");
     assert_eq!(registry.asked.lock().unwrap().len(), 1, "the answer is kept");
-    // After an hour it is asked again; while it is down, the older answer is shown.
+    // After an hour, the registry is contacted again; while it is unavailable, the older response
+    // is shown.
     let folder = env.outside().join("home/state/mcp/registry");
     let file = std::fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
     let old = SystemTime::now() - Duration::from_secs(2 * 3600);
@@ -85,7 +86,8 @@ fn the_registry_is_searched_and_its_answer_kept() {
     assert_eq!(registry.asked.lock().unwrap().len(), 2);
 }
 
-/// What is found is added like any other server: off, and unseen by models until its review.
+/// A server from the registry is added like any other: disabled, and invisible to models until its
+/// review.
 #[test]
 fn what_is_found_is_off_until_it_was_reviewed() {
     let env = TestEnv::new();

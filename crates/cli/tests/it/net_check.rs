@@ -1,10 +1,10 @@
-//! `toolcrib net check`: the address policy, asked without a network.
+//! `toolcrib net check`: the address policy, without a network.
 
 use serde_json::{Value, json};
 
 use crate::support::{self, TestEnv, feed};
 
-/// Names that a check may resolve; some are public, some lead inward.
+/// Names that a check may resolve; some are public, and some lead to private networks.
 const DNS: &[&str] = &[
     "--resolve",
     "example.com=93.184.215.14",
@@ -16,7 +16,7 @@ const DNS: &[&str] = &[
     "mapped.example.com=::ffff:169.254.169.254",
 ];
 
-/// Ways around an address policy, and the rule that stops each.
+/// Ways around an address policy, and the rule that blocks each.
 const REFUSED: &[(&str, &str)] = &[
     ("http://127.0.0.1/", "address.loopback"),
     ("http://127.1/", "address.loopback"),

@@ -55,7 +55,7 @@ fn a_project_cannot_say_where_notifications_go() {
     env.write(".toolcrib/config.toml", "[notifications.webhook]\nurl = \"https://x.example/\"\n");
     let ended = env.run(&["notification", "list"]).code(0);
     ended.says(&["sets notifications.webhook.url, which only a trusted workspace may"]);
-    // Nor can it be trusted with them.
+    // Nor can the workspace be trusted with them.
     let refused = env.run(&["trust", "--yes"]).code(3);
     refused.says(&["where your notifications go is the person's"]);
 }

@@ -1,9 +1,9 @@
-//! What people read of the most used commands. Times, ids and paths are redacted.
+//! The output of the most used commands for people. Times, ids and paths are redacted.
 
 use crate::snapshots;
 use crate::support::{self, TestEnv};
 
-/// A run that reads a file, and is not allowed to delete it.
+/// A run that reads a file, and is denied to delete it.
 const SCRIPT: &str = "
   - say: Let me look.
     usage: {input: 100, output: 10}

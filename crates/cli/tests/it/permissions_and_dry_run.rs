@@ -1,4 +1,4 @@
-//! Permissions, roles, why a tool is not there, and what a call would come to.
+//! Permissions, roles, unavailable tools, and the prediction of calls.
 
 use serde_json::{Value, json};
 
@@ -227,6 +227,6 @@ fn a_dry_run_says_what_would_happen_and_leaves_nothing() {
     assert_eq!(env.names(), ["notes.md"]);
     assert_eq!(support::json(&env.run(&["history", "--json"]).code(0).stdout), json!([]));
     assert_eq!(support::json(&env.run(&["approve", "list", "--json"]).code(0).stdout), json!([]));
-    // What it foresaw is what happens.
+    // The real call behaves as predicted.
     assert_eq!(env.call("delete_file", &support::json(gone), &["--policy", "auto"]).1, 0);
 }

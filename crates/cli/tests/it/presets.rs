@@ -1,4 +1,4 @@
-//! What runs without asking, when there is nobody to ask.
+//! Calls that run without asking, when no approver exists.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ fn delete(env: &TestEnv, more: &[&str]) -> (Value, i32) {
 #[test]
 fn ask_risky_denies_a_delete_at_once() {
     let env = TestEnv::new();
-    // One denial takes milliseconds; the limit for ten leaves room for a busy machine.
+    // One denial takes milliseconds; the limit for ten allows for a busy machine.
     let start = Instant::now();
     for _ in 0..10 {
         let (reply, code) = delete(&env, &[]);
@@ -27,7 +27,7 @@ fn ask_risky_denies_a_delete_at_once() {
 
 #[test]
 fn a_preset_by_preset_table() {
-    // Exit codes of: a read, a write, a delete.
+    // Exit codes of a read, a write, and a delete.
     let rows = [
         ("auto", [0, 0, 0]),
         ("ask-risky", [0, 0, 5]),

@@ -1,10 +1,10 @@
-//! An address of the person's own network is asked about where a person can be asked.
+//! An address of the person's own network asks for an approval if a person can be asked.
 
 use serde_json::json;
 
 use crate::support::{Server, TestEnv};
 
-/// The waiting question's id.
+/// Returns the id of the waiting question.
 fn asked(env: &TestEnv) -> String {
     env.inbox(&[])[0]["id"].as_str().unwrap().to_owned()
 }
@@ -41,8 +41,8 @@ fn a_remembered_approval_of_a_private_address_covers_no_other_address() {
     assert_eq!((server.seen().len(), other.seen().len()), (2, 0));
 }
 
-/// Addresses of metadata services, link-local ones, names and addresses in disguise stay refused:
-/// nobody is asked.
+/// Addresses of metadata services, link-local addresses, and disguised names and addresses are
+/// refused without asking.
 #[test]
 fn what_no_person_should_open_by_a_click_is_refused_without_a_question() {
     let env = TestEnv::new();

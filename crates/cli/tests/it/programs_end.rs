@@ -1,5 +1,5 @@
 //! Programs of tools: they have no terminal, end with their call and with the process that called
-//! them, and are never taken for a person.
+//! them, and never count as a person.
 
 use std::fs;
 use std::io::{Read as _, Write as _};
@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::support::{DaemonProcess, Terminal, TestEnv};
 
-/// What has not happened by then does not happen. Generous: the machine may be busy.
+/// Timeout of expected events; generous, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Waits for a condition.
@@ -25,8 +25,8 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// A tool of the person that runs this script and needs no approval. In the script, `$OUT` is a
-/// folder outside of the workspace.
+/// Creates a tool of the person that runs this script and needs no approval. In the script, `$OUT`
+/// is a folder outside of the workspace.
 fn tool(env: &TestEnv, name: &str, script: &str) {
     let text = "description = \"For a test.\"\nrisk = \"safe\"\neffect = \"side_effect\"\noutput = \"text\"\ntimeout = \"60s\"\n";
     let folder = env.outside().join("home/tools").join(name);
@@ -39,12 +39,12 @@ fn tool(env: &TestEnv, name: &str, script: &str) {
 
 const ALLOWED: [&str; 2] = ["--policy", "auto"];
 
-/// An argument that no other process has.
+/// Returns an argument that no other process has.
 fn marker(number: u32) -> String {
     format!("86398.{}{number:03}", std::process::id())
 }
 
-/// The command lines of processes that contain this text.
+/// Returns the command lines of processes that contain this text.
 fn processes(text: &str) -> Vec<String> {
     let all = fs::read_dir("/proc").unwrap().flatten().map(|entry| entry.path());
     let lines = all.filter_map(|path| fs::read(path.join("cmdline")).ok());
@@ -52,12 +52,12 @@ fn processes(text: &str) -> Vec<String> {
     lines.filter(|line| line.contains(text)).collect()
 }
 
-/// The processes that sleep with this argument.
+/// Returns the processes that sleep with this argument.
 fn with(marker: &str) -> Vec<String> {
     processes(marker).into_iter().filter(|line| line.contains("sleep")).collect()
 }
 
-/// Scripts that cut a process off from their own.
+/// Returns scripts that detach a process from its parents.
 fn leavers(marker: &str) -> [String; 3] {
     let sleep = format!("sleep {marker} >/dev/null 2>&1 </dev/null");
     [format!("{sleep} &"), format!("setsid {sleep} &"), format!("( setsid setsid {sleep} & )")]
@@ -94,10 +94,11 @@ fn what_a_folder_tool_started_ends_when_the_caller_is_killed() {
 #[test]
 fn a_folder_tool_has_no_terminal() {
     let env = TestEnv::new();
-    // It would write beside a question, and reading would stop it until its timeout.
+    // Writing would forge text beside a question, and reading would stop the program until its
+    // timeout.
     let script = "(echo FORGED > /dev/tty) 2>/dev/null && echo wrote\n(head -n 1 < /dev/tty) 2>/dev/null && echo read\nset -- $(cat /proc/self/stat); echo terminal $7";
     tool(&env, "forger", script);
-    // The terminal is the controlling one of the binary, as for a person.
+    // The terminal is the controlling terminal of the binary, as for a person.
     let binary = env!("CARGO_BIN_EXE_toolcrib");
     let mut command = env.command(&[]);
     let mut shell = std::process::Command::new("setsid");
@@ -143,7 +144,7 @@ fn the_kill_switch_kills_a_program_that_ignores_signals_before_it_answers() {
         until("it writes", || env.outside().join("up").exists() && size() > 0);
         let answer = ask("PUT", "kill-switch", "{}");
         let before = size();
-        // Whatever still ran would write now: a write takes microseconds.
+        // A program that still ran would write now: a write takes microseconds.
         let end = Instant::now() + Duration::from_millis(300);
         while Instant::now() < end {
             assert_eq!(size(), before, "it writes on after {answer}");
@@ -156,7 +157,7 @@ fn the_kill_switch_kills_a_program_that_ignores_signals_before_it_answers() {
     drop(daemon);
 }
 
-/// The program that asks the socket, once the test lets it.
+/// A program that sends a request to the socket when the test releases it.
 const ASKER: &str = r#"
 import os, socket, sys, time
 out, end = os.environ["OUT"], time.time() + 60
@@ -180,19 +181,19 @@ os.rename(out + "/answer.new", out + "/answer")
 fn a_program_that_outlived_its_caller_is_not_the_owner_at_the_socket() {
     let env = TestEnv::new();
     fs::write(env.outside().join("asker.py"), ASKER).unwrap();
-    // It stops the helper, so that nothing ends what it leaves, and kills its supervisor.
+    // The script stops the helper, so that its leftovers are not ended, and kills its supervisor.
     let script = "parent() { set -- $(cat /proc/$1/stat); echo $4; }\nhelper=$(parent $PPID)\nkill -STOP $helper\nsetsid python3 \"$OUT/asker.py\" >/dev/null 2>&1 </dev/null\nkill -KILL $helper $PPID";
     tool(&env, "leaver", script);
     env.call("leaver", &json!({}), &ALLOWED);
     until("it outlives its caller", || env.outside().join("waits").exists());
     let daemon = DaemonProcess::start(&env, &[]);
     let socket: PathBuf = daemon.socket();
-    // The person of this test gets an answer.
+    // The person of this test gets a response.
     env.run(&["status"]).code(0);
     fs::write(env.outside().join("go.new"), socket.to_str().unwrap()).unwrap();
     fs::rename(env.outside().join("go.new"), env.outside().join("go")).unwrap();
     let answer = env.outside().join("answer");
-    // Where there are cgroups, the daemon ends at its start what a dead process left in one.
+    // With cgroups, the daemon ends processes that a dead process left in one when it starts.
     let runs = || !processes(env.outside().join("asker.py").to_str().unwrap()).is_empty();
     until("it was answered, or has ended", || answer.exists() || !runs());
     if let Ok(text) = fs::read_to_string(answer) {

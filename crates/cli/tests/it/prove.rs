@@ -1,4 +1,4 @@
-//! `toolcrib prove`: six claims that hold on this machine, and nothing left behind.
+//! `toolcrib prove`: six claims hold on this machine, and no files are left behind.
 
 use std::fs;
 
@@ -24,7 +24,7 @@ fn every_claim_holds_and_nothing_stays() {
     assert!(!env.outside().join("home").exists(), "the person's own state is not touched");
 }
 
-/// Variables of the person change nothing: the commands run without them.
+/// Variables of the person have no effect, because the commands run without them.
 #[test]
 fn variables_of_the_person_do_not_matter() {
     let env = TestEnv::new();

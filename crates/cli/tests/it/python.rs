@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, TestEnv};
 
-/// The environment of a test, with the Python of whoever runs it where `with_python`.
+/// A test environment, with the Python of the person who runs the tests if `with_python`.
 struct Python(TestEnv, bool);
 
 impl Python {
@@ -23,7 +23,7 @@ impl Python {
         command
     }
 
-    /// What `code_exec` answers, whatever the risk.
+    /// Returns the result of `code_exec`, regardless of its risk.
     fn call(&self, args: &Value) -> (Value, i32) {
         let words = ["tool", "call", "code_exec", "--json", "--policy", "auto", "--args"];
         let said = self.command(&words).arg(args.to_string()).output().unwrap();

@@ -1,4 +1,4 @@
-//! `toolcrib resume`: a run that waits for a person goes on in another process.
+//! `toolcrib resume`: another process resumes a run that waits for a person.
 
 use std::io::{BufRead as _, BufReader};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, TestEnv, end, of_type};
 
-/// A call that needs approval beside one that does not, then whatever `then` says.
+/// Returns a call that needs approval beside one that does not, followed by `then`.
 fn asks(then: &str) -> String {
     format!(
         r#"
@@ -26,7 +26,7 @@ const QUESTION: &str = r#"
   - calls: [{tool: ask_user, args: {question: Which list?, options: [old, new]}}]
 "#;
 
-/// Starts a run that has to wait; its id.
+/// Starts a run that has to wait; returns its id.
 #[track_caller]
 fn pause(env: &TestEnv, turns: &str) -> String {
     let events = support::lines(&env.play(turns, &["--json", "--on-ask", "fail"]).code(6).stdout);
@@ -122,7 +122,7 @@ fn the_list_shows_what_waits() {
     let row = rows.as_array().unwrap().iter().find(|row| row["run"] == second.as_str()).unwrap();
     assert_eq!(row["agent"], "general-assistant");
     assert_eq!(row["waiting"][0]["what"]["waits_for"], "answer", "{row}");
-    // Which of the two is meant has to be said.
+    // The command must name one of the two.
     env.run(&["resume", "--approve"]).code(2).says(&["2 runs wait", "resume --list"]);
 }
 
@@ -142,13 +142,13 @@ fn without_a_decision_it_goes_on_waiting() {
     let env = TestEnv::new();
     let run = pause(&env, &asks(DELETED));
     env.run(&["resume", &run]).code(6).says(&["delete_file needs approval"]);
-    // An answer is no decision about a call.
+    // An answer is not a decision about a call.
     env.run(&["resume", &run, "--answer", "yes"]).code(6).says(&["delete_file needs approval"]);
     assert!(env.read("notes.md").is_some());
     env.run(&["resume", &run, "--approve"]).code(0);
 }
 
-/// The surroundings of the run are those that it was started in, wherever the second process runs.
+/// The run keeps the environment in which it was started, wherever the second process runs.
 #[test]
 fn another_current_folder_changes_nothing() {
     let env = TestEnv::new();
@@ -175,11 +175,11 @@ fn a_resumed_run_says_so() {
         of_type(&events, "tool").iter().map(|event| &event["state"]).collect();
     assert!(states.contains(&&json!("approval-responded")), "{states:?}");
     assert!(states.contains(&&json!("output-available")), "{states:?}");
-    // What was counted before the pause is counted still.
+    // The counts from before the pause still apply.
     assert_eq!(events.last().unwrap()["calls"], 2);
 }
 
-/// A question and an approval in one answer are both waited for, one after the other.
+/// The run waits for a question and an approval in one response, one after the other.
 #[test]
 fn everything_that_waits_is_decided_before_the_run_goes_on() {
     let env = TestEnv::new();
@@ -196,7 +196,7 @@ fn everything_that_waits_is_decided_before_the_run_goes_on() {
     assert_eq!(env.run(&["resume", &run, "--answer", "new"]).code(0).stdout, "Done.\n");
 }
 
-/// What was read about one call must not be said of another.
+/// A decision about one call must not be applied to another.
 #[test]
 fn of_several_calls_the_one_that_is_meant_is_named() {
     let env = TestEnv::new();
@@ -220,7 +220,7 @@ fn of_several_calls_the_one_that_is_meant_is_named() {
     assert!(env.read("notes.md").is_some());
 }
 
-/// A process that was killed in the middle leaves a run that another one finishes.
+/// Another process finishes the run of a process that was killed in the middle.
 #[test]
 fn a_run_whose_process_died_is_taken_up() {
     let env = TestEnv::new();
@@ -251,8 +251,8 @@ fn a_run_whose_process_died_is_taken_up() {
     env.run(&["resume"]).code(4).says(&["no run waits"]);
 }
 
-/// The next question of a resumed run waits as its first one did, since `--on-ask` belongs to the
-/// run; `--approve` is for the question that waited and not for that next one.
+/// The next question of a resumed run waits like its first one, because `--on-ask` belongs to the
+/// run; `--approve` applies only to the question that waited.
 #[test]
 fn resume_keeps_the_on_ask_of_the_run_and_approves_one_call() {
     let env = TestEnv::new();
@@ -268,7 +268,7 @@ fn resume_keeps_the_on_ask_of_the_run_and_approves_one_call() {
     assert!(env.read("other.md").is_none());
 }
 
-/// An answer is for the question that waited, not for the next one.
+/// An answer applies to the question that waited, not to the next one.
 #[test]
 fn an_answer_on_the_command_line_is_for_one_question() {
     let env = TestEnv::new();

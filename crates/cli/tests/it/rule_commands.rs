@@ -1,4 +1,4 @@
-//! Files of rules by hand: every sub-command, and what is wrong with what people write.
+//! Commands on rule files: every subcommand, and common mistakes in rules.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::support::{self, TestEnv};
 
-/// The person's own file, as text; `None` = there is none.
+/// Returns the text of the person's own file; `None` if it does not exist.
 fn own(env: &TestEnv) -> Option<String> {
     fs::read_to_string(env.outside().join("home/rules.toml")).ok()
 }
@@ -141,7 +141,7 @@ fn a_rule_that_cannot_work_is_not_written() {
     assert!(own(&env).unwrap().contains("unsafe = true"));
 }
 
-/// The tool that was meant would be open.
+/// Otherwise, the intended tool would remain unrestricted.
 #[test]
 fn a_slip_of_the_pen_in_the_name_of_a_tool_is_refused() {
     let env = TestEnv::new();
@@ -165,7 +165,7 @@ fn a_slip_of_the_pen_in_the_name_of_a_tool_is_refused() {
     env.run(&["tool", "call", "read_file", "--args", "{\"path\": \"notes.md\"}"]).code(0);
 }
 
-/// A file that is wrong stops every call, says where, and is not half taken.
+/// An invalid file stops every call, with its position, and is not applied partly.
 #[test]
 fn broken_files_stop_everything_with_their_line() {
     let good = "[[rules]]\neffect = \"deny\"\nrule = \"WebSearch\"\n";
@@ -275,7 +275,7 @@ fn lint_and_test_look_at_files() {
     }
     let ended = env.run(&["rules", "lint", "bad.toml", "--json"]).code(3);
     assert_eq!(support::json(&ended.stdout)["findings"][1]["origin"], "bad.toml:6");
-    // What has ended, or names a tool that is not there, is taken; its author should know.
+    // A rule that has expired, or that names an unknown tool, is accepted with a remark.
     env.write("old.toml", "[[rules]]\neffect = \"deny\"\nrule = \"Edit\"\nexpires = \"2001-01-01\"\n\n[[rules]]\neffect = \"deny\"\nrule = \"launch_rocket\"\n");
     let ended =
         env.run(&["rules", "lint", "old.toml"]).code(0).says(&["2 rules, 0 errors, 2 warnings"]);
@@ -345,7 +345,7 @@ fn rules_of_claude_code_and_codex_are_taken_over() {
         support::json(&exported)["permissions"],
         json!({"allow": ["Bash(npm run test:*)"], "ask": ["Bash(git push:*)", "Bash(git fetch:*)"], "deny": ["Read(./.env)"]})
     );
-    // What is exported is what there is.
+    // The export contains all rules.
     let toml = env.run(&["rules", "export"]).code(0).stdout;
     env.write("exported.toml", &toml);
     env.run(&["rules", "lint", "exported.toml"]).code(0).says(&["4 rules"]);
@@ -387,7 +387,7 @@ fn foreign_files_that_are_wrong_change_nothing() {
     }
 }
 
-/// What the page shows works as it says.
+/// The examples of the page work as described.
 #[test]
 fn the_page_about_rules_is_right() {
     let env = TestEnv::new();
@@ -402,7 +402,7 @@ fn the_page_about_rules_is_right() {
     let (question, rest) = example.split_once("' | toolcrib rules explain --lines\n").unwrap();
     let ended = env.feed(&["rules", "explain", "--lines"], question).code(0);
     assert_eq!(ended.stdout, rest.split("```").next().unwrap());
-    // Every rule of the tables can be read.
+    // Every rule of the tables can be parsed.
     let table = page.split("| rule | calls |").nth(1).unwrap().split("\n\n").next().unwrap();
     let rules: Vec<&str> = table
         .split('`')
@@ -412,7 +412,7 @@ fn the_page_about_rules_is_right() {
         .collect();
     assert!(rules.len() > 8, "{rules:?}");
     for rule in rules {
-        // Alone: some of them are about the same calls.
+        // Add each rule separately: some of them concern the same calls.
         TestEnv::new().run(&["rules", "add", "deny", rule]).code(0);
     }
 }

@@ -1,4 +1,4 @@
-//! What rules would say of calls that nobody made.
+//! Explains the decisions of rules about hypothetical calls.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, TestEnv};
 
-/// The answer to `rules explain --rules rules.json --json …`.
+/// Returns the reply of `rules explain --rules rules.json --json …`.
 #[track_caller]
 fn explain(env: &TestEnv, more: &[&str]) -> Value {
     let ended = env.run(&[&["rules", "explain", "--rules", "rules.json", "--json"], more].concat());
@@ -100,7 +100,7 @@ fn every_form_of_rules_and_of_calls() {
         ask("plain.json", &["--tool", "mcp__github__delete"])["rule"],
         "mcp__github__delete"
     );
-    // Not a word of advice is lost, and the answer is there.
+    // The reply is complete, including the advice.
     let ended =
         env.run(&["rules", "explain", "--rules", "plain.json", "git checkout main"]).code(0);
     assert!(ended.stdout.starts_with("allow"), "{ended:?}");
@@ -155,7 +155,7 @@ fn without_rules_the_preset_answers() {
             "{question:?}: {answer}"
         );
     }
-    // Nothing was called: nothing is in the history.
+    // No call was made, so the history is empty.
     assert_eq!(support::json(&env.run(&["history", "--json"]).code(0).stdout), json!([]));
 }
 
@@ -201,7 +201,7 @@ fn the_filter_answers_line_by_line() {
         ask(json!({"id": 3, "rules": {}, "default": "allow", "command": "other"}))["verdict"],
         "allow"
     );
-    // Dangerous rules mean what they mean.
+    // Dangerous rules are evaluated like any other.
     let wide = json!({"allow": ["Bash(git * main)", "Bash"]});
     assert_eq!(
         ask(json!({"id": 4, "rules": wide, "command": "git push origin main"}))["verdict"],

@@ -1,10 +1,10 @@
-//! Rules that grow from what happened: `rules replay`, `rules suggest` and observed rules.
+//! Rules derived from the history: `rules replay`, `rules suggest` and observed rules.
 
 use serde_json::Value;
 
 use crate::support::{self, TestEnv};
 
-/// Calls a tool that asks, and decides about it.
+/// Calls a tool that asks, and decides the question.
 fn decide(env: &TestEnv, call: &[&str], decision: &str) {
     let args = [&["tool", "call"], call, &["--on-ask", "fail"]].concat();
     env.run(&args).code(6);
@@ -45,8 +45,8 @@ fn a_rule_is_suggested_from_the_third_approval_on_and_answers_the_fourth() {
     assert!(suggestions(&env).is_empty(), "a call that a rule allows asks for no rule");
 }
 
-/// Whatever takes more than the approved argument has no exact rule: deleting takes `recursive`,
-/// and a rule on its path would allow that too.
+/// A call with more than the approved argument has no exact rule: deleting accepts `recursive`, and
+/// a rule on its path would also allow that.
 #[test]
 fn what_no_exact_rule_covers_is_not_suggested() {
     let env = TestEnv::new();

@@ -1,4 +1,4 @@
-//! Calls are governed by files of rules, whichever command makes them.
+//! Rule files apply to calls of every command.
 
 use std::fs;
 
@@ -45,14 +45,14 @@ fn the_persons_own_rules_govern_a_call() {
     for words in ["Read(./secrets/**)", "rules.toml:1", "because of deny"] {
         assert!(text.contains(words), "{words}: {text}");
     }
-    // The same file by other names.
+    // Other names of the same file.
     for path in
         ["./secrets/key", "x/../secrets/key", env.root().join("secrets/key").to_str().unwrap()]
     {
         ends(&env, "read_file", &json!({"path": path}), "denied", 5);
     }
     ends(&env, "read_file", &json!({"path": "notes.md"}), "succeeded", 0);
-    // A rule takes the place of the preset, which would have asked.
+    // A rule has precedence over the preset, which would have asked.
     ends(&env, "delete_file", &json!({"path": "notes.md"}), "succeeded", 0);
 }
 

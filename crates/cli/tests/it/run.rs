@@ -1,4 +1,4 @@
-//! `toolcrib run`: the whole loop, as a person or a script starts it.
+//! `toolcrib run`: the complete loop, as a person or a script starts it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead as _, BufReader};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, Provider, Reply, TestEnv, ask, end, of_type, stream};
 
-/// Two rounds: a file is read, the answer is given.
+/// Two rounds: the model reads a file, and answers.
 const READS: &str = r#"
   - expect: {tools_include: [read_file, ask_user], messages: 1, last_user_contains: Do it}
     say: Let me look.
@@ -43,7 +43,7 @@ fn the_task_may_come_from_standard_input() {
     }
 }
 
-/// What docs/events.md says of the members of each event; of `tool` events by state.
+/// Returns the members of each event in docs/events.md; of `tool` events, by state.
 fn documented() -> BTreeMap<String, BTreeSet<String>> {
     let page = include_str!("../../../../docs/events.md");
     let mut members: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
@@ -106,7 +106,7 @@ fn json_lines_are_the_documented_events() {
     assert_eq!((&over["rounds"], &over["calls"]), (&json!(1), &json!(1)));
     assert_eq!(over["usage"], json!({"input": 220, "output": 15}));
 
-    // More kinds of events: a question, an approval, a failure, a denial.
+    // Further kinds of events: a question, an approval, a failure, a denial.
     let more = r#"
   - think: Hm.
     calls:
@@ -177,7 +177,8 @@ fn a_call_without_approvers_is_denied_at_once_and_the_exit_code_tells() {
     assert!(env.read("notes.md").is_none());
 }
 
-/// Regression: the answer was lost, the calls had no record, and words to the model were printed.
+/// Regression: the answer was lost, the calls had no record, and messages to the model were
+/// printed.
 #[test]
 fn a_budget_of_tokens_ends_with_an_answer_and_a_record_of_each_call() {
     let env = TestEnv::new();
@@ -220,7 +221,7 @@ fn a_conversation_goes_on() {
     env.run(&["run", "--model", &model, "--conversation", "nonsense", "x"]).code(2);
 }
 
-/// A run that is interrupted keeps its words, and its exit code says so.
+/// An interrupted run keeps its text, and its exit code reports the interruption.
 #[cfg(unix)]
 #[test]
 fn ctrl_c_stops_a_run() {
@@ -242,8 +243,7 @@ fn ctrl_c_stops_a_run() {
     assert_eq!((&over["type"], &over["status"]), (&json!("run-end"), &json!("stopped")));
 }
 
-/// The same loop over HTTP: what is asked, with which key, and what is said; the key is shown
-/// nowhere.
+/// The same loop over HTTP: the request, its key, and the output; the key is never shown.
 #[test]
 fn a_server_of_ones_own_is_driven_from_nothing() {
     let asks = [ask("call_7", "read_file", json!({"path": "notes.md"}))];
@@ -310,7 +310,8 @@ fn the_tour_needs_only_its_file() {
     assert_eq!(env.read("tour/shopping.md").unwrap(), "# Shopping\n\n- oats\n- apples\n- bread\n");
 }
 
-/// Toolcrib counted with 128,000 tokens while Ollama kept 16,384 and dropped the beginning.
+/// Regression: Toolcrib assumed a window of 128,000 tokens while Ollama kept 16,384 and dropped the
+/// beginning.
 #[test]
 fn ollama_keeps_the_window_that_is_configured() {
     let answer = json!({"message": {"role": "assistant", "content": "Yes."}, "done": true, "done_reason": "stop"});

@@ -1,4 +1,4 @@
-//! `toolcrib sandbox`: a program with bounds, from the command line.
+//! `toolcrib sandbox`: a program with limits, from the command line.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{self, TestEnv};
 
-/// Whether this host gives the level `namespace`; said aloud where it does not.
+/// Returns whether this host supports the level `namespace`; prints a note if it does not.
 #[expect(clippy::print_stderr, reason = "what was not tried is said, whatever the test says")]
 fn has_namespaces(env: &TestEnv) -> bool {
     let status = support::json(&env.run(&["sandbox", "status", "--json"]).stdout);

@@ -1,5 +1,4 @@
-//! `[sandbox] backend`: walls that another program makes, and what is said where that program is
-//! not there.
+//! `[sandbox] backend`: sandboxes of other programs, and the errors if such a program is missing.
 
 use serde_json::{Value, json};
 
@@ -8,7 +7,7 @@ use crate::support::{self, TestEnv};
 /// Tools that run programs.
 const TOOLS: [&str; 4] = ["execute_shell_command", "manage_process", "code_exec", "test_runner"];
 
-/// A world whose programs get their walls from this one.
+/// Creates an environment whose programs run with this backend.
 fn made_by(backend: &str) -> TestEnv {
     let env = TestEnv::new();
     for tool in TOOLS {
@@ -18,14 +17,14 @@ fn made_by(backend: &str) -> TestEnv {
     env
 }
 
-/// What `sandbox status` says of one maker of walls.
+/// Returns the part of `sandbox status` about one backend.
 fn status(env: &TestEnv, backend: &str) -> Value {
     let all = support::json(&env.run(&["sandbox", "status", "--json"]).code(0).stdout);
     let named = |one: &&Value| one["backend"] == backend;
     all.as_array().unwrap().iter().find(named).unwrap_or_else(|| panic!("{all}")).clone()
 }
 
-/// Whether this maker works here; said aloud where it does not.
+/// Returns whether this backend works here; prints a note if it does not.
 #[expect(clippy::print_stderr, reason = "what was not tried is said, whatever the test says")]
 pub(crate) fn works(env: &TestEnv, backend: &str) -> bool {
     let status = status(env, backend);
@@ -36,7 +35,7 @@ pub(crate) fn works(env: &TestEnv, backend: &str) -> bool {
     works
 }
 
-/// A call whatever its risk; the whole answer.
+/// Makes a call regardless of its risk; returns the whole reply.
 #[track_caller]
 fn answer(env: &TestEnv, tool: &str, args: &Value) -> Value {
     let words = ["tool", "call", tool, "--json", "--policy", "auto", "--args", "-"];
@@ -45,7 +44,7 @@ fn answer(env: &TestEnv, tool: &str, args: &Value) -> Value {
     support::json(&support::end(command, args.to_string().as_bytes()).stdout)
 }
 
-/// The text of a call that succeeds.
+/// Returns the text of a successful call.
 #[track_caller]
 fn done(env: &TestEnv, tool: &str, args: Value) -> String {
     let reply = answer(env, tool, &args);
@@ -73,11 +72,11 @@ fn bubblewrap_makes_the_walls_of_commands() {
     env.run(&["sandbox", "exec", "--write", ".", "--", "sh", "-c", "cat notes.md"]).code(0);
     env.write("Makefile", "test:\n\t@echo 2 passed in 0.1s\n");
     assert!(done(&env, "test_runner", json!({})).contains("Tests passed: 2 passed."));
-    // A program that is not there is the tool's to tell, as in walls of our own.
+    // The tool reports a missing program, as with the built-in backend.
     env.own("config.toml", "[sandbox]\nbackend = \"bubblewrap\"\nenv = { PATH = \"/nowhere\" }\n");
     let missing = answer(&env, "test_runner", &json!({}));
     assert!(missing["result"].to_string().contains("The program make is not there"), "{missing}");
-    // No weaker and no stronger level is taken for it.
+    // Neither a weaker nor a stronger level is accepted instead.
     env.own("config.toml", "[sandbox]\nbackend = \"bubblewrap\"\nlevel = \"external\"\n");
     let refused = answer(&env, "test_runner", &json!({}));
     assert_eq!(refused["error_type"], "sandbox_error", "{refused}");
@@ -134,8 +133,8 @@ fn bubblewrap_makes_the_walls_of_code() {
     assert!(file["result"].to_string().contains("text/csv, stored as art_"), "{file}");
 }
 
-/// A folder of the system cannot be taken away from a test, so this says something only where the
-/// maker is missing.
+/// A folder of the system cannot be hidden from a test, so this test is meaningful only if the
+/// backend is missing.
 #[test]
 fn a_maker_that_is_not_there_is_named_with_what_to_do() {
     for (backend, program, remedy) in
@@ -161,7 +160,7 @@ fn a_maker_that_is_not_there_is_named_with_what_to_do() {
                 assert!(text.contains(words), "{tool} does not say {words:?}: {text}");
             }
         }
-        // What needs no other maker goes on.
+        // Commands that need no other backend still work.
         env.run(&["sandbox", "exec", "--", "true"]).code(0);
     }
 }

@@ -1,9 +1,10 @@
-//! `toolcrib sandbox shell` at a terminal: keys reach a shell in the sandbox, which knows the size
-//! of the window, and what the person enters is in the audit.
+//! `toolcrib sandbox shell` at a terminal: keys reach a shell in the sandbox, which gets the size
+//! of the window, and the audit contains the person's commands.
 
 use crate::support::{self, Terminal, TestEnv};
 
-/// A shell of this environment; nothing where this host gives programs no sandbox.
+/// Starts a shell in this environment; returns `None` if this host provides no sandbox for
+/// programs.
 #[expect(clippy::print_stderr, reason = "what is not tried is said aloud")]
 fn shell(env: &TestEnv) -> Option<Terminal> {
     let status = support::json(&env.run(&["sandbox", "status", "--json"]).stdout);
@@ -21,7 +22,7 @@ fn a_person_works_in_the_shell_and_the_audit_knows_it() {
     let env = TestEnv::new();
     env.write("notes.md", "buy oats\n");
     let Some(mut terminal) = shell(&env) else { return };
-    // The sum is computed there: an echo of the keys alone would not show it.
+    // The shell computes the sum: an echo of the keys alone would not show it.
     terminal.types("cat notes.md; echo sum-$((40 + 2)); stty size\r");
     terminal.sees("buy oats");
     terminal.sees("sum-42");
@@ -29,9 +30,10 @@ fn a_person_works_in_the_shell_and_the_audit_knows_it() {
     terminal.types("echo made > made.txt; ls / | head -n 1\r");
     terminal.types("cat ~/.bashrc /etc/shadow; echo looked-$((1 + 1))\r");
     terminal.sees("looked-2");
-    // Ctrl C ends the program, not the shell. What is typed before the prompt is back is lost, so
-    // the prompt is one that the keys themselves do not show. Bash drops an interrupt that comes
-    // while it starts a program (5.2: 1 of 10), so the keys are pressed until it has one.
+    // Ctrl-C ends the program, not the shell. Keys that are typed before the prompt returns are
+    // lost, so the test sets a prompt that the typed keys themselves do not show. Bash drops an
+    // interrupt that arrives while it starts a program (5.2: 1 of 10), so the keys are pressed
+    // repeatedly.
     terminal.types("PS1='re''ady> '\r");
     terminal.sees("ready> ");
     terminal.types("echo begun-$((3 + 3)); sleep 600\r");
@@ -57,7 +59,7 @@ fn a_program_in_the_background_does_not_keep_the_shell_open() {
     let Some(mut terminal) = shell(&env) else { return };
     terminal.types("sleep 600 & echo started-$((1 + 1))\r");
     terminal.sees("started-2");
-    // All output of the shell arrives, also what it writes just before its end.
+    // All output of the shell arrives, including its last output before the end.
     terminal.types("seq 1 20000; exit 3\r");
     terminal.sees("19999");
     terminal.sees("20000");

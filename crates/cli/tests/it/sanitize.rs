@@ -1,4 +1,4 @@
-//! `toolcrib sanitize`: what a model would see of an output.
+//! `toolcrib sanitize`: a model's view of an output.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Scripts that are kept as tools (`toolcrib chain`, `/chains`), while a daemon works; and scripts
+//! Scripts that are saved as tools (`toolcrib chain`, `/chains`), while a daemon runs; and scripts
 //! over REST that wait for a person.
 
 use std::time::Duration;
@@ -15,7 +15,7 @@ struct Rest {
     token: String,
 }
 
-/// What a request was answered with.
+/// A response.
 struct Answered {
     status: u16,
     tag: Option<String>,
@@ -46,7 +46,7 @@ impl Rest {
         self.send("GET", path, "", None)
     }
 
-    /// Calls a script that comes to wait for a person; its id.
+    /// Calls a script that waits for a person; returns its id.
     fn waiting(&self, code: &str) -> String {
         let call = json!({"tool": "tool_chain", "arguments": {"code": code}});
         let answered = self.send("POST", "/calls", "", Some(&call));
@@ -54,7 +54,7 @@ impl Rest {
         answered.body["call"].as_str().unwrap().to_owned()
     }
 
-    /// The one question that waits.
+    /// Returns the only waiting question.
     fn question(&self) -> Value {
         let asked = self.get("/approvals?state=pending").body;
         assert_eq!(asked["items"].as_array().map(Vec::len), Some(1), "{asked}");
@@ -68,7 +68,7 @@ impl Rest {
         assert_eq!((decided.status, &decided.body["goes_on"]), (200, &json!("call")));
     }
 
-    /// What became of a call, when it has.
+    /// Waits until a call has ended, and returns it.
     fn became(&self, call: &str) -> Value {
         loop {
             let answer = self.get(&format!("/calls/{call}?wait_ms=10000")).body;
@@ -95,7 +95,7 @@ fn scripts_are_saved_listed_shown_and_removed() {
     assert_eq!(shown, format!("# description: Count files\n{COUNTS}"));
     let (answer, exit) = env.call("count", &json!({"paths": ["notes.md"]}), &[]);
     assert!(exit == 0 && answer["result"].as_str().unwrap().starts_with("1\n"), "{answer}");
-    // Names are those of tools, and each is there once.
+    // Names must be valid names of tools, and each exists once.
     for name in ["read_file", "Count", "../x"] {
         env.run(&["chain", "save", name, "count.py", "--description", "x"]).code(2);
     }
@@ -103,7 +103,7 @@ fn scripts_are_saved_listed_shown_and_removed() {
     for command in ["show", "rm"] {
         env.run(&["chain", command, "count"]).code(4).says(&["there is no script count"]);
     }
-    // What a workspace brings is asked about.
+    // A script of a workspace asks.
     save(&["--description", "Count files"]).code(0).says(&["ask before they run"]);
     assert!(env.read(".toolcrib/tools/count.py").is_some());
     let listed = support::json(&env.run(&["chain", "list", "--json"]).code(0).stdout);
@@ -162,7 +162,7 @@ fn scripts_are_kept_over_rest() {
     assert_eq!(put("", &json!({"code": "1"})).status, 422);
     let added = put("", &script("One"));
     assert_eq!((added.status, &added.body["description"]), (201, &json!("One")), "{}", added.body);
-    // Nobody changes what they have not seen.
+    // A change must name the version that the client has read.
     assert_eq!(put("", &script("Two")).status, 428);
     assert_eq!(put("If-Match: \"x\"\r\n", &script("Two")).status, 412);
     let tag = rest.get("/chains/count").tag.unwrap();
@@ -172,7 +172,7 @@ fn scripts_are_kept_over_rest() {
         (&rows["items"][0]["description"], rows["items"][0]["asked_about"].as_bool()),
         (&json!("Two"), Some(true))
     );
-    // It is there at once; one of the workspace is asked about.
+    // The script is available at once; one of the workspace asks.
     let call = json!({"tool": "count", "arguments": {"paths": ["notes.md"]}});
     let asked = rest.send("POST", "/calls", "", Some(&call));
     assert_eq!(asked.status, 202, "{}", asked.body);
@@ -180,7 +180,7 @@ fn scripts_are_kept_over_rest() {
     rest.decide(&question, json!({"decision": "approve"}));
     let ended = rest.became(asked.body["call"].as_str().unwrap());
     assert_eq!(ended["status"], "succeeded", "{ended}");
-    // Nobody removes what they have not seen, nor what is in another folder.
+    // A removal must name the version that the client has read, and cannot affect another folder.
     let remove = |name: &str, headers: &str| {
         rest.send("DELETE", &format!("/chains/{name}"), headers, None).status
     };
@@ -191,7 +191,7 @@ fn scripts_are_kept_over_rest() {
     env.run(&["chain", "save", "own", "own.py", "--description", "x", "--global"]).code(0);
     let tag = rest.get("/chains/own").tag.unwrap();
     assert_eq!(remove("own", &format!("If-Match: {tag}\r\n")), 409);
-    // What a workspace brings may be a link to what is nobody's business.
+    // A file of a workspace may be a link to a private file.
     env.write("secret", "secret");
     let link = env.root().join(".toolcrib/tools/link.py");
     std::os::unix::fs::symlink(env.root().join("secret"), link).unwrap();
@@ -203,8 +203,8 @@ fn scripts_are_kept_over_rest() {
     rest.daemon.stop(&env).0.code(0);
 }
 
-/// Nobody waits for a call that was sent alone: whoever decides about what its script asked has it
-/// go on, once, also after a restart.
+/// No client waits for a call that was sent alone: after the decision about a child call, the
+/// script continues, once, even after a restart.
 #[test]
 fn a_script_of_no_run_goes_on_with_what_was_decided() {
     let env = TestEnv::new();

@@ -1,4 +1,5 @@
-//! `toolcrib secret`: kept, listed, used, replaced, removed, and refused with what to do.
+//! `toolcrib secret`: storing, listing, using, replacing and removing secrets, and errors with
+//! advice.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -180,7 +181,7 @@ fn a_secret_is_typed_unseen() {
     assert!(listed.contains("typed") && listed.contains("unused"), "{listed}");
 }
 
-/// A workspace that came from elsewhere is given nothing, whatever its tools are called.
+/// A third-party workspace gets no secrets, whatever the names of its tools.
 #[test]
 fn tools_of_an_untrusted_workspace_get_no_secret() {
     let env = TestEnv::new();

@@ -1,5 +1,4 @@
-//! `toolcrib daemon service`: the file that the system is given, and clear words where there is no
-//! system to give it to.
+//! `toolcrib daemon service`: the file of the service, and clear errors without a service manager.
 
 use std::fs;
 use std::process::Command;
@@ -17,7 +16,7 @@ fn the_unit_is_one_that_systemd_reads() {
     assert!(unit.contains("TOOLCRIB_HOME="), "{unit}");
     let path = env.outside().join("toolcrib.service");
     fs::write(&path, unit).unwrap();
-    // Where systemd is, it says what it makes of it.
+    // If systemd is available, it verifies the unit.
     let Ok(verified) =
         Command::new("systemd-analyze").args(["--user", "verify"]).arg(&path).output()
     else {
@@ -67,7 +66,7 @@ fn a_machine_without_a_service_manager_is_reported() {
     }
     run(&["daemon", "service", "uninstall"]).code(4).says(&["not installed"]);
     run(&["daemon", "service", "install"]).code(1).says(&["is not here"]);
-    // Without anything that would start it no file is left, and none is written over.
+    // Without a service manager, no file is written, and none is overwritten.
     let unit = env.outside().join("nobody/.config/systemd/user/toolcrib.service");
     assert!(!unit.exists());
     fs::create_dir_all(unit.parent().unwrap()).unwrap();

@@ -4,10 +4,10 @@ use toolcrib_testkit::postgres_server::PostgresServer;
 
 use crate::support::{DaemonProcess, Ended, TestEnv, end, json as parsed};
 
-/// What is tested here is not the power: the disk need not be waited for.
+/// The test is not about power failures, so the disk need not sync.
 const FAST: &[&str] = &["-c", "fsync=off"];
 
-/// Runs the binary on this database.
+/// Runs the binary with this database.
 fn run_on(env: &TestEnv, url: &str, migrations: &str, args: &[&str]) -> Ended {
     let mut command = env.command(args);
     command.env("TOOLCRIB_DATABASE_URL", url).env("TOOLCRIB_DATABASE_MIGRATIONS", migrations);
@@ -49,7 +49,7 @@ fn every_daemon_lists_all_daemons(server: &PostgresServer) {
     let (one, two) = (TestEnv::new(), TestEnv::new());
     let first = DaemonProcess::start_on(&one, &url);
     let second = DaemonProcess::start_on(&two, &url);
-    // A daemon is listed once it has claimed work, which it does when it looks for abandoned runs.
+    // A daemon is listed after it has claimed work, which it does when it scans for abandoned runs.
     let daemons = loop {
         let row = parsed(&one.run(&["status", "--json"]).code(0).stdout);
         let daemons = row["daemons"].as_array().cloned().unwrap_or_default();
@@ -88,7 +88,7 @@ fn every_daemon_lists_all_daemons(server: &PostgresServer) {
     second.stop(&two);
 }
 
-/// Each environment has a state folder of its own, as machines have.
+/// Each environment has a separate state folder, as on separate machines.
 fn a_result_stored_by_one_machine_is_read_by_another(server: &PostgresServer) {
     let url = server.database("artifacts");
     let (one, two) = (TestEnv::new(), TestEnv::new());

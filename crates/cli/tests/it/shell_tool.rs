@@ -1,5 +1,5 @@
-//! The shell through the pipeline: off until it is switched on, judged by its words, sandboxed, one
-//! for each conversation.
+//! The shell through the pipeline: disabled by default, assessed by its command line, sandboxed,
+//! one per conversation.
 
 use std::time::{Duration, Instant};
 
@@ -32,14 +32,15 @@ fn it_is_off_until_it_is_switched_on() {
         assert!(text.contains("exit code 0") && text.contains("hello"), "{text}");
         assert!(text.contains(env.root().to_str().unwrap()), "{text}");
     }
-    // What belongs to the shell is on with it, unless it is switched off itself.
+    // Tools that belong to the shell are enabled together with it, unless they are disabled
+    // themselves.
     for tool in ["manage_process", "ssh_configure_host"] {
         let why = || env.run(&["tool", "why", tool]).code(0).stdout;
         assert!(why().starts_with(&format!("{tool} is offered")), "{}", why());
         env.run(&["tool", "disable", tool]).code(0);
         assert!(why().starts_with(&format!("{tool} is not offered")), "{}", why());
     }
-    // By default a person is asked, and nobody is there.
+    // By default, a person is asked, and no approver exists.
     let (reply, code) = env.call("execute_shell_command", &json!({"command": "echo hello"}), &[]);
     assert_eq!((reply["outcome"].as_str(), code), (Some("denied"), 5), "{reply}");
 }
@@ -56,7 +57,7 @@ fn rules_judge_every_part_of_a_command_under_every_name() {
         assert_eq!((reply["error_type"].as_str(), code), (Some("policy_denied"), 5), "{reply}");
     }
     assert!(env.read("notes.md").is_some());
-    // What a rule allows needs nobody.
+    // A call that a rule allows needs no approver.
     let args = json!({"command": "echo allowed"});
     let (reply, code) = env.call("execute_shell_command", &args, &[]);
     assert_eq!(code, 0, "{reply}");
@@ -138,11 +139,12 @@ fn a_file_is_opened_where_there_is_a_desktop() {
     assert_eq!(seen, env.root().join("page.html").canonicalize().unwrap().to_str().unwrap());
     call(json!({"path": "../page.html"})).code(1);
     call(json!({"path": "/etc/hosts"})).code(1);
-    // Without one there is no such tool.
+    // Without a desktop, the tool does not exist.
     env.run(&["tool", "show", "open_file"]).code(4);
 }
 
-/// Without a daemon too: whoever stops the tools stops what other processes run.
+/// Regression: stopping the tools must also stop the programs of other processes, even without a
+/// daemon.
 #[test]
 fn stopped_tools_stop_what_another_process_runs() {
     let env = enabled();
@@ -168,18 +170,18 @@ fn who_looks_on_sees_how_far_a_command_is() {
     let is_progress = |event: &&Value| event["state"] == "progress";
     let told: Vec<&Value> = events.iter().filter(is_progress).collect();
     assert_eq!(told[0]["message"], "step 1\n", "{told:?}");
-    // Whole lines, and more of them; which ones come is a matter of time.
+    // Complete lines, and several of them; timing determines which ones.
     let texts: Vec<&str> = told.iter().filter_map(|event| event["message"].as_str()).collect();
     assert!(texts.len() > 1 && texts.iter().all(|text| text.ends_with('\n')), "{texts:?}");
     assert!(texts.iter().all(|text| text.starts_with("step 1\n")), "{texts:?}");
     assert!(told.iter().all(|event| event["call"].is_string()));
-    // The result has it whole, and once.
+    // The result contains the output completely, and once.
     let done = events.iter().find(|event| event["state"] == "output-available").unwrap();
     assert!(done["output"].to_string().contains("half"), "{done}");
 }
 
-/// A daemon that runs every command, with a model that starts `long` in the background and then
-/// says or does this.
+/// Starts a daemon that runs every command, with a model that starts `long` in the background and
+/// then continues with `then`.
 fn in_the_background(env: &TestEnv, long: &str, then: &str) -> DaemonProcess {
     env.own("rules.toml", "[[rules]]\neffect = \"allow\"\nrule = \"Bash\"\nunsafe = true\n");
     let turns = format!(
@@ -189,7 +191,7 @@ fn in_the_background(env: &TestEnv, long: &str, then: &str) -> DaemonProcess {
     DaemonProcess::start(env, &["--model", &model])
 }
 
-/// One request; its status and its answer.
+/// Sends one request; returns its status and the response.
 fn ask(env: &TestEnv, daemon: &DaemonProcess, what: &str, body: &Value) -> (u16, Value) {
     let token = env.run(&["token", "show"]).code(0).stdout;
     let body = if body.is_null() { String::new() } else { body.to_string() };
@@ -206,7 +208,7 @@ fn ask(env: &TestEnv, daemon: &DaemonProcess, what: &str, body: &Value) -> (u16,
 #[test]
 fn a_run_that_is_stopped_takes_its_background_and_its_shell_along() {
     let env = enabled();
-    // No other command lines of this machine have these numbers.
+    // No other command line of this machine contains these numbers.
     let (long, front) =
         (format!("sleep 77{}", std::process::id()), format!("sleep 78{}", std::process::id()));
     let second = format!(
@@ -245,7 +247,7 @@ fn a_conversation_that_is_deleted_takes_its_background_along() {
     daemon.stop(&env).0.code(0);
 }
 
-/// Waits until something is so; what never becomes so fails the test.
+/// Waits until a condition holds; otherwise, the test fails.
 #[track_caller]
 fn eventually(what: &str, is_so: impl Fn() -> bool) {
     for _ in 0..1500 {
@@ -257,7 +259,7 @@ fn eventually(what: &str, is_so: impl Fn() -> bool) {
     panic!("it never came: {what}");
 }
 
-/// Whether a process has this command line.
+/// Returns whether a process has this command line.
 fn is_running(line: &str) -> bool {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     let mut lines = all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());

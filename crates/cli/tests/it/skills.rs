@@ -1,4 +1,5 @@
-//! Skills, kits and guides as files: listed, copied, checked, and in force while they are active.
+//! Skills, kits and guides as files: listing, copying and checking them, and their effect while
+//! they are active.
 
 use serde_json::json;
 
@@ -31,10 +32,10 @@ fn two_skills_of_one_name_are_both_named_and_neither_is_loaded() {
     let ended = env.run(&["skill", "list"]).code(0);
     assert!(!ended.stdout.contains("poems"), "{}", ended.stdout);
     ended.says(&["home/skills/poems", ".agents/skills/poems", "neither is loaded"]);
-    // A run goes on without it, and says so.
+    // A run continues without it, and reports that.
     let turns = "\n  - calls: [{tool: load_skill, args: {name: poems}}]\n  - expect: {results: [{tool: load_skill, outcome: failed}]}\n    say: None.\n";
     env.play(turns, &[]).code(0).says(&["neither is loaded"]);
-    // An agent that needs it is no agent then.
+    // An agent that requires it is then invalid.
     env.own("agents/poet.md", "---\nskills: [poems]\n---\nP\n");
     env.run(&["agent", "show", "poet"]).code(3).says(&["unknown skill \"poems\""]);
 }
@@ -82,7 +83,7 @@ fn validate_is_stricter_than_loading() {
     }
 }
 
-/// A skill's body is read on use; from then on its list of tools is in force.
+/// The body of a skill is read on use; from then on, its list of tools applies.
 #[test]
 fn an_active_skill_limits_the_tools() {
     let env = TestEnv::new();
@@ -126,8 +127,7 @@ fn kits_are_listed_and_shown() {
     env.run(&["kit", "show", "nothing"]).code(4).says(&["kit list"]);
 }
 
-/// An example with a parameter that the tool does not have: the file is named, and nothing of it is
-/// used.
+/// An example has a parameter that the tool does not have: the file is reported, and not used.
 #[test]
 fn an_example_that_does_not_fit_its_tool_is_a_problem() {
     let env = TestEnv::new();
@@ -162,7 +162,8 @@ fn a_skill_is_switched_off_and_on() {
     let rows = support::json(&env.run(&["skill", "list", "--json"]).code(0).stdout);
     assert_eq!((&rows[1]["name"], &rows[1]["enabled"]), (&json!("poems"), &json!(false)));
     assert_eq!(rows[1]["agents"], json!(["poet"]));
-    // No prompt offers it, no model loads it, and an agent that begins with it works without it.
+    // No prompt offers the skill, no model can load it, and an agent that starts with it works
+    // without it.
     let turns = r#"
   - calls: [{tool: load_skill, args: {name: poems}}]
   - expect: {results: [{tool: load_skill, outcome: failed, contains: switched off}]}

@@ -1,5 +1,5 @@
-//! Snapshots of what people read. `INSTA_UPDATE=always` writes them anew; the difference is then
-//! reviewed as any other.
+//! Snapshots of output for people. `INSTA_UPDATE=always` rewrites them; review the difference like
+//! any other change.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,10 +7,10 @@ use std::path::Path;
 
 use crate::support::{Ended, TestEnv, end};
 
-/// Columns of the help text; without a terminal nothing else decides.
+/// Number of columns of the help text; without a terminal, nothing else determines the width.
 const COLUMNS: &str = "100";
 
-/// What differs from run to run, and what is written instead.
+/// Parts that differ from run to run, and their replacements.
 const REDACTED: [(&str, &str); 6] = [
     (r"\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(\.\d+)?Z?", "[date]"),
     (r"\b([a-z]+)_[0-9a-f]{10,32}\b", "${1}_[id]"),
@@ -21,20 +21,20 @@ const REDACTED: [(&str, &str); 6] = [
     (r"(?m)[ \t]+$", ""),
 ];
 
-/// Runs a command as a person would, in a width that no terminal changes.
+/// Runs a command as a person would, with a fixed width.
 pub(crate) fn run(env: &TestEnv, args: &[&str]) -> Ended {
     let mut command = env.command(args);
     command.env("COLUMNS", COLUMNS);
     end(command, b"")
 }
 
-/// Compares a text with its snapshot as it is.
+/// Compares a text with its snapshot.
 #[track_caller]
 pub(crate) fn compare(folder: &str, name: &str, text: &str) {
     settings(folder).bind(|| insta::assert_snapshot!(name, text));
 }
 
-/// Runs a command and compares what it prints, and its exit code, with the snapshot.
+/// Runs a command and compares its output and its exit code with the snapshot.
 #[track_caller]
 pub(crate) fn compare_run(env: &TestEnv, folder: &str, name: &str, args: &[&str]) {
     let ended = run(env, args);
@@ -65,7 +65,7 @@ fn settings(folder: &str) -> insta::Settings {
     settings
 }
 
-/// Fails when there are snapshots of things that are gone.
+/// Fails if there are snapshots of removed commands.
 #[track_caller]
 pub(crate) fn no_others(folder: &str, names: &[String]) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/snapshots").join(folder);

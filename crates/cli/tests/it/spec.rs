@@ -1,4 +1,4 @@
-//! `toolcrib tool spec`: declarations in the form of each provider.
+//! `toolcrib tool spec`: declarations in the format of each provider.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ fn good_name(name: &Value) {
     assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-'), "{name}");
 }
 
-/// Every node of a schema.
+/// Visits every node of a schema.
 fn nodes<'v>(value: &'v Value, visit: &mut impl FnMut(&'v Value)) {
     visit(value);
     match value {
@@ -33,7 +33,7 @@ fn nodes<'v>(value: &'v Value, visit: &mut impl FnMut(&'v Value)) {
     }
 }
 
-/// The tools that ship with it and are on.
+/// The number of built-in tools that are enabled.
 const TOOLS: usize = 49;
 
 #[test]

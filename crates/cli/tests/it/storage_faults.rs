@@ -1,5 +1,5 @@
-//! A disk that fails or is full under the database: answers agree with the store, and tools that
-//! only read work.
+//! A failing or full disk under the database: answers agree with the store, and read-only tools
+//! work.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, Ended, TestEnv, end};
 
-/// The disk that can fail, preloaded into the binary: see its head for the variables.
+/// A shim that makes the disk fail, preloaded into the binary; its header describes the variables.
 const SHIM: &str = include_str!("../../../../tools/fault-injection/shim/disk.c");
 
 fn shim(env: &TestEnv) -> PathBuf {
@@ -29,27 +29,27 @@ fn write_args(name: &str, mode: &str) -> String {
     json!({"path": name, "content": "hi", "mode": mode}).to_string()
 }
 
-/// A way for a disk to fail during `write_file`.
+/// A way in which the disk fails during `write_file`.
 #[derive(Debug, Clone, Copy)]
 struct Fault {
-    /// The variable of the shim: which operation fails.
+    /// The variable of the shim that selects the failing operation.
     operation: &'static str,
-    /// Whether all later operations of this kind fail too.
+    /// Whether all later operations of this kind fail, too.
     lasts: bool,
-    /// `append` may not run twice: the store syncs its start and its outcome, one after the other.
+    /// `append` must not run twice: the store syncs its start and its outcome separately.
     /// `overwrite` may: the store commits both without a sync, often together.
     mode: &'static str,
-    /// Distance between two numbers that are tried.
+    /// Interval of the tested numbers.
     step: usize,
 }
 
 const SYNCS_FAIL: Fault =
     Fault { operation: "CRASH_DISK_FAIL_SYNC", lasts: true, mode: "append", step: 1 };
-/// A commit is a dozen writes or more, of which each second one is a page.
+/// A commit has a dozen writes or more, of which every second one is a page.
 const WRITES_FAIL: Fault =
     Fault { operation: "CRASH_DISK_FAIL_WRITE", lasts: true, mode: "append", step: 5 };
 
-/// `write_file` on a disk whose operation of this number fails.
+/// Runs `write_file` on a disk whose operation with this number fails.
 fn write_on_failing_disk(
     env: &TestEnv,
     shim: &Path,
@@ -69,8 +69,8 @@ fn write_on_failing_disk(
     end(command, b"")
 }
 
-/// The stored status of the call that wrote this file, after the next process has settled what a
-/// dead one left open; `None` = there is none.
+/// Returns the stored status of the call that wrote this file, after the next process has settled
+/// calls that a dead one left open; `None` if there is none.
 fn stored_status(env: &TestEnv, name: &str) -> Option<String> {
     env.run(&["tool", "call", "read_file", "--args", r#"{"path": "notes.md"}"#]).code(0);
     let ended = env.run(&["history", "--json"]).code(0);
@@ -79,7 +79,7 @@ fn stored_status(env: &TestEnv, name: &str) -> Option<String> {
     rows.as_array().unwrap().iter().find(of).map(|row| row["status"].as_str().unwrap().to_owned())
 }
 
-/// Calls of a sweep, by what their callers were told.
+/// The calls of a sweep, by the answers to their callers.
 #[derive(Debug, Default)]
 struct Told {
     not_run: usize,
@@ -87,10 +87,10 @@ struct Told {
     succeeded: usize,
 }
 
-/// No command does so many writes or syncs.
+/// No command has this many writes or syncs.
 const MOST: usize = 500;
 
-/// Lets a later and later operation fail, until some calls have their outcome before the fault.
+/// Makes later and later operations fail, until some calls have their outcome before the fault.
 fn sweep(fault: Fault) -> Told {
     let env = TestEnv::new();
     let shim = shim(&env);
@@ -117,15 +117,15 @@ fn sweep(fault: Fault) -> Told {
                 assert_eq!(answer["error_type"], "not_recorded", "{at}");
                 assert_eq!(answer["unrecorded"]["outcome"], "succeeded", "{at}");
                 assert_eq!(env.read(&name).as_deref(), Some("hi"), "{at}");
-                // A call that may run again: its start may be missing too, or the next process ends
-                // it as cancelled.
+                // A repeatable call: its start may also be missing, or the next process ends it as
+                // cancelled.
                 let may_be = match fault.mode {
                     "append" => &[Some("succeeded"), Some("unknown")][..],
                     _ => &[Some("succeeded"), Some("cancelled"), None][..],
                 };
                 assert!(may_be.contains(&status.as_deref()), "{at}: {status:?}");
             }
-            // It could not be recorded that it starts, or the store could not be opened.
+            // Its start could not be recorded, or the store could not be opened.
             1 | 3 => {
                 told.not_run += 1;
                 assert_eq!(env.read(&name), None, "{at}: {ended:?}");
@@ -160,7 +160,7 @@ fn the_result_of_a_call_without_a_record_is_printed() {
     let printed = (1..12).find_map(|number| {
         let name = format!("n{number}");
         let ended = write_on_failing_disk(&env, &shim, (SYNCS_FAIL, number), &name, &[]);
-        // Closes the database, so that the next call begins with the same syncs.
+        // Closes the database, so that the next call starts with the same syncs.
         stored_status(&env, &name);
         (ended.code == 74).then_some(ended)
     });
@@ -169,7 +169,7 @@ fn the_result_of_a_call_without_a_record_is_printed() {
     printed.says(&["could not be recorded", "(not_recorded)", "Do not call it again"]);
 }
 
-/// A small file system of its own, where this user may mount one.
+/// A separate small file system, if this user may mount one.
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {

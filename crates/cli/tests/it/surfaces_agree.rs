@@ -1,12 +1,12 @@
-//! A command and its route agree: one operation answers both, so `toolcrib … --json` has every
-//! member of the REST document with the same value. Members that only the command has are named in
-//! the tables below.
+//! A command and its route agree: both use one operation, so `toolcrib … --json` has every member
+//! of the REST document with the same value. The tables below name the members that only the
+//! command has.
 
 use serde_json::{Value, json};
 
 use crate::support::{self, DaemonProcess, TestEnv};
 
-/// A daemon, and the command line beside it on the same files.
+/// A daemon, and the command line on the same files.
 struct Surfaces {
     env: TestEnv,
     daemon: DaemonProcess,
@@ -22,7 +22,7 @@ impl Surfaces {
         Self { env, daemon, token }
     }
 
-    /// The status and the body of a response.
+    /// Returns the status and the body of a response.
     #[track_caller]
     fn send(&self, method: &str, path: &str, body: Option<&Value>) -> (u16, Value) {
         let body = body.map(Value::to_string).unwrap_or_default();
@@ -43,7 +43,7 @@ impl Surfaces {
         reply
     }
 
-    /// The JSON of a command, whatever its exit code.
+    /// Returns the JSON of a command, regardless of its exit code.
     #[track_caller]
     fn command(&self, args: &[&str]) -> Value {
         let ended = self.env.run(&[args, &["--json"]].concat());
@@ -51,13 +51,14 @@ impl Surfaces {
         support::json(&ended.stdout)
     }
 
-    /// Fails unless the command has all that the route answers, and besides only its `own` members.
+    /// Fails unless the command has all members of the route's response, and besides these only its
+    /// `own` members.
     #[track_caller]
     fn agree(&self, args: &[&str], route: (&str, &str, Option<Value>), own: &[&str]) {
         let (method, path, body) = route;
         let of_route = self.ok(method, path, body.as_ref());
         let of_command = self.command(args);
-        // A list is an array for the command, and a page for the route.
+        // A list is an array in the command, and a page in the route.
         let of_route = match (&of_command, of_route.get("items")) {
             (Value::Array(_), Some(items)) => items.clone(),
             _ => of_route,
@@ -71,12 +72,12 @@ impl Surfaces {
     }
 }
 
-/// What differs between the JSON of a command and that of its route.
+/// Returns the differences between the JSON of a command and that of its route.
 fn differences(command: &Value, route: &Value, own: &[&str], at: &str) -> Vec<String> {
     match (command, route) {
         (Value::Object(command), Value::Object(route)) => {
             let mut all = Vec::new();
-            // What asking means depends on the caller: a terminal, or the inbox of the daemon.
+            // The meaning of asking depends on the caller: a terminal, or the inbox of the daemon.
             for (name, value) in route.iter().filter(|(name, _)| *name != "asking") {
                 let at = format!("{at}.{name}");
                 match command.get(name) {
@@ -128,7 +129,7 @@ rule = \"read_file\"
 observe = true
 ";
 
-/// The rules of [`RULES`] that a daemon can start with.
+/// Returns the rules of [`RULES`] with which a daemon can start.
 fn usable_rules() -> String {
     RULES.replace("match = [\"ls -l\", \"rm x\"]", "match = [\"ls -l\"]")
 }
@@ -141,7 +142,7 @@ fn with_rules(rules: &str) -> TestEnv {
     env
 }
 
-/// Rules as the body of a request has them.
+/// Returns rules in the form of a request body.
 fn as_body(rules: &str) -> Value {
     let table: toml::Table = rules.parse().unwrap();
     json!({ "rules": table["rules"] })
@@ -184,7 +185,7 @@ fn commands_and_routes_about_rules_agree() {
     }
 }
 
-/// A tool that is switched off had no verdict over REST.
+/// Regression: REST returned no verdict for a disabled tool.
 #[test]
 fn a_tool_that_is_off_has_a_verdict_of_rules_on_both_surfaces() {
     let on = Surfaces::start(with_rules(&usable_rules()));
@@ -196,7 +197,7 @@ fn a_tool_that_is_off_has_a_verdict_of_rules_on_both_surfaces() {
     assert_eq!(said["refused"]["error_type"], "tool_disabled", "{said}");
 }
 
-/// Rules that are not written yet: a file for the command, a body for the route.
+/// Rules that are not written yet are a file for the command, and a body for the route.
 #[test]
 fn rules_that_are_not_written_yet_are_judged_alike() {
     let on = Surfaces::start(TestEnv::new());
@@ -227,7 +228,7 @@ fn rules_that_are_not_written_yet_are_judged_alike() {
     }
 }
 
-/// An expired rule got no remark over REST, and a misspelled tool was taken.
+/// Regression: REST returned no remark on an expired rule, and accepted a misspelled tool.
 #[test]
 fn rules_are_added_with_the_same_checks_and_remarks() {
     let on = Surfaces::start(TestEnv::new());
@@ -264,7 +265,7 @@ fn rules_are_added_with_the_same_checks_and_remarks() {
     }
 }
 
-/// Something of every kind.
+/// Creates objects of every kind.
 fn filled() -> Surfaces {
     let env = TestEnv::new();
     env.run(&["memory", "edit", "city", "Leeds"]).code(0);
@@ -408,7 +409,7 @@ fn commands_and_routes_that_look_agree() {
         on.command(&["tool", "call", "delete_file", "path=x", "--dry-run"]),
     ];
     for forecast in &mut forecasts {
-        // The times of stages differ, and the end where asking means something else.
+        // The times of stages differ, and so does the end if asking has another meaning.
         forecast["stages"] = json!(forecast["stages"].as_array().unwrap().len());
         forecast["would"] = json!(null);
     }
@@ -416,12 +417,12 @@ fn commands_and_routes_that_look_agree() {
     assert!(differences.is_empty(), "{}", differences.join("\n"));
 }
 
-/// `tool call --json` had other members without `--daemon`.
+/// Regression: `tool call --json` had other members without `--daemon`.
 #[test]
 fn a_call_has_one_form_with_and_without_a_daemon() {
     let on = Surfaces::start(TestEnv::new());
     let stripped = |mut call: Value| {
-        // They differ from call to call.
+        // These members differ from call to call.
         for member in ["call", "duration_ms"] {
             call.as_object_mut().unwrap().remove(member);
         }
@@ -449,13 +450,13 @@ fn a_call_has_one_form_with_and_without_a_daemon() {
     }
 }
 
-/// `NAME=VALUE` as an object.
+/// Parses `NAME=VALUE` arguments to an object.
 fn daemon_arguments(args: &[&str]) -> Value {
     let pairs = args.iter().filter_map(|pair| pair.split_once('='));
     pairs.map(|(name, value)| (name.to_owned(), json!(value))).collect()
 }
 
-/// `GET /calls/nosuch/explain` said that the id "is malformed", and not what to do.
+/// Regression: `GET /calls/nosuch/explain` reported that the id "is malformed", without advice.
 #[test]
 fn a_missing_thing_is_named_in_the_same_words_with_the_list_of_what_there_is() {
     let on = Surfaces::start(TestEnv::new());

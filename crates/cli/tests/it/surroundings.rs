@@ -1,4 +1,4 @@
-//! What the surface says about the person reaches the prompt and the tools that want it.
+//! Information from the surface about the person reaches the prompt and the tools that use it.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,7 +11,8 @@ use crate::support::{self, DaemonProcess, TestEnv, end, of_type};
 
 const CALLS: &str = "  - calls: [{tool: where_am_i, args: {}}, {tool: where_is_it, args: {}}, {tool: get_current_time, args: {}}]\n  - say: Done.\n";
 
-/// Two tools that say what they know: one wants the surroundings, the other does not.
+/// Creates two tools that print the information they get: one uses the surroundings, the other does
+/// not.
 fn with_tools() -> TestEnv {
     let env = TestEnv::new();
     for (name, wish) in [
@@ -32,8 +33,8 @@ fn with_tools() -> TestEnv {
     env
 }
 
-/// What the tool that wants the surroundings, the other one and the clock said; calls end in any
-/// order.
+/// Returns the outputs of the tool that uses the surroundings, the other one and the clock; calls
+/// end in any order.
 fn said(outputs: &[String]) -> (Value, Value, String) {
     assert_eq!(outputs.len(), 3, "{outputs:?}");
     let clock = outputs.iter().find(|text| !text.contains('{')).unwrap();
@@ -73,7 +74,7 @@ fn a_terminal_has_its_locale_and_time_zone() {
     assert!(clock.contains("+09:00"), "{clock}");
 }
 
-/// A daemon and what is asked of it over HTTP.
+/// A daemon and an HTTP client for it.
 struct Client {
     daemon: DaemonProcess,
     token: String,
@@ -87,7 +88,7 @@ impl Client {
         Self { daemon, token }
     }
 
-    /// The whole answer.
+    /// Returns the complete response.
     fn ask(&self, request: &str, header: &str, body: &Value) -> String {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         self.daemon.raw(&format!(
@@ -101,7 +102,7 @@ impl Client {
         first_json(&self.ask(request, "", body))
     }
 
-    /// The outputs of the tools of a run.
+    /// Returns the outputs of the tools of a run.
     fn outputs(snapshot: &Value) -> Vec<String> {
         let items = snapshot["items"].as_array().unwrap_or_else(|| panic!("{snapshot}"));
         items
@@ -110,7 +111,7 @@ impl Client {
             .collect()
     }
 
-    /// Waits until this has its run, and reads that.
+    /// Waits until this object has its run, and reads the run.
     fn run_of(&self, path: &str, run: impl Fn(&Value) -> Option<String>) -> Value {
         let until = Instant::now() + Duration::from_secs(60);
         loop {
@@ -161,7 +162,7 @@ fn a_request_says_where_the_person_is() {
     }
 }
 
-/// Bug: the runs of tasks and goals had neither place nor locale.
+/// Regression: the runs of tasks and goals had neither place nor locale.
 #[test]
 fn tasks_and_goals_keep_the_surroundings_of_their_request() {
     let env = with_tools();

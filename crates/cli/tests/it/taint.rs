@@ -1,11 +1,11 @@
-//! What a run has read, through the binary: it is asked before it sends, in its own process, in the
-//! next run of the conversation, and when another process goes on with it.
+//! Taint of a run through the binary: it asks before it sends data, in the same process, in the
+//! next run of the conversation, and when another process resumes it.
 
 use serde_json::{Value, json};
 
 use crate::support::{self, Server, TestEnv, of_type};
 
-/// A model that reads a page and then sends, and what comes after.
+/// Returns a model that reads a page and then sends data, followed by `then`.
 fn reads_and_sends(server: &Server, then: &str) -> String {
     format!(
         r#"
@@ -30,7 +30,7 @@ fn sends(server: &Server) -> String {
 const STOPS: &str = "  - say: I stop here.\n";
 
 impl TestEnv {
-    /// `run` under the mildest policy, with this server open; the events.
+    /// Runs `run` with the mildest policy and access to this server; returns the events.
     #[track_caller]
     fn taints(&self, server: &Server, turns: &str, more: &[&str], code: i32) -> Vec<Value> {
         let target = server.target();
@@ -39,7 +39,7 @@ impl TestEnv {
     }
 }
 
-/// Why the call was refused, as the model read it.
+/// Returns the reason for the refusal of the call, as the model read it.
 #[track_caller]
 fn refusal(events: &[Value]) -> String {
     let denied: Vec<&Value> =
@@ -65,7 +65,7 @@ fn says_why(text: &str, server: &Server) {
 #[test]
 fn a_run_that_has_read_a_page_is_asked_before_it_sends() {
     let (env, server) = (TestEnv::new(), Server::start());
-    // Unread, the same policy lets it send.
+    // Without reading, the same policy lets it send.
     env.taints(&server, &sends(&server), &["--on-ask", "deny"], 0);
     assert_eq!(server.seen(), ["POST /status.json buy oats"]);
 
@@ -74,7 +74,8 @@ fn a_run_that_has_read_a_page_is_asked_before_it_sends() {
     says_why(&refusal(&events), &server);
     assert_eq!(server.seen()[1..], ["GET /page.html"]);
 
-    // The call says what it was judged by, and the one before it what it brought.
+    // The call reports the labels by which it was evaluated, and the previous call the labels that
+    // it raised.
     let calls: Vec<&str> = of_type(&events, "tool")
         .iter()
         .filter(|event| event["state"] == "input-available")
@@ -88,7 +89,7 @@ fn a_run_that_has_read_a_page_is_asked_before_it_sends() {
     assert!(format!("{}{}", told.stdout, told.stderr).contains("the run is untrusted"), "{told:?}");
 }
 
-/// The first member of this name, wherever it stands.
+/// Returns the first member of this name at any depth.
 fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value {
         Value::Object(map) => map.get(name).or_else(|| map.values().find_map(|v| find(v, name))),
@@ -100,7 +101,7 @@ fn find<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
 #[test]
 fn the_next_run_of_the_conversation_has_read_it_too() {
     let (env, server) = (TestEnv::new(), Server::start());
-    // The script of the whole conversation: each run goes on where the one before it ended.
+    // The script of the whole conversation: each run continues where the previous one ended.
     let turns = format!(
         "  - calls: [{{tool: fetch_url, args: {{url: \"{}\"}}}}]\n  - say: Oats.\n  - say: Yes.\n{}",
         server.url("/page.html"),
@@ -108,13 +109,13 @@ fn the_next_run_of_the_conversation_has_read_it_too() {
     );
     let events = env.taints(&server, &turns, &["--on-ask", "deny"], 0);
     let conversation = events[0]["conversation"].as_str().unwrap().to_owned();
-    // One that reads nothing itself lies between.
+    // A run in between reads nothing itself.
     let on = ["--conversation", &conversation, "--on-ask", "deny"];
     let events = env.taints(&server, &turns, &on, 0);
     assert_eq!(events.last().unwrap()["text"], "Yes.");
     let events = env.taints(&server, &turns, &on, 5);
     says_why(&refusal(&events), &server);
-    // Another conversation begins anew.
+    // Another conversation starts without labels.
     env.taints(&server, &sends(&server), &["--on-ask", "deny"], 0);
     assert_eq!(server.seen(), ["GET /page.html", "POST /status.json buy oats"]);
 }
@@ -122,8 +123,8 @@ fn the_next_run_of_the_conversation_has_read_it_too() {
 #[test]
 fn a_run_that_another_process_goes_on_with_has_read_what_it_had_read() {
     let (env, server) = (TestEnv::new(), Server::start());
-    // A question of the model is answered in between, so that the second process judges the call
-    // anew.
+    // A question of the model is answered in between, so that the second process evaluates the call
+    // again.
     let turns = format!(
         r#"
   - calls: [{{tool: fetch_url, args: {{url: "{}"}}}}]
@@ -145,7 +146,7 @@ fn a_run_that_another_process_goes_on_with_has_read_what_it_had_read() {
     says_why(reasons[0]["text"].as_str().unwrap(), &server);
     assert_eq!(server.seen(), ["GET /page.html"]);
 
-    // Approved, it runs; a third process has read the same.
+    // After its approval, the call runs; a third process has the same labels.
     let done = env.run(&["resume", &run, "--approve"]).code(0);
     assert_eq!(done.stdout, "I stop here.\n");
     assert_eq!(server.seen()[1..], ["POST /status.json buy oats"]);

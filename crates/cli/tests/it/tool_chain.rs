@@ -1,4 +1,5 @@
-//! Scripts that call tools (`tool_chain`), with the real tools and as a scripted model sends them.
+//! Scripts that call tools (`tool_chain`), with the real tools and in the form that a scripted
+//! model sends.
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::support::{self, Server, SlowTool, TestEnv, end, of_type};
 
-/// What a script gives outside of a run.
+/// Returns the result of a script outside of a run.
 fn chain(env: &TestEnv, code: &str, more: &[&str]) -> (Value, i32) {
     env.call("tool_chain", &json!({"code": code}), more)
 }
@@ -37,7 +38,7 @@ fn http_and_the_shell_are_called_like_the_others() {
     let (answer, exit) = chain(&env, &code, &net);
     let result = answer["result"].as_str().unwrap();
     assert!(exit == 0 && result.contains("42") && result.contains("true"), "{answer}");
-    // Its words are what the page and the command said.
+    // The result contains text of the page and of the command.
     assert_eq!(answer["trust"], "external", "{answer}");
 }
 
@@ -49,13 +50,14 @@ fn what_the_owner_denies_is_denied_in_a_script_too() {
     let (answer, _) = chain(&env, code, &["--policy", "auto"]);
     assert!(env.read("x").is_none(), "{answer}");
     assert!(!answer["result"].as_str().unwrap().contains("write_file ok"), "{answer}");
-    // And the other way round: no script at all.
+    // The reverse: no script at all.
     env.run(&["rules", "add", "deny", "run_chain"]).code(0);
     let (answer, exit) = chain(&env, "1", &[]);
     assert_eq!((answer["error_type"].as_str(), exit), (Some("tool_not_available"), 5), "{answer}");
 }
 
-/// Read two files, delete one: a person is asked about that, in another process.
+/// Returns a script that reads two files and deletes one: another process decides about the
+/// deletion.
 fn turns() -> String {
     let code = "a = await read_file(path='notes.md')\\nb = await delete_file(path='notes.md')\\nc = await list_dir()\\nprint('all done')";
     format!(
@@ -78,7 +80,7 @@ fn a_model_chains_tools_and_its_run_waits_for_a_person_in_the_middle() {
     let ended = env.run(&["resume", run, "--approve"]).code(0);
     assert_eq!(ended.stdout, "Gone.\n");
     assert!(env.read("notes.md").is_none());
-    // Each call of it ran once.
+    // Each of its calls ran once.
     let calls = support::json(&env.run(&["history", "--json"]).code(0).stdout);
     let count =
         |tool: &str| calls.as_array().unwrap().iter().filter(|call| call["tool"] == tool).count();
@@ -100,8 +102,8 @@ fn a_script_waits_in_the_inbox_and_goes_on_with_the_decision() {
     assert!(env.read("notes.md").is_none());
 }
 
-/// Killed while one of its calls is at work: the others are not made again, and that one is not
-/// repeated.
+/// The process is killed while one of its calls runs: the others are not made again, and that one
+/// is not repeated.
 #[test]
 fn a_run_that_was_killed_within_a_script_makes_no_call_twice() {
     let env = TestEnv::new();
@@ -138,7 +140,7 @@ fn a_script_that_is_kept_is_a_tool() {
     assert!(answer["result"].as_str().unwrap().starts_with("2\n"), "{answer}");
     let (answer, _) = env.call("count_lines", &json!({}), &[]);
     assert_eq!(answer["error_type"], "validation_error");
-    // One that a workspace brings is asked about, whatever it says.
+    // A script of a workspace asks, regardless of its declarations.
     env.write(".toolcrib/tools/theirs.py", script);
     let (answer, exit) = env.call("theirs", &json!({"paths": []}), &[]);
     assert_eq!((answer["outcome"].as_str(), exit), (Some("denied"), 5), "{answer}");
@@ -176,7 +178,7 @@ fn what_is_wrong_with_a_script_is_said_with_its_line() {
     check(bomb, &["more memory than it may have"], &["1. list_dir ok"]);
 }
 
-/// By what tools do, not by their words alone.
+/// Tools are found by meaning, not only by words.
 #[test]
 fn a_script_finds_tools_as_find_tools_does() {
     let env = TestEnv::new();

@@ -1,10 +1,10 @@
-//! `toolcrib tool list|show|call`: any tool by hand, through the same pipeline.
+//! `toolcrib tool list|show|call`: any tool used manually, through the same pipeline.
 
 use serde_json::{Value, json};
 
 use crate::support::{self, Server, TestEnv, feed};
 
-/// The tools that ship with it.
+/// The built-in tools.
 const TOOLS: [&str; 63] = [
     "get_current_time",
     "read_file",
@@ -120,7 +120,7 @@ fn a_list_says_where_a_tool_stands_and_what_it_costs() {
     assert!(line.contains("provider (hosted)"), "{line}");
 }
 
-/// Who only looks makes no database, and needs none.
+/// Read-only commands create no database, and need none.
 #[test]
 fn switches_are_shown_where_they_are_stored() {
     let env = TestEnv::new();
@@ -220,7 +220,7 @@ fn a_group_comes_back_with_each_of_its_tools_as_it_was() {
     assert_eq!(after, before);
 }
 
-/// It is a file as well as a row: either is enough, and starting again takes both away.
+/// The kill switch is a file and a row: either is sufficient, and starting the tools removes both.
 #[test]
 fn every_tool_is_stopped_at_once_and_started_again() {
     let env = TestEnv::new();
@@ -240,7 +240,7 @@ fn every_tool_is_stopped_at_once_and_started_again() {
     env.run(&["tool", "enable", "--all"]).code(0);
     assert!(!file.exists());
     env.run(&call).code(0);
-    // A database that cannot be used hinders nobody from stopping.
+    // A database that cannot be used does not prevent stopping.
     let database = env.outside().join("home/state/toolcrib.db");
     std::fs::write(&database, "something else").unwrap();
     env.run(&["stop-tools"]).says(&["all tools are off on this machine", "could not be stored"]);
@@ -323,7 +323,7 @@ fn explain_goes_to_standard_error() {
     let ended = env.run(&[&args[..], &["--json"]].concat()).code(0);
     let trace = support::json(&ended.stderr);
     assert_eq!(trace["report"]["stages"].as_array().map(Vec::len), Some(15));
-    // Filters too.
+    // Filters stop, too.
     let line = feed(&[json!({"id": 1, "tool": "get_current_time"})]);
     let ended = env.feed(&["tool", "call", "--lines", "--explain", "--json"], line).code(0);
     assert_eq!(support::lines(&ended.stdout).len(), 1);
@@ -426,7 +426,7 @@ fn titles_and_first_sentences_of_tools_are_for_people() {
     assert!(titled("Read PDF or document") && titled("List folder") && titled("Run Python"));
 }
 
-/// The verbs that titles of built-in tools begin with.
+/// The verbs with which titles of built-in tools start.
 const VERBS: [&str; 39] = [
     "Apply",
     "Ask",
@@ -496,8 +496,8 @@ fn a_refusal_names_the_remedy_and_speaks_to_the_person() {
     check(&["read_file", "path=x"], &["Tools are disabled.", "`toolcrib start-tools`"]);
 }
 
-/// `tool call` takes the agent, the conversation and the topic, so that rules for them apply and
-/// history has them.
+/// `tool call` accepts the agent, the conversation and the topic, so that rules for them apply and
+/// the history records them.
 #[test]
 fn a_call_belongs_to_the_agent_conversation_and_topic_that_are_named() {
     let env = TestEnv::new();
@@ -527,7 +527,7 @@ fn a_call_belongs_to_the_agent_conversation_and_topic_that_are_named() {
         .says(&["200 characters"]);
 }
 
-/// The list of tools for models on this device is configuration, and `tool why` says so.
+/// The list of tools for models on this device is configurable, and `tool why` reports it.
 #[test]
 fn models_on_this_device_are_offered_the_configured_tools() {
     let env = TestEnv::new();
@@ -543,7 +543,7 @@ fn models_on_this_device_are_offered_the_configured_tools() {
     env.run(&["tool", "why", "write_file"]).code(0).says(&[]);
 }
 
-/// A caller that pays for each token could bound only whole runs.
+/// Regression: a caller that pays per token could limit only complete runs.
 #[test]
 fn max_tokens_bounds_the_result_that_is_printed() {
     let env = TestEnv::new();

@@ -105,8 +105,7 @@ fn a_model_finds_its_tools_in_a_run() {
     assert!(said.contains("tokens of tool definitions were not sent"), "{said}");
 }
 
-/// The order by a provider's model; that it is asked with the right things, and what is said when
-/// it does not answer.
+/// A provider's model determines the order: its requests, and the remark if it does not respond.
 #[test]
 fn a_model_of_embeddings_is_asked() {
     let vectors = json!({"data": [{"index": 0, "embedding": [1.0, 0.0]}]});
@@ -119,7 +118,7 @@ fn a_model_of_embeddings_is_asked() {
     env.own("config.toml", &config);
     let found = env.run(&["tool", "find", "read a text file"]).code(0);
     assert!(found.stdout.lines().next().unwrap().contains("read_file"), "{}", found.stdout);
-    // One vector for many texts is no answer.
+    // One vector for many texts is not a valid response.
     assert!(found.stderr.contains("the order is that of the built-in index"), "{}", found.stderr);
     let asked = &server.asked()[0];
     assert_eq!(

@@ -1,4 +1,4 @@
-//! `toolcrib trust`: a look at what a workspace brings along, and a yes.
+//! `toolcrib trust`: shows the content of a workspace, and asks for confirmation.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{self, Terminal, TestEnv};
 
-/// A workspace with something of everything.
+/// Creates a workspace with content of every kind.
 fn full(env: &TestEnv) {
     env.write(".toolcrib/config.toml", "policy = \"auto\"\n[providers.mine]\nkind = \"ollama\"\nkey = \"sk-very-secret\"\n[[hooks]]\nevent = \"guard\"\nmatcher = \"write_*\"\ncommand = [\"./check\", \"--all\"]\n");
     env.write(".toolcrib/tools/weather/tool.toml", "");

@@ -1,4 +1,4 @@
-//! `toolcrib undo`: what tools did is taken back, and nothing else.
+//! `toolcrib undo`: undoes changes of tools, and nothing else.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ fn change(env: &TestEnv, tool: &str, args: Value) {
     assert_eq!(code, 0, "{reply}");
 }
 
-/// A write, an edit, a move and a delete, each in a process of its own.
+/// Makes a write, an edit, a move and a delete, each in a separate process.
 fn changed() -> TestEnv {
     let env = TestEnv::new();
     change(&env, "write_file", json!({"path": "new/plan.md", "content": "plan"}));
@@ -164,8 +164,8 @@ fn an_undo_is_in_the_history_and_the_audit_log() {
     assert_eq!(row["undone_at"], Value::Null);
 }
 
-/// A run's changes are undone although others came later; where one of them touched the same file,
-/// it is named.
+/// The changes of a run are undone although others followed; if one of those affected the same
+/// file, it is named.
 #[test]
 fn the_changes_of_one_run_are_undone() {
     let env = TestEnv::new();
@@ -196,13 +196,13 @@ fn the_changes_of_one_run_are_undone() {
     env.run(&["undo", "--run", "run_zz"]).code(4).says(&["there is no run run_zz"]);
 }
 
-/// The commands of these tests.
+/// Runs a shell command in these tests.
 fn shell(env: &TestEnv, command: &str) {
     env.run(&["tool", "enable", "execute_shell_command"]).code(0);
     change(env, "execute_shell_command", json!({"command": command}));
 }
 
-/// A command that changed files left nothing to undo.
+/// Regression: a command that changed files left nothing to undo.
 #[test]
 fn what_a_shell_command_changed_is_listed_and_undone() {
     let env = TestEnv::new();
@@ -250,7 +250,7 @@ fn a_large_file_that_a_command_changed_is_listed_with_why_it_cannot_be_undone() 
     assert_eq!(env.read("large.txt").map(|text| text.len()), Some(320_001));
 }
 
-/// A file tool's own change is undone once, although a command ran in the same workspace.
+/// A change of a file tool is undone once, although a command ran in the same workspace.
 #[test]
 fn an_edit_after_a_command_stands_in_the_way_of_undoing_the_command() {
     let env = TestEnv::new();

@@ -1,4 +1,4 @@
-//! The Linux userland from the command line, from a mirror on loopback with a small system.
+//! The Linux userland from the command line, with a mirror on loopback that has a small system.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -29,7 +29,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// Nothing where there is no busybox, or this host gives no namespaces.
+    /// Returns `None` if there is no busybox, or this host has no namespaces.
     fn new() -> Option<Self> {
         let env = TestEnv::new();
         let folder = env.outside().join("system");
@@ -149,7 +149,7 @@ fn what_goes_wrong_says_what_to_do() {
     assert_eq!(scene.status()["state"], "verifying");
     scene.mirror.behave(Way::Missing);
     scene.install().code(1).says(&["404"]);
-    // Without leave nobody reaches an address that is not public.
+    // Without permission, addresses that are not public are not reached.
     scene.env.run(&["sandbox", "install", "--release", "release.json"]).code(1);
     scene.env.write("wrong.json", "{}");
     scene
@@ -182,7 +182,7 @@ fn file_tools_do_not_touch_the_system_of_the_userland() {
     assert_ne!(code, 0, "{said}");
 }
 
-/// One request to a daemon: the status and the body.
+/// Sends one request to a daemon; returns the status and the body.
 fn ask(daemon: &DaemonProcess, token: &str, method: &str, path: &str, body: &str) -> (u16, Value) {
     let answer = daemon.raw(&format!(
         "{method} /api/v1{path} HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
@@ -229,7 +229,7 @@ fn a_daemon_changes_packages_in_the_background_with_a_log() {
     assert_eq!((status, &begun["what"]), (202, &json!("install hello")));
     let work = finished();
     assert_eq!(work["failed"], json!(null), "{work}");
-    // The line is that of the package manager.
+    // The line comes from the package manager.
     let log = work["log"].as_array().unwrap();
     assert!(log.contains(&json!("(1/1) Installing hello (1.2-r3)")), "{work}");
     let (_, listed) = ask("GET", "/userland/packages", "");
@@ -243,7 +243,7 @@ fn a_daemon_changes_packages_in_the_background_with_a_log() {
     }
     ask("POST", "/userland/packages", r#"{"change": "remove", "names": ["hello"]}"#);
     assert_eq!(finished()["failed"], json!(null));
-    // An archive that is not the one that this build knows replaces nothing.
+    // An archive that this build does not know replaces nothing.
     let reset = json!({"reset": true, "mirrors": [scene.mirror.url()]}).to_string();
     assert_eq!(ask("POST", "/userland", &reset).0, 202);
     assert!(finished()["failed"].as_str().unwrap().contains("SHA-256"));

@@ -1,5 +1,5 @@
-//! The web tools through the binary, against servers on loopback that answer as the services do:
-//! their formats, their error pages, their refusals.
+//! The web tools through the binary, against servers on loopback that imitate the services: their
+//! formats, error pages and refusals.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;
@@ -28,7 +28,7 @@ fn serve(answer: fn(&str) -> Answer) -> String {
             let head = format!(
                 "HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
             );
-            // A client that goes away in the middle is its own affair.
+            // A client that disconnects in the middle is not a failure.
             let _ = stream.write_all(format!("{head}{body}").as_bytes());
         }
     });
@@ -61,7 +61,7 @@ fn weather(path: &str) -> Answer {
             springfield("Missouri", 37.2, 166_810), springfield("Massachusetts", 42.1, 154_341),
             springfield("Illinois", 39.8, 116_565)
         ], "generationtime_ms": 0.6})),
-        // The public service is down behind its proxy.
+        // The public service is unavailable behind its proxy.
         "/v1/forecast" => (
             "503 Service Unavailable",
             "text/html",
@@ -125,7 +125,7 @@ fn the_place_is_asked_of_the_next_service_when_one_refuses() {
     for part in ["No service knows the place", "RateLimited", "Ask the person for the place"] {
         assert!(text(&reply).contains(part), "{part}: {reply}");
     }
-    // Other addresses need the person's own database, and the answer says how to name it.
+    // Other addresses need the person's own database, and the error explains how to configure it.
     let (reply, code) = env.call("get_location_from_ip", &json!({"ip": "192.0.2.1"}), &[]);
     assert_ne!(code, 0, "{reply}");
     assert!(text(&reply).contains("web.location.database"), "{reply}");

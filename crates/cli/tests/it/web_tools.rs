@@ -52,7 +52,7 @@ fn an_article_is_read_without_what_is_around_it() {
     let feed = json!({"source": server.url("/feed.xml")});
     let (reply, _) = env.call("read", &feed, &open);
     assert!(reply["result"].to_string().contains("Oat news (feed)"), "{reply}");
-    // What a server says about the type is wrong.
+    // The media type from the server is wrong.
     let (reply, _) = env.call("read", &json!({"source": server.url("/liar.pdf")}), &open);
     assert!(reply["result"].to_string().contains("Not here"), "{reply}");
     for (path, part) in [("/blob", "It has no text"), ("/broken", "503"), ("/none", "404")] {
@@ -62,7 +62,7 @@ fn an_article_is_read_without_what_is_around_it() {
     }
 }
 
-/// One argument is an address or a path: rules for both hold.
+/// The argument is an address or a path: rules for both apply.
 #[test]
 fn rules_on_hosts_and_paths_hold_for_read() {
     let (env, server) = (TestEnv::new(), Server::start());
@@ -101,7 +101,7 @@ fn rules_on_hosts_and_paths_hold_for_read() {
     assert_eq!(server.seen().len(), 0);
 }
 
-/// `WebFetch` rules were about `url` only, so the feed of `news` went past them.
+/// Regression: `WebFetch` rules covered only `url`, so the feed of `news` bypassed them.
 #[test]
 fn rules_on_hosts_hold_for_feeds() {
     let (env, server) = (TestEnv::new(), Server::start());
@@ -133,7 +133,7 @@ fn a_feed_of_100_mb_is_not_read_to_its_end() {
         stream.write_all(head.as_bytes()).unwrap();
         let item = "<item><title>Oats rise again and again</title></item>".repeat(1_000);
         let mut sent = 0;
-        // The client goes away long before the end.
+        // The client disconnects long before the end.
         while sent < SIZE && stream.write_all(item.as_bytes()).is_ok() {
             sent += item.len();
         }
@@ -144,6 +144,6 @@ fn a_feed_of_100_mb_is_not_read_to_its_end() {
     assert_ne!(code, 0, "{reply}");
     assert!(reply.to_string().contains("5 MB"), "{reply}");
     let sent = server.join().unwrap();
-    // The limit, and what the buffers of both sockets hold.
+    // The limit, and the buffers of both sockets.
     assert!(sent < 30 << 20, "{sent} bytes were taken");
 }

@@ -1,8 +1,8 @@
-//! What the owner can do about a tool that is not offered.
+//! Advice for the owner on making an excluded tool available.
 
 use toolcrib_core::{Exclusion, Status};
 
-/// What the owner can do about it.
+/// Returns advice for the owner on making the tool available.
 #[must_use]
 pub fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> String {
     match reason {
@@ -34,7 +34,7 @@ pub fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> 
             None => "Add it to the agent's list of tools.".to_owned(),
         },
         Exclusion::Skill => "Add it to `allowed_tools` of the skill, or end the skill.".to_owned(),
-        // The reason itself says which keys of the configuration it needs.
+        // The reason itself names the required configuration keys.
         Exclusion::NotReady { status: Status::Available { missing } }
             if missing.iter().any(|key| key.contains('.')) =>
         {
@@ -61,7 +61,7 @@ pub fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> 
     }
 }
 
-/// Whether a tool needs a mail account.
+/// Returns whether a tool needs a mail account.
 fn is_mail(tool: &str) -> bool {
     toolcrib_mail::specs().iter().any(|spec| spec.name.as_str() == tool)
 }

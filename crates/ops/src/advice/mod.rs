@@ -1,5 +1,5 @@
-//! Advice for the owner: what to do about a call that did not run and about a tool that is not
-//! offered. The texts name commands and keys of the configuration, for every surface.
+//! Advice for the owner on calls that did not run and on tools that are not offered. The texts name
+//! commands and configuration keys, for every surface.
 
 mod exclusion;
 mod policy;

@@ -1,11 +1,11 @@
-//! What the owner can do about a decision of policy.
+//! Advice for the owner on a decision of policy.
 
 use toolcrib_app::Preset;
 use toolcrib_core::{Decider, ErrorType, Obstacle, Outcome, Ruling, Verdict};
 
 use super::exclusion_advice;
 
-/// The part of policy, in words.
+/// Names the part of policy for people.
 fn decider_word(by: Decider) -> &'static str {
     match by {
         Decider::Rule => "a rule",
@@ -18,29 +18,29 @@ fn decider_word(by: Decider) -> &'static str {
     }
 }
 
-/// A ruling in one line: `deny, by a rule: …`.
+/// Renders a ruling in one line: `deny, by a rule: …`.
 #[must_use]
 pub fn ruling_line(ruling: &Ruling) -> String {
     format!("{}, by {}: {}", ruling.verdict, decider_word(ruling.by), ruling.reason)
 }
 
-/// A call that did not run, or that was refused as it ran.
+/// A call that did not run, or that was refused while it ran.
 #[derive(Debug, Clone, Copy)]
 pub struct RefusedCall<'a> {
     /// The type of its error.
     pub error: ErrorType,
-    /// The tool, or the name that was asked for.
+    /// The tool, or the requested name if there is no such tool.
     pub tool: &'a str,
     /// The operation that policy names.
     pub operation: Option<&'a str>,
     /// The decision of policy.
     pub ruling: Option<&'a Ruling>,
-    /// What keeps the call from running, where the owner can change it.
+    /// The obstacle that keeps the call from running, if the owner can remove it.
     pub obstacle: Option<&'a Obstacle>,
 }
 
 impl RefusedCall<'_> {
-    /// What to do about it; `None` = nothing can be said.
+    /// Returns advice on the call; `None` if there is none.
     #[must_use]
     pub fn advice(&self) -> Option<String> {
         let is_decided = matches!(
@@ -62,7 +62,7 @@ impl RefusedCall<'_> {
     }
 }
 
-/// What to do about a call that ended so; `None` = it ran, or nothing can be said.
+/// Returns advice on a call with this outcome; `None` if the call ran, or there is no advice.
 #[must_use]
 pub fn outcome_advice(outcome: &Outcome) -> Option<String> {
     let error = outcome.result.as_ref().err()?;
@@ -76,10 +76,10 @@ pub fn outcome_advice(outcome: &Outcome) -> Option<String> {
     .advice()
 }
 
-/// Tools that ask about an address of a private network.
+/// Tools that ask for an approval of a private network address.
 const HTTP_TOOLS: [&str; 2] = ["fetch_url", "http_request"];
 
-/// What to do about something that the owner can change.
+/// Returns advice on an obstacle that the owner can remove.
 fn obstacle_advice(obstacle: &Obstacle, tool: &str) -> String {
     match obstacle {
         Obstacle::Address { target } => format!(
@@ -89,8 +89,8 @@ fn obstacle_advice(obstacle: &Obstacle, tool: &str) -> String {
     }
 }
 
-/// What to do about a ruling that let the call wait or kept it from running; `None` = it ran, or
-/// nothing can be done.
+/// Returns advice on a ruling that suspended or refused the call; `None` if the call ran, or there
+/// is no advice.
 #[must_use]
 pub fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Option<String> {
     let text = match (ruling.verdict, ruling.by, &ruling.rule) {
@@ -132,7 +132,7 @@ pub fn ruling_advice(ruling: &Ruling, tool: &str, operation: &str) -> Option<Str
     Some(text)
 }
 
-/// What to do about a call that never came as far as policy.
+/// Returns advice on a call that failed before policy evaluated it.
 #[must_use]
 pub fn error_advice(error: ErrorType, obstacle: Option<&Obstacle>, tool: &str) -> Option<String> {
     if let Some(obstacle) = obstacle {

@@ -15,7 +15,7 @@ use crate::error::OpError;
 pub struct AddAgentRequest {
     /// Its name: lower-case letters, digits and hyphens.
     pub name: String,
-    /// The agent that it is a copy of; `None` = a template.
+    /// The agent to copy; `None` uses a template.
     pub from: Option<String>,
 }
 

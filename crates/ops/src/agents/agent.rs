@@ -20,25 +20,25 @@ pub struct AgentReply {
     pub description: String,
     /// Its model as `provider/model`; `null` = the configured one.
     pub model: Option<String>,
-    /// Its list of tools as it is written; `null` = all.
+    /// Its list of tools as written; `null` = all tools.
     pub tools: Option<Vec<String>>,
     /// Skills that are active from the start.
     pub skills: Vec<String>,
     /// Its role.
     pub role: String,
-    /// What runs without asking; `null` = as configured.
+    /// The calls that run without asking; `null` = as configured.
     pub mode: Option<String>,
     /// Temperature, 0 to 2.
     pub temperature: Option<f64>,
-    /// Most tokens of one answer.
+    /// Maximum number of tokens of one answer.
     pub max_output: Option<u64>,
-    /// What a run may use: `rounds`, `calls`, `tokens`, `time` in seconds, `cost` in US dollars.
+    /// Limits of a run: `rounds`, `calls`, `tokens`, `time` in seconds, `cost` in US dollars.
     pub limits: Value,
-    /// Where it comes from: `built in`, or its file.
+    /// Its origin: `built in`, or its file.
     pub place: String,
-    /// Whether it can be written and removed here.
+    /// Whether this API can write and remove it.
     pub writable: bool,
-    /// Its file, and the owner of that.
+    /// Its file, and the owner of the file.
     #[serde(flatten)]
     pub source: FileSource,
 }
@@ -65,7 +65,7 @@ impl AgentReply {
     }
 }
 
-/// The limits of a run, `null` where there is none.
+/// Returns the limits of a run, with `null` for missing ones.
 pub(super) fn limits_json(limits: &Limits) -> Value {
     let rounds = limits.rounds.map(|rounds| match rounds {
         Rounds::AtMost(rounds) => json!(rounds),

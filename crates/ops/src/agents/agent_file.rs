@@ -1,4 +1,4 @@
-//! Files of agents: looked up, and put into their place whole.
+//! Files of agents: finding them, and replacing them as a whole.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -12,20 +12,20 @@ use super::details::unreadable;
 use crate::error::OpError;
 use crate::library::LibraryContext;
 
-/// The endings of files of agents.
+/// The extensions of agent files.
 const ENDINGS: [&str; 2] = ["md", "toml"];
 
-/// One change at a time in this process, so that what was compared is what is replaced.
+/// Serializes changes in this process, so that the compared version is the replaced one.
 static WRITE_LOCK: Mutex<()> = Mutex::new(());
 
 pub(super) fn lock() -> MutexGuard<'static, ()> {
     WRITE_LOCK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The file of an agent in this folder with its text, whether an agent can be read from it or not;
-/// `None` = there is none.
+/// Returns the file of an agent in this folder with its text, even if it is not a valid agent;
+/// `None` if there is no file.
 pub(super) fn existing(folder: &Path, name: &str) -> Result<Option<(PathBuf, String)>, OpError> {
-    // A name that is no name of an agent is a path.
+    // An invalid name could be a path.
     agent_template(name).map_err(OpError::Invalid)?;
     for ending in ENDINGS {
         let path = folder.join(format!("{name}.{ending}"));
@@ -38,8 +38,9 @@ pub(super) fn existing(folder: &Path, name: &str) -> Result<Option<(PathBuf, Str
     Ok(None)
 }
 
-/// Puts a file into its place, all of it or nothing: it is read from a hidden folder beside its
-/// place first, as a run would read it, and moved only when it is an agent and `is_right`.
+/// Writes a file completely or not at all: the file is first read from a hidden folder beside its
+/// destination, as a run would read it, and moved only if it is an agent for which `is_right`
+/// holds.
 ///
 /// # Errors
 /// [`OpError::Unusable`], [`OpError::Internal`].
@@ -58,7 +59,7 @@ pub(super) fn write(
         check(library, folder, path, &staged, is_right)?;
         fs::rename(&staged, path).map_err(|error| unreadable(&error))
     });
-    // What is left there is of no use.
+    // A leftover folder has no effect.
     let _ = fs::remove_dir_all(&staging);
     done
 }

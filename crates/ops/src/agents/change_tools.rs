@@ -1,4 +1,4 @@
-//! Changes the list of tools in the file of an agent, and nothing else of the file.
+//! Changes only the list of tools in the file of an agent.
 
 use std::fs;
 use std::path::Path;
@@ -27,13 +27,14 @@ pub struct ChangeAgentToolsRequest {
 /// A change of a list of tools.
 #[derive(Debug, Clone)]
 pub enum ToolListChange {
-    /// These, and no others; none = no tools at all.
+    /// Exactly these entries; an empty list means no tools at all.
     Set(Vec<String>),
-    /// These too, and without those.
+    /// Adds and removes entries.
     Edit {
         /// Entries to add.
         add: Vec<String>,
-        /// Entries to remove; what names several tools gives way to the names of those that stay.
+        /// Entries to remove; an entry that names several tools is replaced by the names of the
+        /// remaining ones.
         remove: Vec<String>,
     },
 }
@@ -61,7 +62,7 @@ pub async fn change_tools(
     Ok(tools_of(&now, find(&now, &request.name)?))
 }
 
-/// The list after the change; `None` = it changes nothing.
+/// Returns the list after the change; `None` if it stays the same.
 fn new_list(
     agent: &Agent,
     change: &ToolListChange,
@@ -81,8 +82,8 @@ fn new_list(
     check_known(&add, names)?;
     let list = match &agent.tools {
         Some(list) => list.clone(),
-        // It has all of them: there is nothing to add, and what is left after a removal has to be
-        // named.
+        // The agent has all tools: there is nothing to add, and after a removal, the remaining
+        // tools must be named.
         None if remove.is_empty() => return Ok(None),
         None => vec!["*".to_owned()],
     };
@@ -99,7 +100,7 @@ fn trimmed(list: &[String]) -> Vec<String> {
     list.iter().map(|entry| entry.trim().to_owned()).filter(|entry| !entry.is_empty()).collect()
 }
 
-/// Entries of a request that name nothing are mistyped.
+/// Refuses entries of a request that name no tool: they are misspelled.
 fn check_known(list: &[String], names: &[ToolNames]) -> Result<(), OpError> {
     match expand_tool_list(Some(list), names).complaint() {
         None => Ok(()),
@@ -107,7 +108,7 @@ fn check_known(list: &[String], names: &[ToolNames]) -> Result<(), OpError> {
     }
 }
 
-/// A list without the tools of some entries.
+/// Returns a list without the tools of some entries.
 fn without(
     list: Vec<String>,
     remove: &[String],
@@ -141,7 +142,7 @@ fn write(ctx: &AgentFiles<'_>, agent: &Agent, list: &[String]) -> Result<(), OpE
         return Err(OpError::Conflict(format!("{name} is built in and cannot be changed")));
     };
     let _alone = agent_file::lock();
-    // A link stays a link: what it leads to is changed.
+    // Replace the target of a link, so that the link itself stays.
     let path = path.canonicalize().map_err(|error| unreadable(&error))?;
     let text = fs::read_to_string(&path).map_err(|error| unreadable(&error))?;
     let is_toml = path.extension().is_some_and(|ending| ending == "toml");
@@ -156,7 +157,7 @@ fn write(ctx: &AgentFiles<'_>, agent: &Agent, list: &[String]) -> Result<(), OpE
     let wanted = Agent { tools: Some(list.to_vec()), ..agent.clone() };
     let folder = Folder { scope: *scope, path: folder };
     agent_file::write(&ctx.library, &folder, &path, &changed, |read| {
-        // Only the list differs from before.
+        // Only the list may differ.
         Agent { location: wanted.location.clone(), ..read.clone() } == wanted
     })
 }

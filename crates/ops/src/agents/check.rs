@@ -1,4 +1,4 @@
-//! Checks an agent that is being written, and changes single keys of its text.
+//! Checks an agent while it is being written, and changes single keys of its text.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,37 +12,37 @@ use super::key_edit::{replace_body, replace_in_front_matter, replace_in_toml};
 use super::put::AgentFormat;
 use crate::error::OpError;
 
-/// A text that is to become the file of an agent.
+/// A new text for the file of an agent.
 #[derive(Debug, Clone)]
 pub struct CheckAgentRequest {
     /// Name of the agent.
     pub name: String,
     /// The text.
     pub text: String,
-    /// Its format; `None` = that of the present file, or Markdown for a new one.
+    /// Its format; `None` selects the format of the present file, or Markdown for a new one.
     pub format: Option<AgentFormat>,
-    /// The keys that the text is to have; `None` = as they are.
+    /// New values of keys; `None` changes no key.
     pub fields: Option<Map<String, Value>>,
-    /// The prompt that it is to have; `None` = as it is.
+    /// New prompt; `None` keeps the prompt.
     pub prompt: Option<String>,
 }
 
-/// The text with what it says and what is wrong with it.
+/// The text, its values, and its faults.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CheckedAgent")]
 pub struct CheckAgentReply {
-    /// The text with the wanted keys.
+    /// The text with the changed keys.
     pub text: String,
-    /// Its keys as they are written, also those with a wrong value; `null` = the text cannot be
+    /// Its keys as written, including those with an invalid value; `null` = the text cannot be
     /// parsed.
     pub fields: Option<Map<String, Value>>,
     /// Its prompt.
     pub prompt: String,
-    /// What is wrong; nothing = it can be saved.
+    /// Its faults; empty = the agent can be saved.
     pub faults: Vec<AgentFaultRow>,
     /// The entries of its list of tools with the tools that each names.
     pub entries: Vec<AgentToolEntry>,
-    /// What its list of tools comes to; `null` = no agent can be read from the text.
+    /// The tools that its list selects; `null` = the text is not a valid agent.
     pub tools: Option<AgentTools>,
 }
 
@@ -55,13 +55,13 @@ pub struct AgentToolEntry {
     pub tools: Vec<String>,
 }
 
-/// What is wrong with an agent.
+/// A fault of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "AgentFault")]
 pub struct AgentFaultRow {
     /// The key, `prompt`, or a limit such as `limits.rounds`; `null` = the text as a whole.
     pub field: Option<String>,
-    /// What is wrong.
+    /// Description of the fault.
     pub message: String,
 }
 
@@ -71,12 +71,12 @@ impl From<AgentFault> for AgentFaultRow {
     }
 }
 
-/// Checks a text as the file of an agent. With `fields` or `prompt` it is changed first, and
-/// comments, order and all other keys stay. Nothing is written.
+/// Checks a text as the file of an agent. With `fields` or `prompt`, the text is changed first;
+/// comments, order and all other keys stay. No file is written.
 ///
 /// # Errors
-/// [`OpError::Invalid`] for a bad name; [`OpError::Unusable`] where the text cannot be changed:
-/// it cannot be parsed, or is written in a way that is left to a person.
+/// [`OpError::Invalid`] for a bad name; [`OpError::Unusable`] if the text cannot be changed: it
+/// cannot be parsed, or has a form that only a person can edit.
 pub fn check(ctx: &AgentFiles<'_>, request: CheckAgentRequest) -> Result<CheckAgentReply, OpError> {
     let CheckAgentRequest { name, text, format, fields, prompt } = request;
     let existing = agent_file::existing(&ctx.folder.path, &name)?;
@@ -92,7 +92,7 @@ pub fn check(ctx: &AgentFiles<'_>, request: CheckAgentRequest) -> Result<CheckAg
     Ok(report(ctx, &name, text, is_toml))
 }
 
-/// The text with these keys and this prompt.
+/// Returns the text with these keys and this prompt.
 fn changed(
     text: &str,
     is_toml: bool,
@@ -122,7 +122,7 @@ fn changed(
             false => replace_body(&text, &wanted.prompt),
         });
     }
-    // What a key takes up was told by its indentation: what came of it counts.
+    // The extent of a key was derived from its indentation, so check the result.
     match edited {
         Some(edited) if parse(&edited)? == wanted => Ok(edited),
         _ => Err(OpError::Unusable(
@@ -201,7 +201,7 @@ mod tests {
             assert!(matches!(refused, OpError::Unusable(_)), "{refused:?}");
         };
         check("---\ntools: [a\n---\nP", json!({}));
-        // The value of one key is used by another.
+        // One key uses the value of another.
         check("---\ntools: &t [a]\nskills: *t\n---\nP", json!({"tools": ["b"], "skills": ["a"]}));
     }
 

@@ -16,7 +16,7 @@ use crate::error::OpError;
 use crate::library::{FileProblem, problems_of};
 use crate::tools::{exclusions, view_of_agent};
 
-/// An agent, whole.
+/// An agent with all details.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentDetails {
     /// The agent.
@@ -24,29 +24,30 @@ pub struct AgentDetails {
     pub agent: AgentReply,
     /// Its part of the system prompt.
     pub prompt: String,
-    /// The text of its file; `null` = it is built in.
+    /// The text of its file; `null` for a built-in agent.
     pub text: Option<String>,
-    /// What its list of tools comes to.
+    /// The tools that its list selects.
     #[serde(flatten)]
     pub tools: AgentTools,
-    /// What is wrong with files of its name: one in another folder is easily taken for this one.
+    /// Faults in files with its name: an agent in another folder is easily confused with this one.
     #[serde(skip)]
     #[schemars(skip)]
     pub problems: Vec<FileProblem>,
 }
 
-/// What the list of tools of an agent comes to.
+/// The tools that the list of an agent selects.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentTools {
-    /// The tools that its list comes to.
+    /// The selected tools.
     pub resolved: Vec<String>,
-    /// Of these, those that it is offered now.
+    /// The selected tools that the agent is offered now.
     pub offered: Vec<String>,
-    /// The others, with the reason.
+    /// The other selected tools, with the reasons.
     pub excluded: Vec<ExcludedTool>,
     /// The list, entry by entry.
     pub expansion: ExpandedList,
-    /// Every tool that it is not offered, whether its list has it or not, with the reason.
+    /// Every tool that the agent is not offered, whether its list selects it or not, with the
+    /// reason.
     #[serde(skip)]
     #[schemars(skip)]
     pub exclusions: Vec<(String, Exclusion)>,
@@ -55,15 +56,15 @@ pub struct AgentTools {
 /// A list of tools, entry by entry.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExpandedList {
-    /// The tools that it comes to.
+    /// The selected tools.
     pub tools: Vec<String>,
     /// The entries that name tools.
     pub entries: Vec<ExpandedListEntry>,
-    /// The entries that name none.
+    /// The entries that name no tool.
     pub unknown: Vec<UnknownListEntry>,
 }
 
-/// An entry of a list with the tools that it names.
+/// An entry of a list, with the tools that it names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExpandedListEntry {
     /// The entry.
@@ -100,10 +101,10 @@ impl From<Expansion> for ExpandedList {
 pub struct ExcludedTool {
     /// The tool.
     pub tool: String,
-    /// What keeps it away: `because` is one word, with what belongs to it.
+    /// The reason: `because` is one word, followed by its details.
     #[schemars(with = "Value")]
     pub excluded: Exclusion,
-    /// The same in words.
+    /// The reason in words.
     pub reason: String,
 }
 
@@ -145,7 +146,7 @@ impl AgentTools {
     }
 }
 
-/// What is wrong with files of agents with this name.
+/// Returns the faults of files of agents with this name.
 #[must_use]
 pub fn problems_of_agent(ctx: &AgentFiles<'_>, name: &str) -> Vec<FileProblem> {
     let mut problems = problems_of(&ctx.library, "agents", &ctx.library.folders.agents);

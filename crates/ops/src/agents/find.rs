@@ -1,11 +1,11 @@
-//! Looks an agent up by its name.
+//! Finds an agent by its name.
 
 use toolcrib_agent::library::Agent;
 
 use super::context::AgentFiles;
 use crate::error::{OpError, Resource};
 
-/// The agent of this name.
+/// Returns the agent with this name.
 ///
 /// # Errors
 /// [`OpError::NotFound`].

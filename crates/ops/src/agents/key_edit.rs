@@ -1,8 +1,8 @@
-//! Replaces one key in the text of an agent's file, and leaves the rest as it is.
+//! Replaces one key in the text of an agent's file, and keeps the rest unchanged.
 
 use serde_json::Value;
 
-/// A TOML file with this value of the key; `null` = without the key.
+/// Returns a TOML file with this value of the key; `null` removes the key.
 pub(super) fn replace_in_toml(text: &str, key: &str, value: &Value) -> Option<String> {
     let mut document: toml_edit::DocumentMut = text.parse().ok()?;
     let Some(value) = toml_value(value) else {
@@ -10,7 +10,7 @@ pub(super) fn replace_in_toml(text: &str, key: &str, value: &Value) -> Option<St
         return Some(document.to_string());
     };
     match document.get_mut(key) {
-        // The old value's surroundings, such as a comment behind it, stay.
+        // Keep the decoration of the old value, such as a comment after it.
         Some(item) => {
             let decor = item.as_value().map(|value| value.decor().clone());
             *item = toml_edit::Item::Value(value);
@@ -23,7 +23,7 @@ pub(super) fn replace_in_toml(text: &str, key: &str, value: &Value) -> Option<St
     Some(document.to_string())
 }
 
-/// `None` = the value is `null`, which TOML does not have.
+/// Converts a value; returns `None` for `null`, which TOML does not have.
 fn toml_value(value: &Value) -> Option<toml_edit::Value> {
     Some(match value {
         Value::Null => return None,
@@ -44,7 +44,8 @@ fn toml_value(value: &Value) -> Option<toml_edit::Value> {
 }
 
 /// Replaces a key between the two `---` lines with one line, or adds it as the last one; `null`
-/// takes it out. What the key takes up is told by indentation; the caller reads the outcome again.
+/// removes it. The extent of the key is derived from indentation; the caller parses the result
+/// again.
 pub(super) fn replace_in_front_matter(text: &str, key: &str, value: &Value) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let end = 1 + lines.iter().skip(1).position(|line| line.trim_end() == "---")?;
@@ -63,7 +64,7 @@ pub(super) fn replace_in_front_matter(text: &str, key: &str, value: &Value) -> O
     Some(before.concat() + &line + &behind.concat())
 }
 
-/// A Markdown file with this text behind its front matter.
+/// Returns a Markdown file with this text after its front matter.
 pub(super) fn replace_body(text: &str, body: &str) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let end = 2 + lines.iter().skip(1).position(|line| line.trim_end() == "---")?;
@@ -126,7 +127,7 @@ mod tests {
         assert!(replace_in_toml("prompt = ", "tools", &list(&[])).is_none());
         let limits = serde_json::json!({"rounds": 3, "cost": 0.5, "time": null});
         let changed = replace_in_toml("prompt = \"P\"\n", "limits", &limits).unwrap();
-        // The order of the members is that of the JSON library.
+        // The JSON library determines the order of the members.
         assert!(changed.starts_with("prompt = \"P\"\nlimits = { "), "{changed}");
         assert!(changed.contains("cost = 0.5") && changed.contains("rounds = 3"), "{changed}");
         assert!(!changed.contains("time"), "{changed}");

@@ -6,14 +6,15 @@ use super::agent::AgentReply;
 use super::context::AgentFiles;
 use crate::library::{FileProblem, problems_of};
 
-/// Agents, and the findings about broken files.
+/// The agents, and the faults of broken files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListAgentsReply {
     /// The agents, the General Assistant first.
     pub agents: Vec<AgentReply>,
-    /// How many tools the list of each agent comes to; `None` = it has no list, and so all tools.
+    /// The number of tools that the list of each agent selects; `None` if it has no list, and
+    /// therefore all tools.
     pub tool_counts: Vec<Option<usize>>,
-    /// Files of agents that cannot be read, and why.
+    /// Files of agents that cannot be read, with the reasons.
     pub problems: Vec<FileProblem>,
 }
 

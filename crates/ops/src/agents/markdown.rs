@@ -7,9 +7,10 @@ use toolcrib_agent::library::{Agent, AgentPreset, DEFAULT_ROLE};
 
 use super::agent::limits_json;
 
-/// An agent as a Markdown file: what differs from the defaults, then its prompt. Name and title are
-/// those of the file that it is written to: two agents with one title could not be told apart.
-/// Every value is JSON, which is YAML too, so that nothing in it can be read as something else.
+/// Renders an agent as a Markdown file: the values that differ from the defaults, then its prompt.
+/// Name and title are omitted: they depend on the file, and two agents with the same title could
+/// not be told apart. Every value is written as JSON, which is also YAML, so that no value is
+/// misinterpreted.
 pub(super) fn to_markdown(agent: &Agent) -> String {
     let mut text = "---\n".to_owned();
     let mut put = |key: &str, value: Value| {

@@ -13,20 +13,20 @@ use super::version::ExpectedVersion;
 use crate::administration::Act;
 use crate::error::OpError;
 
-/// The file of an agent.
+/// An agent file to write.
 #[derive(Clone)]
 pub struct PutAgentRequest<'a> {
     /// Its name.
     pub name: String,
-    /// All of the file.
+    /// The complete text of the file.
     pub text: String,
-    /// Its format; `None` = that of the present file, or Markdown for a new one.
+    /// Its format; `None` selects the format of the present file, or Markdown for a new one.
     pub format: Option<AgentFormat>,
-    /// The version that is changed.
+    /// The version to replace.
     pub expected: ExpectedVersion<'a>,
 }
 
-/// How the file of an agent is written.
+/// Format of the file of an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Form")]
 #[serde(rename_all = "snake_case")]
@@ -37,22 +37,21 @@ pub enum AgentFormat {
     Toml,
 }
 
-/// The file is written.
+/// The written file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PutAgentReply {
-    /// Whether there was none.
+    /// Whether the file is new.
     pub is_new: bool,
     /// The agent.
     pub agent: AgentDetails,
 }
 
-/// Writes the file of an agent, all of it or nothing.
+/// Writes the file of an agent completely or not at all.
 ///
 /// # Errors
 /// [`OpError::Invalid`] for a bad name; [`OpError::Unusable`] if no agent can be read from the
 /// text; [`OpError::NeedsVersion`], [`OpError::Conflict`] and [`OpError::Stale`] for another
-/// version;
-/// [`OpError::Internal`], [`OpError::Unrecorded`].
+/// version; [`OpError::Internal`], [`OpError::Unrecorded`].
 pub async fn put(
     ctx: &AgentFiles<'_>,
     request: PutAgentRequest<'_>,
@@ -64,7 +63,7 @@ pub async fn put(
     Ok(PutAgentReply { is_new, agent: AgentDetails::new(&now, find(&now, &request.name)?)? })
 }
 
-/// `true` = there was no file.
+/// Writes the file; returns whether it is new.
 fn write(ctx: &AgentFiles<'_>, request: &PutAgentRequest<'_>) -> Result<bool, OpError> {
     let PutAgentRequest { name, text, format, expected } = request;
     let _alone = agent_file::lock();
@@ -78,7 +77,7 @@ fn write(ctx: &AgentFiles<'_>, request: &PutAgentRequest<'_>) -> Result<bool, Op
         }
     };
     agent_file::write(&ctx.library, &ctx.folder, &path, text, |_| true)?;
-    // Written in another format, the old file would clash with the new one.
+    // After a change of the format, the old file would conflict with the new one.
     if let Some((old, _)) = known.as_ref().filter(|(old, _)| *old != path) {
         fs::remove_file(old).map_err(|error| unreadable(&error))?;
     }

@@ -12,16 +12,16 @@ use super::version::ExpectedVersion;
 use crate::administration::Act;
 use crate::error::OpError;
 
-/// Which agent.
+/// The agent to remove.
 #[derive(Clone)]
 pub struct RemoveAgentRequest<'a> {
     /// Its name.
     pub name: String,
-    /// The version that is removed.
+    /// The version to remove.
     pub expected: ExpectedVersion<'a>,
 }
 
-/// The file of an agent is removed.
+/// The removed agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RemovedAgent {
     /// Its name.
@@ -31,7 +31,7 @@ pub struct RemovedAgent {
 /// Removes the file of an agent from the owner's folder.
 ///
 /// # Errors
-/// [`OpError::NotFound`]; [`OpError::Conflict`] if the agent is of another folder or built in;
+/// [`OpError::NotFound`]; [`OpError::Conflict`] if the agent is in another folder or built in;
 /// [`OpError::NeedsVersion`] and [`OpError::Stale`] for another version; [`OpError::Internal`],
 /// [`OpError::Unrecorded`].
 pub async fn remove(

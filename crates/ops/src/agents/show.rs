@@ -5,14 +5,14 @@ use super::details::AgentDetails;
 use super::find::find;
 use crate::error::OpError;
 
-/// Which agent.
+/// The agent to show.
 #[derive(Debug, Clone)]
 pub struct ShowAgentRequest {
     /// Its name.
     pub name: String,
 }
 
-/// Shows an agent with its prompt and what its list of tools comes to.
+/// Shows an agent with its prompt and the tools that its list selects.
 ///
 /// # Errors
 /// [`OpError::NotFound`]; [`OpError::Internal`] if its file cannot be read.

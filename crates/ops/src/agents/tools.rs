@@ -1,4 +1,4 @@
-//! Every tool, and whether an agent has it.
+//! Lists every tool, and whether an agent has it.
 
 use serde::Serialize;
 use toolcrib_agent::library::{Agent, expand_tool_list};
@@ -8,19 +8,19 @@ use super::context::AgentFiles;
 use super::find::find;
 use crate::error::OpError;
 
-/// Which agent.
+/// The agent whose tools are listed.
 #[derive(Debug, Clone)]
 pub struct AgentToolsRequest {
     /// Its name.
     pub name: String,
 }
 
-/// Every tool, and whether an agent has it.
+/// All tools, and whether the agent has them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct AgentToolsReply {
     /// The agent.
     pub agent: String,
-    /// Its list as it is written; `None` = all tools.
+    /// Its list as written; `None` if it has all tools.
     pub list: Option<Vec<String>>,
     /// The tools.
     pub tools: Vec<AgentToolRow>,
@@ -31,21 +31,21 @@ pub struct AgentToolsReply {
 pub struct AgentToolRow {
     /// The tool.
     pub tool: String,
-    /// Whether the list of the agent comes to it.
+    /// Whether the list of the agent selects the tool.
     pub has: bool,
-    /// What it does.
+    /// Description of the tool.
     pub description: String,
     /// Its group.
     pub group: Option<String>,
-    /// Where it comes from.
+    /// Source of the tool.
     pub source: String,
     /// Its risk.
     pub risk: Risk,
-    /// What it needs.
+    /// The permissions that it needs.
     pub permissions: Vec<String>,
-    /// Whether it is on.
+    /// Whether it is enabled.
     pub enabled: bool,
-    /// Whether it cannot be loaded.
+    /// Whether it failed to load.
     #[serde(skip)]
     pub is_broken: bool,
 }

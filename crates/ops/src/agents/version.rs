@@ -5,16 +5,16 @@ use crate::error::OpError;
 /// The version of a file that a caller has read.
 #[derive(Clone, Copy)]
 pub enum ExpectedVersion<'a> {
-    /// None is named.
+    /// The caller names no version.
     Unnamed,
-    /// There is no such file.
+    /// The caller expects that the file does not exist.
     New,
-    /// The one for whose text this is true.
+    /// The version with a text for which this function returns `true`.
     Matching(&'a (dyn Fn(&str) -> bool + Sync)),
 }
 
 impl ExpectedVersion<'_> {
-    /// Compares it with the file as it is; `None` = there is none.
+    /// Compares the expected version with the current text; `None` if the file does not exist.
     pub(super) fn check(&self, name: &str, text: Option<&str>) -> Result<(), OpError> {
         match (self, text) {
             (Self::Unnamed | Self::New, None) => Ok(()),

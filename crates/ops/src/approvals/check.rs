@@ -1,4 +1,4 @@
-//! Whether a decision may be made about a question, before it is stored.
+//! Checks whether a decision may be made about a question, before it is stored.
 
 use toolcrib_core::{ApprovalRequest, Decision};
 
@@ -9,20 +9,20 @@ use crate::person::Person;
 /// A decision that is about to be stored.
 #[derive(Debug, Clone, Copy)]
 pub struct CheckDecisionRequest<'a> {
-    /// The question as it is stored.
+    /// The stored question.
     pub question: &'a ApprovalRequest,
     /// The decision.
     pub decision: &'a Decision,
-    /// The nonce of what the person saw; `None` = it was read from the store just now.
+    /// The nonce of the question that the person saw; `None` if it was just read from the store.
     pub seen: Option<&'a str>,
     /// The person who decides.
     pub person: Person<'a>,
-    /// Whether the person who asked may not decide (`server.four_eyes`).
+    /// Whether the requesting person may not decide (`server.four_eyes`).
     pub four_eyes: bool,
 }
 
-/// Checks that the decision is about what was seen, by another person where that is wanted, and of
-/// the kind of the question.
+/// Checks that the decision concerns the version that the person saw, that another person made the
+/// request if four eyes are required, and that the decision fits the kind of the question.
 ///
 /// # Errors
 /// [`OpError::Conflict`], [`OpError::Denied`] and [`OpError::Invalid`] in this order.

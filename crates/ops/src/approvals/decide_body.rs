@@ -1,4 +1,4 @@
-//! A decision as it travels over HTTP.
+//! A decision in the format of the REST API.
 
 use std::collections::BTreeMap;
 
@@ -13,35 +13,36 @@ use crate::error::OpError;
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DecideBody {
-    /// What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are
-    /// for questions of a model.
+    /// The decision: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and
+    /// `skip` are for questions of a model.
     pub decision: DecisionKind,
-    /// The `nonce` of the question as it was seen.
+    /// The `nonce` of the question that the person saw.
     pub nonce: String,
-    /// Of `approve`: for how long it is remembered: `once` (the default), `run`, `conversation` or
-    /// `always`.
+    /// For `approve`: how long the approval is remembered: `once` (the default), `run`,
+    /// `conversation` or `always`.
     #[serde(default)]
     pub scope: Option<GrantScopeName>,
-    /// Of `approve` that is remembered: what arguments must look like for it to count, by name, a
-    /// glob for each.
+    /// For `approve` that is remembered: the arguments to which it applies, by name, a glob for
+    /// each.
     #[serde(default)]
     pub only: BTreeMap<String, String>,
-    /// Of `approve` that is remembered: whether it counts for what a run has read, too.
+    /// For `approve` that is remembered: whether it also applies to runs that have read untrusted
+    /// text.
     #[serde(default)]
     pub taint: bool,
-    /// Of `deny`: words for the model.
+    /// For `deny`: a note for the model.
     #[serde(default)]
     pub note: Option<String>,
-    /// Of `edit`: the arguments to run with. `***` stays what it stands for, if the principal may
+    /// For `edit`: the arguments to run with. `***` keeps the masked value, if the principal may
     /// read secrets (an owner without a limit to tools) or changes nothing else.
     #[serde(default)]
     pub args: Option<Value>,
-    /// Of `answer`: one of the options, or other words.
+    /// For `answer`: one of the options, or another text.
     #[serde(default)]
     pub text: Option<String>,
 }
 
-/// What can be decided.
+/// The possible decisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Kind")]
 #[serde(rename_all = "snake_case")]
@@ -59,14 +60,14 @@ pub enum DecisionKind {
 }
 
 impl DecisionKind {
-    /// Whether a call runs by this decision.
+    /// Returns whether this decision lets a call run.
     #[must_use]
     pub fn may_run(self) -> bool {
         matches!(self, Self::Approve | Self::Edit)
     }
 }
 
-/// For how long an approval is remembered.
+/// How long an approval is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantScopeName {
@@ -81,7 +82,7 @@ pub enum GrantScopeName {
 }
 
 impl GrantScopeName {
-    /// The scope of the grant.
+    /// Returns the scope of the grant.
     #[must_use]
     pub fn of_grant(self) -> GrantScope {
         match self {
@@ -105,7 +106,7 @@ impl From<GrantScope> for GrantScopeName {
 }
 
 impl DecideBody {
-    /// The body that carries this decision about the question with this nonce.
+    /// Creates the body of this decision about the question with this nonce.
     #[must_use]
     pub fn new(decision: Decision, nonce: String) -> Self {
         let mut body = Self {
@@ -140,7 +141,7 @@ impl DecideBody {
         body
     }
 
-    /// The decision; what does not belong to it is not ignored.
+    /// Returns the decision. Fields that do not belong to it are an error.
     ///
     /// # Errors
     /// [`OpError::Invalid`].

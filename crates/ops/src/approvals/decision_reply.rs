@@ -10,19 +10,19 @@ use serde_json::Value;
 pub struct DecisionReply {
     /// The question.
     pub approval: String,
-    /// What was decided, by whom and when.
+    /// The decision, with its author and time.
     pub decision: Value,
     /// The call; its result is looked up by this id.
     pub call: String,
-    /// What continues: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run has
-    /// ended).
+    /// The component that continues: `run`, `call`, `elsewhere` (another process waits) or `nobody`
+    /// (its run has ended).
     #[schemars(with = "String")]
     pub goes_on: ContinuedBy,
     /// Its run.
     pub run: Option<String>,
 }
 
-/// Who continues a call after the decision about it.
+/// The component that continues a call after the decision about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContinuedBy {
@@ -37,7 +37,7 @@ pub enum ContinuedBy {
 }
 
 impl ContinuedBy {
-    /// The name in JSON.
+    /// Returns the name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {

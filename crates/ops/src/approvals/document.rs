@@ -1,4 +1,4 @@
-//! A question to a person, as replies have it.
+//! A question to a person, in the form of replies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,8 @@ pub struct Approval {
     pub approval: String,
     /// `pending`, `decided` or `expired`.
     pub state: String,
-    /// Hash of everything that is shown: a decision names it, so that it applies to exactly what
-    /// its approver saw.
+    /// Hash of all displayed fields: a decision names it, so that it applies to exactly what its
+    /// approver saw.
     pub nonce: String,
     /// The call in question.
     pub call: String,
@@ -26,15 +26,15 @@ pub struct Approval {
     pub agent: String,
     /// The conversation.
     pub conversation: String,
-    /// What that is about.
+    /// Subject of the conversation.
     pub topic: String,
     /// The workspace.
     pub workspace: String,
-    /// Who asks: `model`, `rest`, `mcp`, …
+    /// Origin of the call: `model`, `rest`, `mcp`, …
     pub origin: String,
     /// The channel.
     pub channel: String,
-    /// Who asked for the call, where it came over this API.
+    /// The principal that requested the call, if it came over this API.
     pub by: String,
     /// The tool.
     pub tool: String,
@@ -42,30 +42,31 @@ pub struct Approval {
     pub operation: String,
     /// `safe`, `high` or `critical`.
     pub risk: String,
-    /// What it may change.
+    /// The changes that it may make.
     pub effect: String,
-    /// How far it reaches.
+    /// Its reach.
     pub reach: Value,
-    /// Why a person is asked: by a rule, the risk, or what the run has read.
+    /// Why a person is asked: because of a rule, the risk, or the text that the run has read.
     pub reasons: Value,
     /// One line that describes what will happen; empty for viewers.
     pub summary: String,
-    /// The arguments, secrets masked; `null` for those who only look.
+    /// The arguments, with secrets masked; `null` for viewers.
     pub args: Value,
-    /// The model's question with its options, when it asks one itself; answered with `answer` or
+    /// The model's own question with its options, if there is one; answered with `answer` or
     /// `skip`.
     pub question: Option<Value>,
     /// Milliseconds since 1970.
     pub requested_at: i64,
-    /// Milliseconds since 1970; `null` = it waits without limit.
+    /// Milliseconds since 1970; `null` = the question does not expire.
     pub expires_at: Option<i64>,
-    /// What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`)
-    /// and when (`decided_at`).
+    /// The decision (`decision` with `scope`, `note`, `args` or `text`), its author (`decided_by`)
+    /// and time (`decided_at`).
     pub decision: Option<Value>,
 }
 
 impl Approval {
-    /// The question; arguments, and texts that may repeat them, only if `shows_payloads`.
+    /// Creates the reply; it contains arguments, and texts that may repeat them, only if
+    /// `shows_payloads`.
     #[must_use]
     pub fn new(
         request: &ApprovalRequest,
@@ -100,7 +101,7 @@ impl Approval {
             effect: word(json!(request.effect)),
             reach: json!(request.reach),
             reasons: reasons(request, sees),
-            // A question that an earlier version stored is not escaped yet.
+            // A question that an earlier version stored has not been escaped.
             summary: if sees { escape_to_line(&request.summary) } else { String::new() },
             args: if sees { request.args.clone() } else { Value::Null },
             question: request.question.as_ref().filter(|_| sees).map(|question| json!(question)),
@@ -111,19 +112,20 @@ impl Approval {
     }
 }
 
-/// The hash of everything that is shown of a question: it never changes while the question waits.
+/// Returns the hash of all displayed fields of a question: it never changes while the question
+/// waits.
 #[must_use]
 pub fn nonce(request: &ApprovalRequest) -> String {
     canonical_json::sha256(&serde_json::to_value(request).unwrap_or_default())
 }
 
-/// Why a person is asked. The text may repeat arguments: a viewer sees the kinds only.
+/// Returns the reasons for asking. The text may repeat arguments, so a viewer sees only the kinds.
 fn reasons(request: &ApprovalRequest, sees: bool) -> Value {
     let kinds = || request.reasons.iter().map(|reason| json!({"kind": reason.kind}));
     if sees { json!(request.reasons) } else { kinds().collect() }
 }
 
-/// What was decided; without its words and arguments unless `shows_payloads`.
+/// Returns the decision; without its texts and arguments unless `shows_payloads`.
 #[must_use]
 pub fn decision(record: &DecisionRecord, shows_payloads: bool) -> Value {
     const OPEN: [&str; 3] = ["decision", "scope", "taint"];

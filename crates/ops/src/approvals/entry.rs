@@ -8,11 +8,11 @@ use crate::context::StoreContext;
 /// A question to a person.
 #[derive(Debug, Clone)]
 pub struct ApprovalEntry {
-    /// The question as the caller may see it.
+    /// The question in the form that the caller may see.
     pub document: Approval,
-    /// The question as it is stored, with arguments; `None` for a caller that sees no payloads.
+    /// The stored question, with arguments; `None` for a caller that sees no payloads.
     pub request: Option<ApprovalRequest>,
-    /// The decision as it is stored; `None` if there is none, or as above.
+    /// The stored decision; `None` if there is none, or if the caller sees no payloads.
     pub decision: Option<DecisionRecord>,
 }
 

@@ -1,4 +1,5 @@
-//! Approvals that were given faster than the question can be read: a sign that too much is asked.
+//! Approvals that were given faster than the question can be read: a sign that too many questions
+//! are asked.
 
 use std::collections::BTreeMap;
 
@@ -10,30 +11,31 @@ use toolcrib_core::{Clock as _, Decision, SystemClock};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// An approval within this time was not read: at 238 words a minute (Brysbaert 2019, silent reading
-/// of English) it is enough for 12 words, and a question with its reason and its arguments has
-/// more.
+/// An approval within this time was given without reading the question: at 238 words a minute
+/// (Brysbaert 2019, silent reading of English) this time is sufficient for 12 words, and a question
+/// with its reason and its arguments has more.
 pub const HASTY_MS: i64 = 3_000;
-/// Hasty approvals of one operation that are reported: the third one is a habit.
+/// Minimum number of hasty approvals of one operation to report: the third one is a habit.
 pub const REPORTED_FROM: u64 = 3;
-/// Days that are looked back.
+/// Number of days to look back.
 pub const DAYS: i64 = 30;
-/// Questions that are looked at, the newest.
+/// Maximum number of questions that are examined, the newest.
 const SCAN_LIMIT: usize = 1_000;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 
 /// Approvals of one operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HastyApprovals {
-    /// The operation that was asked about: `TOOL` or `TOOL.ACTION`.
+    /// The operation in question: `TOOL` or `TOOL.ACTION`.
     pub operation: String,
     /// Approvals in the last 30 days.
     pub approvals: u64,
-    /// How many of them were given within 3 seconds of the question.
+    /// Number of approvals given within 3 seconds of the question.
     pub hasty: u64,
 }
 
-/// Operations with at least three hasty approvals in the last 30 days, the most frequent first.
+/// Returns the operations with at least three hasty approvals in the last 30 days, the most
+/// frequent first.
 ///
 /// # Errors
 /// [`OpError::Store`].
@@ -57,7 +59,8 @@ pub async fn hasty_approvals(ctx: &StoreContext<'_>) -> Result<Vec<HastyApproval
     Ok(found)
 }
 
-/// Whether a person let the call run; an answer to a question of the model is none of these.
+/// Returns whether a person let the call run after `since`; an answer to a question of the model
+/// does not count.
 fn is_recent_approval((waiting, decided): &ApprovalWithDecision, since: i64) -> bool {
     waiting.request.question.is_none()
         && decided.as_ref().is_some_and(|record| {

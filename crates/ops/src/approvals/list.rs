@@ -6,16 +6,16 @@ use super::entry::ApprovalEntry;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which questions.
+/// Filter of questions.
 #[derive(Debug, Clone, Copy)]
 pub enum ListApprovalsRequest {
-    /// Those that wait, oldest first. There are few of them, so that all are listed.
+    /// Questions that wait, oldest first. All are listed, because they are few.
     Pending,
-    /// Those that wait and those that were decided, newest first.
+    /// Questions that wait or were decided, newest first.
     All {
-        /// Older than this question: the next page.
+        /// Only questions before this one, for the next page.
         before: Option<ApprovalId>,
-        /// At most this many.
+        /// Maximum number of questions.
         limit: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! The shortened id of a question.
+//! Resolves the shortened id of a question.
 
 use toolcrib_core::ApprovalId;
 
@@ -6,10 +6,10 @@ use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
 use crate::id_prefix;
 
-/// Questions among which a shortened id is looked up, beside all that wait.
+/// Maximum number of decided questions among which a shortened id is looked up.
 const SCAN_LIMIT: usize = 1_000;
 
-/// The id of the question that `text` names, whole or shortened.
+/// Returns the id of the question that `text` names, complete or shortened.
 ///
 /// # Errors
 /// [`OpError::NotFound`] with the nearest ids, [`OpError::Ambiguous`], [`OpError::Store`].
@@ -29,7 +29,7 @@ pub async fn resolve_approval(ctx: &StoreContext<'_>, text: &str) -> Result<Appr
     }
 }
 
-/// The ids of questions that wait, and of the newest others, each once.
+/// Returns the ids of questions that wait, and of the newest others, each once.
 ///
 /// # Errors
 /// [`OpError::Store`].

@@ -1,17 +1,17 @@
-//! The isolation that the programs of a call would run in.
+//! The isolation of the programs that a call would start.
 
 use toolcrib_app::Toolcrib;
 use toolcrib_core::Permission;
 use toolcrib_sandbox::Level;
 use toolcrib_sandbox::userland::ShellTarget;
 
-/// The tool whose commands run where the owner's setting `sandbox.shell` says.
+/// The tool whose commands run in the sandbox of the owner's setting `sandbox.shell`.
 const SHELL_TOOL: &str = "execute_shell_command";
-/// This machine gives programs no isolation that is strong enough, so the call would be refused.
+/// The machine provides no sufficiently strong isolation, so the call would be refused.
 const UNAVAILABLE: &str = "unavailable";
 
-/// The sandbox level of the programs that a call of this tool starts, as it is now; `None` = the
-/// tool starts none here. The first time it is tried by starting a program.
+/// Returns the current sandbox level of the programs that a call of this tool starts; `None` if the
+/// tool starts none here. The first call determines the level by starting a program.
 pub async fn sandbox_level(toolcrib: &Toolcrib, tool: &str) -> Option<String> {
     let spec = toolcrib.spec(tool)?;
     if !spec.permissions.contains(&Permission::Exec) {

@@ -1,4 +1,4 @@
-//! Shows a question with everything that is needed to decide it.
+//! Shows a question with all information for deciding it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,12 +12,12 @@ use super::entry::ApprovalEntry;
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
 
-/// Earlier decisions that are shown.
+/// Maximum number of earlier decisions in the reply.
 const EARLIER_LIMIT: usize = 5;
-/// Questions that are read to find them, the newest.
+/// Maximum number of questions that are read to find them, the newest.
 const SCAN_LIMIT: usize = 1_000;
 
-/// Which question.
+/// The question to show.
 #[derive(Debug, Clone, Copy)]
 pub struct ShowApprovalRequest {
     /// Its id.
@@ -33,11 +33,11 @@ pub struct ShowApprovalReply {
     pub waiting: PendingApproval,
     /// Its decision.
     pub decided: Option<DecisionRecord>,
-    /// The newest first.
+    /// Earlier decisions, the newest first.
     pub earlier: Vec<ApprovalEntry>,
 }
 
-/// A question with what helps to decide.
+/// A question with information for the decision.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ApprovalShown")]
 pub struct ApprovalDetails {
@@ -46,13 +46,13 @@ pub struct ApprovalDetails {
     pub approval: Approval,
     /// Hash of the tool's definition.
     pub definition_hash: String,
-    /// What continues after the decision: `run`, `call`, `elsewhere` (another process waits) or
-    /// `nobody` (its run has ended).
+    /// The component that continues after the decision: `run`, `call`, `elsewhere` (another process
+    /// waits) or `nobody` (its run has ended).
     #[schemars(with = "String")]
     pub goes_on: ContinuedBy,
     /// The sandbox level of the programs that the call starts: `none`, `reduced`, `namespace`,
-    /// `external`, or `unavailable` if this machine gives none that is strong enough. Absent = it
-    /// starts none here.
+    /// `external`, or `unavailable` if this machine provides none that is strong enough. Absent =
+    /// the call starts no programs here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
     /// Earlier decisions about calls of this operation, the newest first.
@@ -71,8 +71,8 @@ pub struct EarlierDecision {
 }
 
 impl ShowApprovalReply {
-    /// The document of the reply, with what continues after the decision and the sandbox level of
-    /// the call.
+    /// Builds the document of the reply, with the component that continues the call and the sandbox
+    /// level of the call.
     #[must_use]
     pub fn into_details(self, goes_on: ContinuedBy, sandbox: Option<String>) -> ApprovalDetails {
         let earlier = self.earlier.into_iter().map(|entry| EarlierDecision {
@@ -90,7 +90,7 @@ impl ShowApprovalReply {
     }
 }
 
-/// A question of this owner and its decision, as they are stored.
+/// Returns a stored question of this owner and its decision.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Store`].
@@ -100,10 +100,10 @@ pub async fn find(ctx: &StoreContext<'_>, id: ApprovalId) -> Result<ApprovalWith
     own.ok_or_else(|| OpError::not_found(Resource::Approval, id))
 }
 
-/// Shows a question, and what was decided about calls of its operation before.
+/// Shows a question, and earlier decisions about calls of its operation.
 ///
 /// # Errors
-/// As [`find`].
+/// The errors of [`find`].
 pub async fn show(
     ctx: &StoreContext<'_>,
     request: ShowApprovalRequest,

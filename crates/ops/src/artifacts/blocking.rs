@@ -1,4 +1,4 @@
-//! The store of artifacts does blocking file I/O, so it is read on a thread of its own.
+//! The artifact store does blocking file I/O, so it is read on a thread for blocking tasks.
 
 use std::sync::Arc;
 

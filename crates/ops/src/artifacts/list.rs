@@ -1,4 +1,4 @@
-//! Lists stored results.
+//! Lists artifacts (stored results).
 
 use toolcrib_core::ArtifactMeta;
 
@@ -6,10 +6,10 @@ use super::blocking::run_blocking;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// How many.
+/// The number of requested results.
 #[derive(Debug, Clone, Copy)]
 pub struct ListArtifactsRequest {
-    /// At most this many.
+    /// Maximum number of results.
     pub limit: usize,
 }
 
@@ -29,7 +29,7 @@ pub async fn list(
     Ok(all)
 }
 
-/// The source is a path or an address, which was an argument of the call.
+/// Removes the source: it is a path or an address, which was an argument of the call.
 pub(super) fn hide_source(meta: &mut ArtifactMeta) {
     meta.source = None;
 }

@@ -1,4 +1,4 @@
-//! Operations on stored results.
+//! Operations on artifacts (stored results).
 
 mod blocking;
 mod list;

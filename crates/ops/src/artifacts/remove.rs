@@ -8,19 +8,19 @@ use super::show::{ShowArtifactRequest, show};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which stored result.
+/// The artifact to remove.
 #[derive(Debug, Clone)]
 pub struct RemoveArtifactRequest {
-    /// Its whole name.
+    /// Its complete name.
     pub artifact: ArtifactRef,
 }
 
-/// A stored result that was removed.
+/// The removed artifact.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RemovedArtifact {
     /// Its name.
     pub removed: ArtifactRef,
-    /// Whether this request removed it; `false` = another one did so a moment before.
+    /// Whether this request removed it; `false` if another one did so a moment before.
     pub changed: bool,
 }
 

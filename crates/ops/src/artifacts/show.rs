@@ -7,10 +7,10 @@ use super::list::hide_source;
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
 
-/// Which stored result.
+/// The artifact to show.
 #[derive(Debug, Clone)]
 pub struct ShowArtifactRequest {
-    /// Its whole name.
+    /// Its complete name.
     pub artifact: ArtifactRef,
 }
 
@@ -24,7 +24,7 @@ pub async fn show(
 ) -> Result<ArtifactMeta, OpError> {
     let (artifact, owner) = (request.artifact, ctx.owner.to_owned());
     let missing = OpError::not_found(Resource::Artifact, &artifact);
-    // The name is part of a path: anything else than a name is not looked up.
+    // The name becomes part of a path, so an invalid name is not looked up.
     if !artifact.is_well_formed() {
         return Err(missing);
     }

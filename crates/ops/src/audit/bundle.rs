@@ -17,19 +17,19 @@ use crate::administration::{Act, Recorder};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// What to put into the bundle beside the audit of the store.
+/// Additional content of the bundle, besides the audit of the store.
 #[derive(Debug, Clone, Default)]
 pub struct BundleRequest {
-    /// Further public keys, one in each line: those of other daemons that write this store.
+    /// Further public keys, one per line: the keys of other daemons that write this store.
     pub more_keys: String,
 }
 
-/// Begins a bundle of the whole audit: signs the newest record, collects keys, anchors, rules and
+/// Starts a bundle of the whole audit: signs the newest record, collects keys, anchors, rules and
 /// tool definitions, and lists the chains. The caller takes the bytes from the reply. A rule or
 /// definition that contains a known secret is left out.
 ///
 /// # Errors
-/// [`OpError::Store`]; [`OpError::Invalid`] if `more_keys` holds something else than keys;
+/// [`OpError::Store`]; [`OpError::Invalid`] if `more_keys` contains anything other than keys;
 /// [`OpError::Internal`] if the key or the anchors cannot be read; [`OpError::Unrecorded`].
 pub async fn bundle<'a>(
     ctx: &OpContext<'a>,
@@ -43,7 +43,8 @@ pub async fn bundle<'a>(
     audit.checkpoint_now().await?;
     let contents = BundleContents {
         keys: public_keys(&folder, request.more_keys)?,
-        // Before the chains are listed: newer anchors would be ahead of the records.
+        // Read the anchors before the chains are listed: newer anchors would be ahead of the
+        // records.
         anchors: anchors(&folder.join(ANCHORS_FILE))?,
         rules: rules(ctx.toolcrib),
         tools: tools(ctx.toolcrib),
@@ -80,13 +81,13 @@ fn anchors(path: &Path) -> Result<AnchorFile, OpError> {
     }
 }
 
-/// Each rule with its layer and its place.
+/// Returns each rule with its layer and its position.
 fn rules(toolcrib: &Toolcrib) -> Vec<String> {
     let with_place = |rule: &toolcrib_app::rules::RuleSource| json!({"layer": rule.layer, "origin": rule.origin, "rule": rule.text});
     without_secrets(toolcrib, toolcrib.rules().sources().iter().map(with_place))
 }
 
-/// Each definition in the form that its hash covers.
+/// Returns each definition in the form that its hash covers.
 fn tools(toolcrib: &Toolcrib) -> Vec<String> {
     let specs = toolcrib.infos().into_iter().filter_map(|info| toolcrib.spec(info.id.as_str()));
     without_secrets(toolcrib, specs.filter_map(|spec| serde_json::to_value(&*spec).ok()))

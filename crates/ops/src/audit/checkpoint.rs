@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// How far the chain had grown when it was signed.
+/// The state of the chain when it was signed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Checkpointed")]
 pub struct CheckpointReply {
-    /// The checkpoint; absent = nothing is new since the last one, or there is no key.
+    /// The checkpoint; absent = there are no new records since the last one, or there is no key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<Value>,
 }

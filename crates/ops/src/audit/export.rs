@@ -1,4 +1,4 @@
-//! Exports the audit as lines that can be verified elsewhere.
+//! Exports the audit as lines that can be verified on another machine.
 
 use toolcrib_audit::{ExportFrom, Exporter};
 
@@ -6,14 +6,14 @@ use crate::administration::{Act, Recorder};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which records are exported.
+/// The records to export.
 #[derive(Debug, Clone, Copy)]
 pub struct ExportRequest {
     /// The first record.
     pub from: ExportFrom,
 }
 
-/// Begins an export of all chains with hashes and checkpoints. The caller takes the lines from the
+/// Starts an export of all chains with hashes and checkpoints. The caller takes the lines from the
 /// reply.
 ///
 /// # Errors
@@ -23,7 +23,7 @@ pub async fn export<'a>(
     recorder: &Recorder<'_>,
     request: ExportRequest,
 ) -> Result<Exporter<'a>, OpError> {
-    // Before the first line: a reader that breaks off has read something too.
+    // Record the export before the first line: even a reader that disconnects has read something.
     recorder.record(Act::new("audit.export", "")).await?;
     Ok(Exporter::new(&*ctx.stores.audit, request.from).await?)
 }

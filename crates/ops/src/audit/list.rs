@@ -6,17 +6,17 @@ use super::reverse_reader::{ChainPositions, ReverseReader};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Records that one request reads: a filter that matches nothing ends all the same.
+/// Maximum number of records that one request reads, so that a filter without matches ends, too.
 const MAX_SCANNED: u64 = 20_000;
 
-/// A page of the list.
+/// Request for a page of the list.
 #[derive(Debug, Clone, Default)]
 pub struct ListRecordsRequest {
-    /// Which records.
+    /// Filter of records.
     pub filter: RecordFilter,
-    /// Only records before these; `None` = from the newest.
+    /// Only records before these positions; `None` starts with the newest.
     pub before: Option<ChainPositions>,
-    /// At most this many.
+    /// Maximum number of records.
     pub limit: usize,
 }
 
@@ -25,12 +25,12 @@ pub struct ListRecordsRequest {
 pub struct ListRecordsReply {
     /// The records, newest first.
     pub records: Vec<RecordReply>,
-    /// `before` of the next page; `None` = there is none. A page may be short and have a next one:
-    /// matching records may lie further back.
+    /// `before` of the next page; `None` if there is none. A page may be short and still have a
+    /// next one, because matching records may be older.
     pub next: Option<ChainPositions>,
 }
 
-/// Lists records of the caller's owner, newest first; with a call, all of the call.
+/// Lists records of the caller's owner, newest first; with a call, all records of the call.
 ///
 /// # Errors
 /// [`OpError::Store`].

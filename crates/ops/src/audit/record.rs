@@ -17,10 +17,9 @@ pub struct RecordReply {
     pub chain: u64,
     /// Its number in the chain, from 1, without gaps.
     pub seq: u64,
-    /// The hash over this record and the hash of the one before.
+    /// The hash over this record and the hash of the previous one.
     pub hash: String,
-    /// What is recorded (docs/audit.md). For those who see no arguments, without what may repeat
-    /// them.
+    /// The content (docs/audit.md); for viewers without texts that may repeat arguments.
     pub record: Value,
 }
 
@@ -33,7 +32,7 @@ impl RecordReply {
         Self { chain: row.chain, seq: row.seq, hash: row.hash.clone(), record }
     }
 
-    /// The record as text. A damaged one is no JSON, and is what the store has.
+    /// Returns the record as text. A damaged record is not JSON and is returned as stored.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match &self.record {
@@ -42,7 +41,7 @@ impl RecordReply {
         }
     }
 
-    /// When it was recorded, in milliseconds since 1970; `None` = the record is damaged.
+    /// Returns the time of the record in milliseconds since 1970; `None` if the record is damaged.
     pub(super) fn at(&self) -> Option<i64> {
         self.record.get("at").and_then(Value::as_i64)
     }

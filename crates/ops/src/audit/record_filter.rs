@@ -1,33 +1,33 @@
-//! Which records of the audit are listed.
+//! Filter of audit records.
 
 use serde_json::{Value, json};
 use toolcrib_core::{AuditEvent, AuditRow, CallId};
 
-/// Which records are listed; `None` = any.
+/// Filter of audit records; `None` matches any.
 #[derive(Debug, Clone, Default)]
 pub struct RecordFilter {
-    /// What they are about: `settled`, `asked`, `decided`, `administered` and others.
+    /// Kind of the records: `settled`, `asked`, `decided`, `administered` and others.
     pub kind: Option<String>,
     /// Canonical name of a tool.
     pub tool: Option<String>,
     /// The person, token or process that acted.
     pub by: Option<String>,
-    /// How calls ended: `succeeded`, `failed`, `denied` and others.
+    /// Outcomes of calls: `succeeded`, `failed`, `denied` and others.
     pub outcome: Option<String>,
     /// A call.
     pub call: Option<CallId>,
     /// Name of an agent.
     pub agent: Option<String>,
-    /// Only records of this time or later, in milliseconds since 1970.
+    /// Only records at or after this time, in milliseconds since 1970.
     pub since: Option<i64>,
     /// Only records before this time, in milliseconds since 1970.
     pub until: Option<i64>,
 }
 
 impl RecordFilter {
-    /// Whether a record of this owner is listed.
+    /// Returns whether a record of this owner is listed.
     pub(super) fn includes(&self, owner: &str, row: &AuditRow) -> bool {
-        // A damaged record is shown in unfiltered lists: verification reports it.
+        // A damaged record is shown only in unfiltered lists; verification reports it.
         let Ok(event) = serde_json::from_str::<AuditEvent>(&row.text) else {
             return owner.is_empty() && self.is_empty();
         };

@@ -1,28 +1,29 @@
-//! Reads the records of all chains backwards.
+//! Reads the records of all chains in reverse order.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use toolcrib_core::{AuditRow, AuditStore, StoreError};
 
-/// Records of a chain that are read at once.
+/// Number of records of a chain that are read at once.
 const WINDOW: u64 = 500;
 
-/// Of each chain the number of a record.
+/// The number of one record of each chain.
 pub type ChainPositions = BTreeMap<u64, u64>;
 
-/// The newest records of all chains, backwards: of each chain the part that was read and not
-/// returned yet.
+/// Reads the newest records of all chains in reverse order; holds the part of each chain that was
+/// read and not returned yet.
 pub(super) struct ReverseReader<'a> {
     audit: &'a dyn AuditStore,
-    /// Number of the record before which the next one is looked for, by chain.
+    /// Number of the record before which the next one is searched, by chain.
     before: ChainPositions,
     read: BTreeMap<u64, Vec<AuditRow>>,
     scanned: u64,
 }
 
 impl<'a> ReverseReader<'a> {
-    /// Before these records; `None` = from the newest record of each chain.
+    /// Creates a reader of the records before these; `None` starts with the newest record of each
+    /// chain.
     pub(super) async fn new(
         audit: &'a dyn AuditStore,
         before: Option<ChainPositions>,
@@ -37,17 +38,17 @@ impl<'a> ReverseReader<'a> {
         Ok(Self { audit, before, read: BTreeMap::new(), scanned: 0 })
     }
 
-    /// How many records were returned.
+    /// Returns the number of records that were returned.
     pub(super) fn scanned(&self) -> u64 {
         self.scanned
     }
 
-    /// Where the next reader goes on; `None` = there is nothing further back.
+    /// Returns the position for the next reader; `None` if there are no older records.
     pub(super) fn into_next(self) -> Option<ChainPositions> {
         self.before.values().any(|before| *before > 1).then_some(self.before)
     }
 
-    /// The next record back; of several chains the one that was written last.
+    /// Returns the next older record; if there are several chains, the one that was written last.
     pub(super) async fn next(&mut self) -> Result<Option<AuditRow>, StoreError> {
         let chains: Vec<u64> = self.before.keys().copied().collect();
         for chain in &chains {
@@ -74,7 +75,7 @@ impl<'a> ReverseReader<'a> {
         *rows = self.audit.records(chain, after, limit).await?;
         rows.retain(|row| row.seq < before);
         if rows.is_empty() {
-            // A gap: what is further back is looked for all the same.
+            // The chain has a gap: continue with older records.
             self.before.insert(chain, after + 1);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Shows one record of the audit, or those of a call.
+//! Shows one record of the audit, or all records of a call.
 
 use toolcrib_core::CallId;
 use toolcrib_core::audit::LOCAL_CHAIN;
@@ -7,21 +7,21 @@ use super::record::RecordReply;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which records.
+/// The records to show.
 #[derive(Debug, Clone, Copy)]
 pub enum ShowRecordsRequest {
     /// One record.
     Number {
-        /// Its chain; `None` = the only one.
+        /// Its chain; `None` selects the only one.
         chain: Option<u64>,
         /// Its number in the chain.
         seq: u64,
     },
-    /// All records of a call, whose own row may be gone.
+    /// All records of a call, even if the row of the call no longer exists.
     Call(CallId),
 }
 
-/// Shows records, oldest first, of all owners: for the owner of the store.
+/// Shows records of all owners, oldest first; only for the owner of the store.
 ///
 /// # Errors
 /// [`OpError::Absent`]; [`OpError::Invalid`] if there are several chains and none is named;

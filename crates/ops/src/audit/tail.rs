@@ -1,4 +1,4 @@
-//! The newest records of the audit, and those that follow.
+//! Reads the newest records of the audit, and follows new ones.
 
 use toolcrib_audit::PAGE;
 use toolcrib_core::AuditStore;
@@ -8,12 +8,12 @@ use super::reverse_reader::ChainPositions;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which records.
+/// The records to read.
 #[derive(Debug, Clone)]
 pub enum TailRequest {
-    /// The newest ones of all chains, at most this many.
+    /// The newest records of all chains, at most this many.
     Newest(u64),
-    /// All after the `position` of the reply before.
+    /// All records after the `position` of the previous reply.
     After(ChainPositions),
 }
 
@@ -22,11 +22,11 @@ pub enum TailRequest {
 pub struct TailReply {
     /// The records of all owners, in the order of their times.
     pub records: Vec<RecordReply>,
-    /// Of each chain the newest record that was read.
+    /// The newest record that was read, by chain.
     pub position: ChainPositions,
 }
 
-/// The newest records, or those that were written since: for the owner of the store.
+/// Returns the newest records, or those that were written since; only for the owner of the store.
 ///
 /// # Errors
 /// [`OpError::Store`].
@@ -55,7 +55,7 @@ pub async fn tail(ctx: &StoreContext<'_>, request: TailRequest) -> Result<TailRe
     Ok(TailReply { records: records.split_off(older), position })
 }
 
-/// Reads the records of a chain after this number, to that one, page by page.
+/// Reads the records of a chain after one number and up to another, page by page.
 async fn read_range(
     ctx: &StoreContext<'_>,
     audit: &dyn AuditStore,

@@ -1,4 +1,4 @@
-//! Verifies that no record of the audit was changed, taken out, added or moved.
+//! Verifies that no record of the audit was changed, removed, added or moved.
 
 use serde::Serialize;
 use toolcrib_audit::{
@@ -9,13 +9,13 @@ use toolcrib_audit::{
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// What is verified, and against what.
+/// The scope and the evidence of the verification.
 #[derive(Debug, Clone, Default)]
 pub struct VerifyRequest {
     /// Trusted keys and anchors.
     pub evidence: Evidence,
-    /// Whether calls, questions, grants and switches are compared with their records too. Every row
-    /// is read then.
+    /// Whether to compare calls, questions, grants and switches with their records, too, which
+    /// reads every row.
     pub rows: bool,
 }
 
@@ -30,12 +30,12 @@ pub struct VerifyReply {
     pub calls: Option<CallsReport>,
     /// Questions, grants and switches, if they were compared.
     pub decisions: Option<DecisionsReport>,
-    /// Remarks that are no findings.
+    /// Remarks that are not findings.
     pub remarks: Vec<Remark>,
 }
 
 impl VerifyReply {
-    /// The reply about chains alone, such as those of an export.
+    /// Creates the reply about chains alone, such as those of an export.
     #[must_use]
     pub fn of_chains(chains: Vec<ChainReport>, evidence: &Evidence) -> Self {
         let sound = chains.iter().all(ChainReport::is_sound);

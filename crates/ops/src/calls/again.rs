@@ -1,5 +1,5 @@
-//! A stored call that a person makes once more: the same tool with the same arguments, as a new
-//! call of that person.
+//! A stored call that a person repeats: the same tool with the same arguments, as a new call of
+//! that person.
 
 use serde_json::Value;
 use toolcrib_core::{CallDetails, CallId, ConversationId, canonical_json};
@@ -9,31 +9,31 @@ use crate::context::OpContext;
 use crate::error::OpError;
 use crate::tools::find_tool;
 
-/// Which call.
+/// The call to repeat.
 #[derive(Debug, Clone, Copy)]
 pub struct RepeatCallRequest {
     /// Its id.
     pub call: CallId,
 }
 
-/// What is called again.
+/// The content of the repeated call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallToRepeat {
     /// Canonical name of the tool.
     pub tool: String,
-    /// The arguments as the tool got them.
+    /// The arguments that the tool got.
     pub arguments: Value,
-    /// The conversation of the call, while it exists.
+    /// The conversation of the call, if it still exists.
     pub conversation: Option<ConversationId>,
 }
 
-/// The tool and the arguments of a stored call. Nothing runs here: the surface makes the call, and
-/// it passes every check of a new one.
+/// Returns the tool and the arguments of a stored call. Nothing runs here: the surface makes the
+/// call, which passes every check of a new call.
 ///
 /// # Errors
 /// [`OpError::NotFound`] for an unknown call and for a tool that is gone, [`OpError::Denied`] for a
-/// caller that sees no arguments, [`OpError::Conflict`] if the arguments are not stored as they
-/// were: because of a secret in them, or because they are long. [`OpError::Store`].
+/// caller that sees no arguments, [`OpError::Conflict`] if the arguments are not stored unchanged,
+/// because they contain a secret or are too long. [`OpError::Store`].
 pub async fn call_to_repeat(
     ctx: &OpContext<'_>,
     request: RepeatCallRequest,
@@ -60,7 +60,7 @@ pub async fn call_to_repeat(
     Ok(CallToRepeat { tool, arguments, conversation })
 }
 
-/// The arguments, if they are stored exactly as they were: their hash is that of the unmasked ones.
+/// Returns the arguments, if they are stored unchanged: the hash covers the unmasked ones.
 fn stored_arguments(facts: &CallDetails) -> Result<Value, OpError> {
     let call = facts.call;
     let Some(text) = &facts.args else {

@@ -1,4 +1,4 @@
-//! The agent, the conversation and the topic of calls that a person or a program makes by hand.
+//! The agent, the conversation and the topic of calls that a person or a program makes directly.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use crate::context::OpContext;
 use crate::error::{OpError, Resource};
 use crate::tools::find_agent;
 
-/// Most characters of a topic.
+/// Maximum number of characters of a topic.
 pub const MAX_TOPIC_CHARS: usize = 200;
-/// Runs of an owner that are searched for those of a conversation.
+/// Maximum number of an owner's runs that are searched for those of a conversation.
 const MAX_SCANNED_RUNS: usize = 1_000;
 
-/// What the calls belong to.
+/// The agent, conversation and topic of calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CallerContextRequest {
-    /// Name of the agent that makes them: its tool list limits them, and rules for it apply.
+    /// Name of the agent that makes the calls: its tool list limits them, and rules for it apply.
     pub agent: Option<String>,
-    /// A conversation of the caller: its grants, its shell and its stored results.
+    /// A conversation of the caller, whose grants, shell and stored results apply.
     pub conversation: Option<ConversationId>,
-    /// What they are about, in a few words, for history and audit.
+    /// Purpose of the calls, in a few words, for history and audit.
     pub topic: Option<String>,
 }
 
-/// The batch with the agent, the conversation and the topic that its caller names.
+/// Adds the agent, the conversation and the topic that the caller names to the batch.
 ///
 /// # Errors
 /// [`OpError::NotFound`] for an unknown agent, and for a conversation that the owner does not have
@@ -64,8 +64,9 @@ pub async fn with_caller_context(
     Ok(Batch { context: Arc::new(context), view, ..batch })
 }
 
-/// A conversation of another owner is reported like one that does not exist. A caller that is
-/// limited to some tools uses its own conversations only: others hold results of other tools.
+/// Checks a conversation. A conversation of another owner is reported as not found. A caller that
+/// is limited to some tools may use only its own conversations, because others contain results of
+/// other tools.
 async fn check_conversation(
     ctx: &OpContext<'_>,
     batch: &Batch,
@@ -85,7 +86,7 @@ async fn check_conversation(
     if is_own { Ok(()) } else { Err(missing()) }
 }
 
-/// The tools that both lists contain; `None` = neither limits anything.
+/// Returns the tools that both lists contain; `None` if neither limits the tools.
 fn both_lists(
     ctx: &OpContext<'_>,
     caller: Option<&[String]>,

@@ -17,24 +17,24 @@ pub struct CallDocument {
     pub call: String,
     /// Its status.
     pub status: CallState,
-    /// Canonical name of the tool, when there is one.
+    /// Canonical name of the tool, if the tool exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<String>,
-    /// The name as it was asked for.
+    /// The requested name.
     pub asked: String,
     /// The result as a model reads it: text or JSON, sanitized and bounded.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "present")]
     pub result: Option<Value>,
-    /// The tool's own data, where it is small enough.
+    /// The tool's own data, if it is small enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured: Option<Value>,
-    /// Pictures and sounds, base64 inside, and parts for people such as cards.
+    /// Images and audio in base64, and content for people such as cards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blocks: Vec<Value>,
-    /// Why it failed: a word of the closed list in docs/errors.md.
+    /// Type of the error, from the closed list in docs/errors.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
-    /// The same in words that say what to do.
+    /// The error in words, with instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
     /// `message` without its instructions to a model, for people; absent if it has none.
@@ -43,36 +43,37 @@ pub struct CallDocument {
     /// The obstacle that kept the call from running, if the owner can remove it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refusal: Option<CallRefusal>,
-    /// The whole result, when the text is only a part of it: `GET /artifacts/{ref}`.
+    /// The artifact with the complete result, if the text is only a part of it: `GET
+    /// /artifacts/{ref}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub artifact: Option<String>,
     /// Origin of the result's text: `tool`, `workspace` or `external`. The author of `external`
     /// text is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<String>,
-    /// Where they come from: a path or an address.
+    /// Source of the result: a path or an address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How the program was isolated that the tool ran, where it ran one.
+    /// Isolation of the program that the tool ran, if it ran one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
-    /// Whether the result reads like orders to a model.
+    /// Whether the result contains text that reads like instructions to a model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub flagged: bool,
-    /// What of the result was made harmless, in words.
+    /// The changes of the sanitizer to the result, in words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub neutralised: Vec<String>,
-    /// What the caller should know of its arguments: repairs and unknown parameters.
+    /// Notes for the caller on its arguments: repairs and unknown parameters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What a tool returned whose outcome could not be recorded (`not_recorded`): `outcome` says
-    /// how it ended, the rest is as a model reads it.
+    /// The result of a tool whose outcome could not be recorded (`not_recorded`): `outcome` gives
+    /// the outcome, the other fields are as a model reads them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unrecorded: Option<Value>,
     /// The question that a person has to decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<PendingApproval>,
-    /// Attempts that were started.
+    /// Number of attempts that were started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
     /// Milliseconds that the tool ran.
@@ -97,17 +98,16 @@ pub struct CallRefusal {
     pub obstacle: Option<Box<Obstacle>>,
 }
 
-/// What a call waits for: `POST /approvals/{id}` decides.
+/// The question for which a call waits: `POST /approvals/{id}` decides.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct PendingApproval {
     /// Id of the question.
     pub id: String,
     /// One line that describes what will happen.
     pub summary: String,
-    /// Why a person is asked.
+    /// The reasons for asking a person.
     pub reasons: Vec<String>,
-    /// Milliseconds since 1970 after which it counts as not approved; absent = it waits without
-    /// limit.
+    /// Milliseconds since 1970 after which it counts as not approved; absent = it does not expire.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
 }
@@ -124,7 +124,7 @@ impl From<&ApprovalRequest> for PendingApproval {
 }
 
 impl CallDocument {
-    /// A call of which nothing more is known.
+    /// Creates the document of a call of which only the status is known.
     pub fn with_status_only(call: CallId, asked: impl Into<String>, status: CallState) -> Self {
         Self {
             call: call.to_string(),
@@ -152,7 +152,7 @@ impl CallDocument {
         }
     }
 
-    /// One that waits for a person.
+    /// Creates the document of a call that waits for a person.
     pub fn waiting(request: &ApprovalRequest) -> Self {
         let tool = request.tool.to_string();
         let approval = Some(PendingApproval::from(request));
@@ -160,7 +160,7 @@ impl CallDocument {
         Self { tool: Some(tool), approval, ..bare }
     }
 
-    /// One of which the row is known and no result.
+    /// Creates the document of a call with a row and without a result.
     pub fn from_row(row: &CallRow) -> Self {
         let tool = row.facts.tool.as_ref().map(ToString::to_string);
         let asked = row.facts.asked.clone().or_else(|| tool.clone()).unwrap_or_default();
@@ -176,7 +176,7 @@ impl CallDocument {
         }
     }
 
-    /// The same for a caller that may not see arguments and results.
+    /// Removes the fields that the caller may not see: arguments and results.
     pub fn without_payloads(self) -> Self {
         let unsaid =
             |awaits| PendingApproval { summary: String::new(), reasons: Vec::new(), ..awaits };
@@ -255,7 +255,7 @@ impl From<Answer> for CallDocument {
     }
 }
 
-/// A member that is null is present: it is not the same as one that is missing.
+/// Deserializes a member that is null as present, unlike a missing one.
 fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

@@ -1,4 +1,4 @@
-//! The reply to a model's answer whose calls were run.
+//! The reply to a model's response whose calls ran.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,11 +11,12 @@ use super::document::{CallDocument, PendingApproval};
 /// The messages for the model, and the outcome of each call.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ExecDocument {
-    /// The format that was read, and that the messages are in.
+    /// The format of the response and of the messages.
     pub format: String,
-    /// The messages (or items) to append after the assistant's turn; empty when there was no call.
+    /// The messages (or items) to append after the assistant's turn; empty if the response has no
+    /// call.
     pub messages: Vec<Value>,
-    /// The assistant's turn itself, for callers that read a stream.
+    /// The assistant's turn itself, for callers that sent a stream.
     pub assistant: Value,
     /// One for each call, in their order.
     pub calls: Vec<ExecutedCall>,
@@ -25,8 +26,8 @@ pub struct ExecDocument {
     pub hosted: Vec<HostedDocument>,
     /// Irregularities of the response.
     pub notes: Vec<String>,
-    /// Whether the response is complete; if not, none of its calls was run, and each result says
-    /// so.
+    /// Whether the response is complete; if not, none of its calls ran, and each result states
+    /// that.
     pub complete: bool,
 }
 
@@ -35,7 +36,7 @@ pub struct ExecDocument {
 pub struct ExecutedCall {
     /// The id that the provider gave it.
     pub provider_id: Option<String>,
-    /// What became of it.
+    /// The call with its outcome.
     #[serde(flatten)]
     pub call: CallDocument,
 }
@@ -43,7 +44,7 @@ pub struct ExecutedCall {
 /// A call that the provider ran itself.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct HostedDocument {
-    /// The tool, when it is known.
+    /// The tool, if it is known.
     pub name: Option<String>,
     /// The provider's name for it.
     pub kind: String,
@@ -75,7 +76,7 @@ impl From<ExecReply> for ExecDocument {
 }
 
 impl ExecDocument {
-    /// The messages to append to the conversation, after the assistant's turn if it is wanted.
+    /// Returns the messages to append to the conversation, after the assistant's turn if requested.
     #[must_use]
     pub fn into_messages(self, with_assistant: bool) -> Vec<Value> {
         let mut messages = match self.assistant {

@@ -1,5 +1,5 @@
-//! Everything that is known of one call: the stages it passed, what policy decided and by which
-//! rule, who approved, what the audit has.
+//! Explains one call from all stored information: its stages, the decision and rule of policy, its
+//! approver, and its audit records.
 
 use serde::{Deserialize, Serialize};
 use toolcrib_core::store::PendingApproval as WaitingCall;
@@ -15,56 +15,55 @@ use super::undone::undone_at;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Calls of one call that are listed.
+/// Maximum number of listed child calls.
 pub const CHILDREN_LIMIT: usize = 200;
 
-/// Which call.
+/// The call to explain.
 #[derive(Debug, Clone, Copy)]
 pub struct ExplainCallRequest {
     /// Its id.
     pub call: CallId,
 }
 
-/// Everything that is known of a call. Fields that hold payloads are empty for callers that may not
-/// see them.
+/// All stored information about a call. Fields that contain payloads are empty for callers that may
+/// not see them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ExplainCallReply {
     /// The call.
     pub call: CallId,
     /// Its state and its result.
     pub document: CallDocument,
-    /// Its row; `None` = the call was not received yet.
+    /// Its row; `None` if the call was not received yet.
     pub row: Option<CallRow>,
     /// The stages that it passed.
     pub stages: Vec<StageRecord>,
     /// The decision of policy.
     pub ruling: Option<Ruling>,
-    /// What its run had read before.
+    /// Taint labels of its run from before the call.
     pub labels: Option<Labels>,
-    /// How it ended, with the whole report; `None` too where the caller sees no payloads.
+    /// Its outcome with the complete report; `None` also if the caller sees no payloads.
     pub outcome: Option<Outcome>,
-    /// The process that runs it; `None` = the call is not open.
+    /// The process that runs it; `None` if the call is not open.
     pub worker: Option<CallWorker>,
-    /// Attempts that ended with their process.
+    /// Earlier attempts that ended with their process.
     pub earlier: Vec<InterruptedAttempt>,
-    /// The newest question about it; `None` too where the caller sees no payloads.
+    /// The newest question about it; `None` also if the caller sees no payloads.
     pub question: Option<AskedQuestion>,
     /// Remembered approvals of its operation that existed when it was received.
     pub grants: Vec<Grant>,
     /// Audit records about it.
     pub audit: Vec<AuditRow>,
-    /// The calls that it made, such as those of a script, oldest first; at most
-    /// [`CHILDREN_LIMIT`].
+    /// Its child calls, such as those of a script, oldest first; at most [`CHILDREN_LIMIT`].
     pub children: Vec<CallRow>,
-    /// When its changes were undone, milliseconds since 1970; `None` = they were not, or they were
-    /// made again since.
+    /// Time at which its changes were undone, in milliseconds since 1970; `None` if they were not
+    /// undone, or were redone since.
     pub undone_at: Option<i64>,
 }
 
 /// A question to a person about a call, and the decision.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct AskedQuestion {
-    /// The question, with the call that waits.
+    /// The question, with the waiting call.
     pub waiting: WaitingCall,
     /// The decision, once there is one.
     pub decision: Option<DecisionRecord>,
@@ -74,12 +73,12 @@ pub struct AskedQuestion {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum CallWorker {
-    /// It runs.
+    /// The process runs.
     Alive {
         /// Its name, such as `process 4711`.
         who: String,
     },
-    /// It has ended.
+    /// The process has ended.
     Gone,
     /// No process ever claimed this number.
     Unknown,

@@ -1,4 +1,4 @@
-//! Everything that is known of one call, as a document.
+//! The stored information about one call, as a document.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,30 +9,30 @@ use super::document::CallDocument;
 use super::explain::{CallWorker, ExplainCallReply};
 use super::summary::CallSummary;
 
-/// Everything that is known of a call. A token that only looks is not shown arguments, results and
-/// words.
+/// The stored information about a call. Viewers do not see arguments, results and texts.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Explained")]
 pub struct ExplainedCall {
     /// Its state and outcome.
     pub call: CallDocument,
-    /// What is recorded of it; absent = nothing yet.
+    /// Its recorded data; absent = none yet.
     pub facts: Option<CallSummary>,
-    /// The stages that it passed, each with what it decided, why, and the nanoseconds it took.
+    /// The stages that it passed, each with its decision, the reason, and its duration in
+    /// nanoseconds.
     pub stages: Vec<Value>,
-    /// What policy said, with the rule.
+    /// The ruling of policy, with the rule.
     pub ruling: Option<Value>,
-    /// What its run had read before.
+    /// Taint labels of its run from before the call.
     pub labels: Option<Value>,
-    /// Who runs it, of one that has not ended: `process 4711`; absent = no process.
+    /// The process that runs it, if it has not ended, such as `process 4711`; absent = no process.
     pub worker: Option<String>,
-    /// Attempts before this one that a crash cut off.
+    /// Earlier attempts that a crash interrupted.
     pub earlier: Vec<Value>,
     /// The question that a person was asked, with the decision.
     pub question: Option<Value>,
-    /// Remembered approvals of its operation that were there when it came.
+    /// Remembered approvals of its operation that existed when it was received.
     pub grants: Vec<Value>,
-    /// The calls that it made, such as those of a script, oldest first, at most 200.
+    /// Its child calls, such as those of a script, oldest first, at most 200.
     pub calls: Vec<CallSummary>,
     /// Records of the audit about it.
     pub audit: Vec<Value>,

@@ -1,4 +1,4 @@
-//! The calls of the past, newest first.
+//! The history of calls, newest first.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::undone::find_undone;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which calls. Every given field must match.
+/// Filter of calls. A call must match every field.
 #[derive(Debug, Clone, Default)]
 pub struct HistoryRequest {
     /// Canonical name of the tool.
@@ -23,23 +23,23 @@ pub struct HistoryRequest {
     pub conversation: Option<String>,
     /// Run.
     pub run: Option<RunId>,
-    /// The call that made them, such as a script.
+    /// The call that made them, such as that of a script.
     pub parent: Option<CallId>,
-    /// Open, or how the call ended.
+    /// Open, or an outcome.
     pub status: Option<CallStatus>,
-    /// Received at or after, milliseconds since 1970.
+    /// Only calls received at or after this time, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// Received before, milliseconds since 1970.
+    /// Only calls received before this time, in milliseconds since 1970.
     pub until: Option<i64>,
-    /// Older than this call: the next page.
+    /// Only calls before this one, for the next page.
     pub before: Option<CallId>,
-    /// At most this many.
+    /// Maximum number of calls.
     pub limit: usize,
 }
 
 impl HistoryRequest {
-    /// The name under which calls of a tool are stored: canonical where the tool exists, else as
-    /// given.
+    /// Returns the name under which calls of a tool are stored: the canonical one if the tool
+    /// exists, else the given one.
     #[must_use]
     pub fn canonical_tool(toolcrib: &Toolcrib, name: String) -> String {
         toolcrib.spec(&name).map_or(name, |spec| spec.name.to_string())
@@ -51,10 +51,10 @@ impl HistoryRequest {
 pub struct HistoryReply {
     /// The calls.
     pub calls: Vec<CallRow>,
-    /// When the changes of a call were undone, milliseconds since 1970; without those that were
-    /// made again.
+    /// Times at which the changes of calls were undone, in milliseconds since 1970; without changes
+    /// that were redone.
     pub undone: BTreeMap<CallId, i64>,
-    /// Whether there are older ones.
+    /// Whether there are older calls.
     pub more: bool,
 }
 
@@ -79,7 +79,7 @@ pub async fn history(
         since: request.since,
         until: request.until,
         before: request.before,
-        // One row more than the page tells whether there is another page.
+        // Read one row more than the page, to detect a next page.
         limit: limit + 1,
     };
     let mut calls = ctx.stores.history.calls(filter).await?;
@@ -95,8 +95,8 @@ pub async fn history(
     Ok(HistoryReply { calls, undone, more })
 }
 
-/// Removes arguments and every text that may repeat them. The hashes of arguments and result go
-/// too: short ones could be guessed from them.
+/// Removes arguments and every text that may repeat them. The hashes of arguments and result are
+/// removed, too, because short values could be guessed from them.
 pub(super) fn hide_payloads(row: &mut CallRow) {
     let facts = &mut row.facts;
     facts.args = None;

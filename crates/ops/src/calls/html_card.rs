@@ -6,19 +6,19 @@ use super::lookup::CallLookup;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Beginning of the document. It follows the color scheme of the page around it.
+/// Start of the document. It follows the color scheme of the surrounding page.
 const HEAD: &str = "<!doctype html><html lang=\"en\"><head><meta charset=\"utf-8\"><title>Card</title><style>\
 :root{color-scheme:light dark}body{margin:0;padding:12px;font:15px/1.5 system-ui,sans-serif;overflow-wrap:anywhere}\
 img,table{max-width:100%}table{border-collapse:collapse}</style></head><body>";
 
-/// Which call.
+/// The call to show.
 #[derive(Debug, Clone, Copy)]
 pub struct HtmlCardRequest {
     /// Its id.
     pub call: CallId,
 }
 
-/// The HTML cards of a call, as a document that runs and loads nothing.
+/// Returns the HTML cards of a call, as a document that runs no scripts and loads nothing.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Denied`] for a caller that sees no results,
@@ -36,7 +36,8 @@ pub async fn html_card(ctx: &OpContext<'_>, request: HtmlCardRequest) -> Result<
     Ok(format!("{HEAD}{cards}</body></html>"))
 }
 
-/// The cards, rewritten once more: a row can be older than the rules.
+/// Returns the cards, sanitized again, because a row can be older than the current sanitizing
+/// rules.
 fn html_of(stored: &StoredCall) -> Vec<String> {
     let Some(Ok(result)) = stored.outcome.as_ref().map(|outcome| &outcome.result) else {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! Everything that the stores and this process know of one call.
+//! Collects the information about one call from the stores and this process.
 
 use toolcrib_core::store::ApprovalWithDecision;
 use toolcrib_core::{
@@ -11,21 +11,21 @@ use super::state::CallState;
 use crate::context::{AcceptedCall, StoreContext};
 use crate::error::{OpError, Resource};
 
-/// What is known of a call of the owner.
+/// The information about a call of the owner.
 #[derive(Debug, Clone)]
 pub struct CallLookup {
-    /// Its row, once it was received.
+    /// Its row, after it was received.
     pub stored: Option<StoredCall>,
     /// The newest question about it.
     pub question: Option<ApprovalWithDecision>,
-    /// It was accepted by this process and has not ended.
+    /// The call in this process, if this process accepted it and it has not ended.
     active: Option<AcceptedCall>,
-    /// It was accepted by any process and has not begun.
+    /// Its batch, if any process accepted it and it has not started.
     accepted: Option<AcceptedBatch>,
 }
 
 impl CallLookup {
-    /// Looks a call up.
+    /// Looks up a call.
     ///
     /// # Errors
     /// [`OpError::NotFound`], [`OpError::Store`].
@@ -36,13 +36,13 @@ impl CallLookup {
         }
         let accepted = ctx.stores.calls.batch_of(call).await?;
         let accepted = accepted.filter(|batch| batch.batch.context.owner == ctx.owner);
-        // A call that began after the first look, and may have ended since, has its row by now.
+        // A call that started after the first lookup, and may have ended since, has its row by now.
         let known = Self { accepted, ..Self::find_once(ctx, call).await? };
         if known.is_known() { Ok(known) } else { Err(OpError::not_found(Resource::Call, call)) }
     }
 
     async fn find_once(ctx: &StoreContext<'_>, call: CallId) -> Result<Self, OpError> {
-        // In this order, a call that ends in between is found as one that has ended.
+        // In this order, a call that ends between the lookups is found as ended.
         let active = ctx.active_calls.find(ctx.owner, call);
         let question = ctx.stores.approvals.for_call(call).await?;
         let question = question.filter(|(waiting, _)| waiting.request.context.owner == ctx.owner);
@@ -58,7 +58,7 @@ impl CallLookup {
             || self.accepted.is_some()
     }
 
-    /// Who made the call.
+    /// Returns the principal that made the call.
     #[must_use]
     pub fn actor(&self) -> &str {
         let stored = self.stored.iter().map(|stored| &*stored.row.facts.context.device);
@@ -68,7 +68,7 @@ impl CallLookup {
         stored.chain(asked).chain(active).chain(accepted).next().unwrap_or_default()
     }
 
-    /// The tool of a call that has not begun, as the caller named it.
+    /// Returns the tool of a call that has not started, as the caller named it.
     fn asked(&self, call: CallId) -> String {
         let accepted = self.accepted.iter().flat_map(|batch| &batch.batch.calls);
         let accepted = accepted.filter(|one| one.id == call).map(|one| one.name.clone());
@@ -76,7 +76,7 @@ impl CallLookup {
         active.chain(accepted).next().unwrap_or_default()
     }
 
-    /// The call with its state and its result, payloads included.
+    /// Returns the call with its state and its result, including payloads.
     #[must_use]
     pub fn document(&self, call: CallId) -> CallDocument {
         match self {
@@ -105,7 +105,8 @@ impl CallLookup {
     }
 }
 
-/// The state of a call that has a question and no row yet. An approved call counts as running.
+/// Returns the state of a call that has a question and no row yet. An approved call counts as
+/// running.
 fn approval_state(request: &ApprovalRequest, decision: Option<&DecisionRecord>) -> CallState {
     match decision {
         None if request.is_expired(SystemClock.now_ms()) => CallState::Expired,

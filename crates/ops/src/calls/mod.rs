@@ -1,4 +1,4 @@
-//! Operations on calls: reading what is stored of them, and what a repeated call is made of.
+//! Operations on calls: reading them, and preparing a repeated call.
 
 mod again;
 mod caller_context;

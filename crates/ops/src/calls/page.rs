@@ -11,23 +11,23 @@ use crate::context::OpContext;
 use crate::error::OpError;
 use crate::tools::find_tool;
 
-/// Which call.
+/// The call whose page is requested.
 #[derive(Debug, Clone, Copy)]
 pub struct CallPageRequest {
     /// Its id.
     pub call: CallId,
 }
 
-/// Which tool a page asks for.
+/// A tool that a page requests.
 #[derive(Debug, Clone)]
 pub struct PageToolRequest {
     /// The call that the page shows.
     pub call: CallId,
-    /// The name that its server gives the tool.
+    /// Name of the tool on its server.
     pub tool: String,
 }
 
-/// What a page asks for.
+/// The resolved tool of a page.
 #[derive(Debug, Clone)]
 pub struct PageTool {
     /// The tool.
@@ -36,8 +36,8 @@ pub struct PageTool {
     pub conversation: Option<ConversationId>,
 }
 
-/// The HTML of the page that shows a call. It comes from the server, and nothing in it is checked:
-/// it belongs into a frame without an origin.
+/// Returns the HTML of the page that shows a call. It comes from the server unchecked, so display
+/// it only in a frame without an origin.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Denied`] for a caller that sees no results,
@@ -53,10 +53,11 @@ pub async fn page(ctx: &OpContext<'_>, request: CallPageRequest) -> Result<Strin
     Ok(ctx.toolcrib.engine().sealing().secrets.mask(html))
 }
 
-/// The tool that the page of a call means: one of the same server, for pages.
+/// Returns the tool that the page of a call names: a tool of the same server that is available to
+/// pages.
 ///
 /// # Errors
-/// As for [`page`]; [`OpError::Denied`] for every other tool.
+/// The errors of [`page`]; [`OpError::Denied`] for every other tool.
 pub async fn page_tool(ctx: &OpContext<'_>, request: PageToolRequest) -> Result<PageTool, OpError> {
     let (spec, conversation) = shown(ctx, request.call).await?;
     let find = |name: &str| ctx.toolcrib.spec(name);
@@ -67,7 +68,7 @@ pub async fn page_tool(ctx: &OpContext<'_>, request: PageToolRequest) -> Result<
     })
 }
 
-/// The tool of a call, and its conversation.
+/// Returns the tool of a call, and its conversation.
 pub(super) async fn shown(
     ctx: &OpContext<'_>,
     call: CallId,

@@ -1,5 +1,5 @@
-//! A resource that the page of a call asks for (MCP Apps, `resources/read`): one of its own server,
-//! while that server's tool may be used.
+//! A resource that the page of a call requests (MCP Apps, `resources/read`), only from the page's
+//! own server, and only while that server's tool may be used.
 
 use std::sync::Arc;
 
@@ -15,19 +15,19 @@ use super::page::shown;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Most characters of an address.
+/// Maximum number of characters of an address.
 const URI_CHARS: usize = 2_000;
 
-/// Which resource a page asks for.
+/// A resource that a page requests.
 #[derive(Debug, Clone)]
 pub struct PageResourceRequest {
     /// The call that the page shows.
     pub call: CallId,
-    /// The address that its server gives the resource.
+    /// Address of the resource on its server.
     pub uri: String,
 }
 
-/// A resource, as the server of the page has it.
+/// A resource of the page's server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PageResource {
     /// Its address.
@@ -43,13 +43,14 @@ pub struct PageResource {
     pub data: Option<String>,
 }
 
-/// Reads a resource for the page that shows a call, from the server of the page and no other.
-/// Secrets are masked; the text is for the page and is not sanitized, like the page itself.
+/// Reads a resource for the page that shows a call, only from the server of the page. Secrets are
+/// masked; the text is for the page and is not sanitized, like the page itself.
 ///
 /// # Errors
-/// [`OpError::Invalid`] for what is no address, [`OpError::Absent`] if the server has no such
-/// resource or the tool no page, [`OpError::Denied`] while all tools are stopped or the tool is off
-/// and for a caller that sees no results, [`OpError::NotFound`], [`OpError::Unavailable`].
+/// [`OpError::Invalid`] for a text that is not an address, [`OpError::Absent`] if the server has no
+/// such resource or the tool no page, [`OpError::Denied`] while all tools are stopped, while the
+/// tool is disabled, and for a caller that sees no results, [`OpError::NotFound`],
+/// [`OpError::Unavailable`].
 pub async fn page_resource(
     ctx: &OpContext<'_>,
     request: PageResourceRequest,
@@ -88,7 +89,7 @@ pub async fn page_resource(
     Ok(PageResource { uri, media_type: contents.media_type, text, data })
 }
 
-/// Whether a text has the form of an absolute URI (RFC 3986).
+/// Returns whether a text has the form of an absolute URI (RFC 3986).
 fn is_address(uri: &str) -> bool {
     let Some((scheme, rest)) = uri.split_once(':') else { return false };
     let is_scheme = scheme.starts_with(|first: char| first.is_ascii_alphabetic())

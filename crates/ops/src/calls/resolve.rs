@@ -1,4 +1,4 @@
-//! Names and shortened ids that people type, resolved against what is stored.
+//! Resolves names and shortened ids that people type.
 
 use toolcrib_app::Toolcrib;
 use toolcrib_core::{CallFilter, CallId, ConversationId, RunId, suggest};
@@ -9,15 +9,15 @@ use crate::id_prefix;
 
 /// Prefix of the ids of calls.
 const CALL_ID_PREFIX: &str = "call_";
-/// Calls that are read for one beginning of an id.
+/// Maximum number of calls that are read for one prefix of an id.
 const MATCH_LIMIT: usize = 10;
-/// Rows that are searched for a shortened id or the name of an agent.
+/// Maximum number of rows that are searched for a shortened id or the name of an agent.
 const SCAN_LIMIT: usize = 1_000;
 
-/// The canonical name of a tool that exists, or that was called once.
+/// Returns the canonical name of a tool that exists, or that was called before.
 ///
 /// # Errors
-/// [`OpError::NotFound`] with near names, [`OpError::Store`].
+/// [`OpError::NotFound`] with similar names, [`OpError::Store`].
 pub async fn resolve_tool(
     ctx: &StoreContext<'_>,
     toolcrib: &Toolcrib,
@@ -36,10 +36,10 @@ pub async fn resolve_tool(
     Err(unknown_name(Resource::Tool, asked, names))
 }
 
-/// The name of an agent that exists (`known`), or that called something.
+/// Returns the name of an agent that exists (`known`), or that made a call.
 ///
 /// # Errors
-/// [`OpError::NotFound`] with near names, [`OpError::Store`].
+/// [`OpError::NotFound`] with similar names, [`OpError::Store`].
 pub async fn resolve_agent(
     ctx: &StoreContext<'_>,
     known: &[String],
@@ -70,11 +70,11 @@ fn unknown_name<'a>(what: Resource, asked: &str, names: impl Iterator<Item = &'a
     OpError::NotFound { what, name: asked.to_owned(), near }
 }
 
-/// The call that an id, or the beginning of one, names: a recorded call, or one that waits for a
+/// Returns the call that an id, or a prefix of one, names: a recorded call, or one that waits for a
 /// person.
 ///
 /// # Errors
-/// [`OpError::NotFound`] with near ids, [`OpError::Ambiguous`], [`OpError::Store`].
+/// [`OpError::NotFound`] with similar ids, [`OpError::Ambiguous`], [`OpError::Store`].
 pub async fn resolve_call(ctx: &StoreContext<'_>, asked: &str) -> Result<CallId, OpError> {
     let prefix = with_call_prefix(asked);
     if let Ok(id) = prefix.parse::<CallId>()
@@ -103,7 +103,7 @@ async fn call_exists(ctx: &StoreContext<'_>, id: CallId) -> Result<bool, OpError
     Ok(asked.is_some_and(|(waiting, _)| waiting.request.context.owner == ctx.owner))
 }
 
-/// Calls whose id begins like this, including waiting ones, which have no row yet.
+/// Returns calls whose id has this prefix, including waiting ones, which have no row yet.
 async fn calls_with_prefix(ctx: &StoreContext<'_>, prefix: &str) -> Result<Vec<CallId>, OpError> {
     let mut ids = ctx.stores.history.calls_with_id_prefix(ctx.owner, prefix, MATCH_LIMIT).await?;
     let pending = ctx.stores.approvals.pending().await?;
@@ -114,8 +114,8 @@ async fn calls_with_prefix(ctx: &StoreContext<'_>, prefix: &str) -> Result<Vec<C
     Ok(ids)
 }
 
-/// Calls that share most of the beginning. Ids are ordered by time, so these were made at about the
-/// same time.
+/// Returns calls that share most of the prefix. Ids are ordered by time, so these calls were made
+/// at about the same time.
 async fn nearest_calls(ctx: &StoreContext<'_>, prefix: &str) -> Result<Vec<CallId>, OpError> {
     let mut shorter = prefix;
     while let Some((at, _)) = shorter.char_indices().next_back() {
@@ -137,20 +137,20 @@ fn with_call_prefix(asked: &str) -> String {
     }
 }
 
-/// The stored run that an id, or the beginning of one, names.
+/// Returns the stored run that an id, or a prefix of one, names.
 ///
 /// # Errors
-/// [`OpError::NotFound`] with near ids, [`OpError::Ambiguous`], [`OpError::Store`].
+/// [`OpError::NotFound`] with similar ids, [`OpError::Ambiguous`], [`OpError::Store`].
 pub async fn resolve_run(ctx: &StoreContext<'_>, asked: &str) -> Result<RunId, OpError> {
     let runs = ctx.stores.runs.runs(ctx.owner, None, SCAN_LIMIT).await?;
     let ids: Vec<RunId> = runs.iter().map(|run| run.id).collect();
     id_prefix::resolve(Resource::Run, asked, &ids)
 }
 
-/// The conversation that an id, or the beginning of one, names.
+/// Returns the conversation that an id, or a prefix of one, names.
 ///
 /// # Errors
-/// [`OpError::NotFound`] with near ids, [`OpError::Ambiguous`], [`OpError::Store`].
+/// [`OpError::NotFound`] with similar ids, [`OpError::Ambiguous`], [`OpError::Store`].
 pub async fn resolve_conversation(
     ctx: &StoreContext<'_>,
     asked: &str,

@@ -6,18 +6,18 @@ use toolcrib_sanitizer::{Keep, TruncationLimits, truncate_json};
 
 use crate::error::OpError;
 
-/// Fewest tokens of a result: the line that counts what was cut takes up to 40.
+/// Minimum number of tokens of a result: the line that counts the cut text takes up to 40.
 pub const MIN_RESULT_TOKENS: u32 = 64;
 
-/// Most tokens of one result, at four characters each. The stored call keeps the result as it is
-/// without this limit.
+/// Maximum number of tokens of one result, at four characters each. The stored call keeps the
+/// result without this limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultLimit {
     tokens: u32,
 }
 
 impl ResultLimit {
-    /// A limit of so many tokens.
+    /// Creates a limit of this many tokens.
     ///
     /// # Errors
     /// [`OpError::Invalid`] for fewer than [`MIN_RESULT_TOKENS`].
@@ -28,7 +28,7 @@ impl ResultLimit {
         Ok(Self { tokens })
     }
 
-    /// The answer with its result cut in the middle where it is longer.
+    /// Returns the answer with its result cut in the middle, if it is longer.
     #[must_use]
     pub fn apply(self, answer: Answer) -> Answer {
         let Answer::Done(mut outcome) = answer else { return answer };

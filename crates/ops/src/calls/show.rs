@@ -7,7 +7,7 @@ use super::lookup::CallLookup;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which call.
+/// The call to show.
 #[derive(Debug, Clone, Copy)]
 pub struct ShowCallRequest {
     /// Its id.

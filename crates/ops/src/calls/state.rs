@@ -14,7 +14,7 @@ pub enum CallState {
     Waiting,
     /// The tool ran and answered.
     Succeeded,
-    /// The tool, or the way to it, failed.
+    /// The call failed, in the tool or before it.
     Failed,
     /// Its time ran out.
     TimedOut,
@@ -24,7 +24,7 @@ pub enum CallState {
     Denied,
     /// It was not decided in time.
     Expired,
-    /// It was started, and it is unknown whether it finished.
+    /// It was started, and its outcome is unknown.
     Unknown,
 }
 

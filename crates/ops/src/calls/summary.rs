@@ -7,37 +7,37 @@ use toolcrib_core::CallRow;
 
 use super::state::CallState;
 
-/// A call in a list. A token that only looks is not shown arguments and words.
+/// A call in a list. Viewers do not see arguments and texts.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct CallSummary {
     /// Its id.
     pub call: String,
     /// Its status.
     pub status: CallState,
-    /// Canonical name of the tool, when there is one.
+    /// Canonical name of the tool, if the tool exists.
     pub tool: Option<String>,
-    /// The name as it was asked for, when it is another.
+    /// The requested name, if it differs.
     pub asked: Option<String>,
     /// The operation that policy names.
     pub operation: Option<String>,
-    /// Who asked: `model`, `chain`, `mcp`, `rest`, `cli`, `schedule` or `device`.
+    /// Origin: `model`, `chain`, `mcp`, `rest`, `cli`, `schedule` or `device`.
     pub origin: String,
-    /// Agent that called.
+    /// Agent that made the call.
     pub agent: Option<String>,
     /// Conversation.
     pub conversation: Option<String>,
-    /// What the conversation is about.
+    /// Subject of the conversation.
     pub topic: Option<String>,
     /// Channel: `chat`, `external-agent` or `background`.
     pub channel: Option<String>,
     /// Workspace folder.
     pub workspace: Option<String>,
-    /// Who asked for it, where it came over the API.
+    /// The principal that requested it, if it came over the API.
     #[serde(default)]
     pub device: Option<String>,
     /// Run.
     pub run: Option<String>,
-    /// The call that made it, such as a script.
+    /// The call that made it, such as that of a script.
     pub parent: Option<String>,
     /// Milliseconds since 1970.
     pub received_at: i64,
@@ -47,17 +47,17 @@ pub struct CallSummary {
     pub ended_at: Option<i64>,
     /// Milliseconds that the tool ran.
     pub duration_ms: Option<f64>,
-    /// Attempts that were started.
+    /// Number of attempts that were started.
     pub attempts: Option<u32>,
-    /// Why it failed.
+    /// Type of the error.
     pub error_type: Option<String>,
-    /// The first words of what went wrong.
+    /// The first words of the error.
     pub message: Option<String>,
     /// `safe`, `high` or `critical`.
     pub risk: Option<String>,
-    /// What a crash would mean, such as `side_effect`.
+    /// Effect that determines the outcome after a crash, such as `side_effect`.
     pub effect: Option<String>,
-    /// Arguments, secrets masked; absent too where they are long.
+    /// Arguments, with secrets masked; absent if they are long.
     pub args: Option<Value>,
     /// SHA-256 of the canonical arguments.
     pub args_hash: Option<String>,
@@ -66,18 +66,18 @@ pub struct CallSummary {
     /// SHA-256 of the result.
     #[serde(default)]
     pub output_hash: Option<String>,
-    /// What policy said, in one line.
+    /// The ruling of policy, in one line.
     pub policy: Option<String>,
     /// The question that was decided about it.
     pub approval: Option<String>,
-    /// Who approved.
+    /// The principal that approved it.
     pub approved_by: Option<String>,
-    /// When its changes were undone, milliseconds since 1970; absent = they were not.
+    /// When its changes were undone, in milliseconds since 1970; absent = they were not.
     pub undone_at: Option<i64>,
 }
 
 impl CallSummary {
-    /// The summary of a stored call, with the time at which its changes were undone.
+    /// Creates the summary of a stored call, with the time at which its changes were undone.
     #[must_use]
     pub fn new(row: &CallRow, undone_at: Option<i64>) -> Self {
         let (facts, end) = (&row.facts, row.end.as_ref());
@@ -118,12 +118,12 @@ impl CallSummary {
     }
 }
 
-/// The wire name of something that is one word.
+/// Returns the wire name of a value that serializes to a text.
 pub fn serialized_name(value: &impl Serialize) -> Option<String> {
     json!(value).as_str().map(str::to_owned)
 }
 
-/// Empty text means that there is none.
+/// Converts an empty text to `None`.
 fn some(text: &str) -> Option<String> {
     Some(text.to_owned()).filter(|text| !text.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Whether the changes of a call were undone, from the audit log.
+//! Determines from the audit whether the changes of a call were undone.
 
 use serde::Deserialize;
 use toolcrib_core::{AuditRow, CallRow, Effect};
@@ -6,15 +6,15 @@ use toolcrib_core::{AuditRow, CallRow, Effect};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// The fields of an audit record that tell.
+/// The relevant fields of an audit record.
 #[derive(Deserialize)]
 struct AuditedAct {
     at: i64,
     operation: Option<String>,
 }
 
-/// When the call's changes were undone, milliseconds since 1970; `None` = they were not, or they
-/// were made again since.
+/// Returns the time at which the call's changes were undone, in milliseconds since 1970; `None` if
+/// they were not undone, or were redone since.
 pub(super) fn undone_at(audit: &[AuditRow]) -> Option<i64> {
     let mut undone = None;
     for row in audit {
@@ -28,8 +28,8 @@ pub(super) fn undone_at(audit: &[AuditRow]) -> Option<i64> {
     undone
 }
 
-/// The same for a row of the history. A call that changes nothing, or never started, is not looked
-/// up.
+/// Returns the time for a row of the history. A call that changes nothing, or never started, is not
+/// looked up.
 pub(super) async fn find_undone(
     ctx: &StoreContext<'_>,
     row: &CallRow,

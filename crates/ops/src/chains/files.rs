@@ -1,4 +1,5 @@
-//! The files of scripts: reading them, and the text that a caller has read before it changes one.
+//! The files of scripts: reading them, and the version that a caller has read before it changes
+//! one.
 
 use tokio::sync::Mutex;
 use toolcrib_app::{ChainEntry, Toolcrib};
@@ -9,11 +10,11 @@ use crate::error::{OpError, Resource};
 /// The text of a script that a caller expects when it changes the script.
 #[derive(Clone, Copy)]
 pub enum ExpectedText<'a> {
-    /// Any: the caller replaces what there is.
+    /// Any text: the caller replaces the present one.
     Any,
-    /// None was named, as for a new script.
+    /// The caller names no version, as for a new script.
     Unnamed,
-    /// The one for which this is true.
+    /// The version with a text for which this function returns `true`.
     Matching(&'a (dyn Fn(&str) -> bool + Sync)),
 }
 
@@ -32,8 +33,8 @@ impl ExpectedText<'_> {
     }
 }
 
-/// Held while a script is read and changed: of two callers who change what both have read, one gets
-/// an error.
+/// Held while a script is read and changed: if two callers change the same version, one of them
+/// gets an error.
 pub(super) static WRITE_LOCK: Mutex<()> = Mutex::const_new(());
 
 /// Reads files on a thread for blocking work.
@@ -46,7 +47,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     done.map_err(|error| OpError::Internal(error.to_string()))
 }
 
-/// A script with its text; `None` = there is none of this name.
+/// Returns a script with its text; `None` if there is none with this name.
 pub(super) async fn load(
     toolcrib: &Toolcrib,
     name: &str,
@@ -60,7 +61,7 @@ pub(super) async fn load(
     read.map_err(|error| OpError::Conflict(format!("the script {name} cannot be read: {error}")))
 }
 
-/// The same of a script that has to exist.
+/// Like [`load`], for a script that has to exist.
 pub(super) async fn find(toolcrib: &Toolcrib, name: &str) -> Result<(ChainEntry, String), OpError> {
     load(toolcrib, name).await?.ok_or_else(|| OpError::not_found(Resource::Chain, name))
 }

@@ -1,4 +1,4 @@
-//! Operations on scripts that are kept as tools.
+//! Operations on saved scripts (chains).
 
 mod files;
 mod list;

@@ -9,33 +9,33 @@ use crate::administration::{Act, Recorder};
 use crate::context::OpContext;
 use crate::error::{OpError, Resource};
 
-/// A script to keep.
+/// A script to save.
 #[derive(Clone)]
 pub struct PutChainRequest<'a> {
     /// The name of its tool.
     pub name: String,
     /// Its text.
     pub code: String,
-    /// The folder; `None` = the folder of tools of the workspace, or else the first one.
+    /// The folder; `None` selects the workspace's folder of tools, or else the first one.
     pub folder: Option<PathBuf>,
-    /// The text that is replaced.
+    /// The text to replace.
     pub expected: ExpectedText<'a>,
 }
 
-/// The script is kept.
+/// The saved script.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PutChainReply {
-    /// Whether there was none.
+    /// Whether the script is new.
     pub is_new: bool,
     /// The script.
     pub chain: ChainDetails,
 }
 
-/// Keeps a script as a tool, which can be called at once.
+/// Saves a script as a tool, which can be called at once.
 ///
 /// # Errors
 /// [`OpError::Invalid`] for a bad name or text; [`OpError::Conflict`] if there is no folder, or if
-/// the script is in another one; those of [`ExpectedText`]; [`OpError::Internal`],
+/// the script is in another one; the errors of [`ExpectedText`]; [`OpError::Internal`],
 /// [`OpError::Unrecorded`].
 pub async fn put(
     ctx: &OpContext<'_>,
@@ -63,14 +63,14 @@ pub async fn put(
     Ok(PutChainReply { is_new: present.is_none(), chain: ChainDetails { chain, code } })
 }
 
-/// The folder that scripts are written to, with its id.
+/// Returns the folder to which scripts are written, with its id.
 pub(super) fn default_folder(ctx: &OpContext<'_>) -> Result<(PathBuf, Option<String>), OpError> {
     let folder = ctx.toolcrib.saved_chain_folder();
     let folder = folder.ok_or_else(|| OpError::Conflict("there is no folder for tools".into()))?;
     Ok((folder.path, Some(folder.id)))
 }
 
-/// Refuses a script of a folder that is not written.
+/// Refuses a script in a folder that cannot be written.
 pub(super) fn check_folder(name: &str, of: &str, written: Option<&str>) -> Result<(), OpError> {
     match written {
         Some(written) if written != of => Err(OpError::Conflict(format!(

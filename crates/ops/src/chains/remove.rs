@@ -11,18 +11,18 @@ use crate::administration::{Act, Recorder};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which script.
+/// The script to remove.
 #[derive(Clone)]
 pub struct RemoveChainRequest<'a> {
     /// Its name.
     pub name: String,
-    /// Its folder; `None` = the folder of tools of the workspace, or else the first one.
+    /// Its folder; `None` selects the workspace's folder of tools, or else the first one.
     pub folder: Option<PathBuf>,
-    /// The text that is removed.
+    /// The text to remove.
     pub expected: ExpectedText<'a>,
 }
 
-/// The script is removed.
+/// A removed script.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RemovedChain {
     /// Its name.
@@ -32,7 +32,7 @@ pub struct RemovedChain {
 /// Removes a script; running calls finish.
 ///
 /// # Errors
-/// [`OpError::NotFound`]; [`OpError::Conflict`] for a script of another folder; those of
+/// [`OpError::NotFound`]; [`OpError::Conflict`] for a script in another folder; the errors of
 /// [`ExpectedText`]; [`OpError::Internal`], [`OpError::Unrecorded`].
 pub async fn remove(
     ctx: &OpContext<'_>,

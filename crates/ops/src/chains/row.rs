@@ -11,20 +11,20 @@ use toolcrib_app::ChainEntry;
 pub struct ChainRow {
     /// Its name, which is that of its tool.
     pub name: String,
-    /// What it says that it does.
+    /// Its own description.
     pub description: Option<String>,
-    /// Why it is no tool, if it is none.
+    /// Why it is not a tool; absent if it is one.
     pub problem: Option<String>,
-    /// The folder that has it: `own`, `workspace`, or one that was named.
+    /// Its folder: `own`, `workspace`, or the id of a configured one.
     pub folder: String,
-    /// Whether a person is asked before it runs, because its author is unknown.
+    /// Whether it asks for an approval before it runs, because its author is unknown.
     pub asked_about: bool,
     /// Its file.
     #[schemars(with = "String")]
     pub path: PathBuf,
 }
 
-/// A script, whole.
+/// A script with its text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChainDetails {
     /// The script.
@@ -43,7 +43,7 @@ impl From<&ChainEntry> for ChainRow {
             problem: kept.description.err(),
             folder: chain.folder.clone(),
             asked_about: chain.is_untrusted,
-            // The folder of a workspace may be named from the current one.
+            // The path of a workspace's folder may be relative to the current one.
             path: std::path::absolute(&kept.path).unwrap_or(kept.path),
         }
     }

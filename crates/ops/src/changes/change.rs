@@ -11,9 +11,9 @@ use crate::context::OpContext;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// Undoes changes of tools.
+    /// Undo changes of tools.
     Undo,
-    /// Undone changes, to what the tools had made.
+    /// Redo undone changes.
     Redo,
 }
 
@@ -55,7 +55,7 @@ impl Change {
     }
 }
 
-/// Names of files may hold a secret or a control character.
+/// Renders a file name on one line: it may contain a secret or a control character.
 pub(super) fn one_line(ctx: &OpContext<'_>, text: String) -> String {
     escape_to_line(&ctx.toolcrib.engine().sealing().secrets.mask(text))
 }

@@ -1,4 +1,4 @@
-//! The undo journal waits for other processes, so it is used on a thread of its own.
+//! The undo journal waits for other processes, so it is used on a thread for blocking tasks.
 
 use toolcrib_app::Toolcrib;
 use toolcrib_builtins::fs::{JournalEntry, JournalError};
@@ -18,7 +18,7 @@ pub(super) async fn run_blocking<T: Send + 'static>(
     }
 }
 
-/// The entries that can be taken this way, the next one first.
+/// Returns the entries that can be undone or redone, the next one first.
 pub(super) fn entries(
     toolcrib: &Toolcrib,
     direction: Direction,

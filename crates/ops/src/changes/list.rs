@@ -8,19 +8,19 @@ use super::journal::{entries, run_blocking};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which changes. Every given field must match.
+/// Filter of changes. A change must match every field.
 #[derive(Debug, Clone)]
 pub struct ListChangesRequest {
-    /// Those that can be undone, or the undone ones that can be redone.
+    /// Changes that can be undone, or undone ones that can be redone.
     pub direction: Direction,
-    /// Made by this run of the caller.
+    /// Only changes of this run of the caller.
     pub run: Option<RunId>,
-    /// Made in this conversation of the caller.
+    /// Only changes of this conversation of the caller.
     pub conversation: Option<String>,
 }
 
 impl ListChangesRequest {
-    /// All that can be taken this way.
+    /// Creates a request for all changes in this direction.
     #[must_use]
     pub fn all(direction: Direction) -> Self {
         Self { direction, run: None, conversation: None }
@@ -38,10 +38,10 @@ impl ListChangesRequest {
     }
 }
 
-/// Lists changes, the one that would be taken next first.
+/// Lists changes, the next one to undo or redo first.
 ///
 /// # Errors
-/// [`OpError::Internal`] when the undo journal cannot be read.
+/// [`OpError::Internal`] if the undo journal cannot be read.
 pub async fn list(
     ctx: &OpContext<'_>,
     request: ListChangesRequest,

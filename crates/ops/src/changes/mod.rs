@@ -1,4 +1,4 @@
-//! Operations on what tools changed in the workspace: list, preview, undo, redo.
+//! Operations on changes that tools made in the workspace: list, preview, undo, redo.
 
 mod change;
 mod journal;

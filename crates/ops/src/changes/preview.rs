@@ -1,4 +1,4 @@
-//! Shows what an undo or a redo would do to each file.
+//! Previews the effect of an undo or a redo on each file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,22 +9,22 @@ use super::journal::{entries, run_blocking};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which changes.
+/// The changes to preview.
 #[derive(Debug, Clone)]
 pub struct PreviewRequest {
     /// Undo or redo.
     pub direction: Direction,
-    /// Numbers of the changes, as they were listed.
+    /// Numbers of the listed changes.
     pub ids: Vec<u64>,
 }
 
-/// What happens to a file.
+/// The effect on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileAct {
     /// It is removed.
     Remove,
-    /// It is made again.
+    /// It is created again.
     Restore,
     /// Its content is replaced.
     Change,
@@ -32,28 +32,28 @@ pub enum FileAct {
     Move,
 }
 
-/// What would happen to one path.
+/// The effect on one path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FilePreview {
     /// The path below its root.
     pub path: String,
-    /// What would happen to it.
+    /// The effect.
     pub act: FileAct,
-    /// Where it would be moved from.
+    /// The former path of a move.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<String>,
-    /// Unified diff, at most 200 lines; absent for folders, links and moves, for what is no text or
-    /// larger than 10 MB, after 20 files, and for callers that see no contents.
+    /// Unified diff, at most 200 lines; absent for folders, links and moves, for files that are not
+    /// text or larger than 10 MB, after 20 files, and for callers that see no contents.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diff: Option<String>,
 }
 
-/// Shows what an undo or a redo of these changes would do. It does not check whether a file was
-/// changed since: the diff shows what would be lost.
+/// Previews the effect of undoing or redoing these changes. It does not check whether a file was
+/// changed since: the diff shows the changes that would be lost.
 ///
 /// # Errors
-/// [`OpError::Stale`] when one of the changes is not in the list any more; [`OpError::Conflict`]
-/// while another process changes the workspace; [`OpError::Internal`] when the journal cannot be
+/// [`OpError::Stale`] if one of the changes is not in the list any more; [`OpError::Conflict`]
+/// while another process changes the workspace; [`OpError::Internal`] if the journal cannot be
 /// read.
 pub async fn preview(
     ctx: &OpContext<'_>,

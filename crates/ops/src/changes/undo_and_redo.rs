@@ -10,21 +10,21 @@ use crate::administration::{self, Act};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which changes.
+/// The changes to undo or redo.
 #[derive(Debug, Clone)]
 pub struct TakeRequest {
     /// Undo or redo.
     pub direction: Direction,
-    /// Numbers of the changes, as they were listed.
+    /// Numbers of the listed changes.
     pub ids: Vec<u64>,
     /// Whether later changes are overwritten.
     pub force: bool,
 }
 
-/// What was undone or redone.
+/// The undone or redone changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TakeReply {
-    /// The changes, in the order in which they were taken.
+    /// The changes, in the order in which they were undone or redone.
     pub done: Vec<ChangeDone>,
     /// The change that blocks the others, and why.
     pub refused: Option<ChangeRefused>,
@@ -35,7 +35,7 @@ pub struct TakeReply {
 pub struct ChangeDone {
     /// The change.
     pub change: Change,
-    /// The changes of files, one line each; empty if there was nothing to do.
+    /// The changes of files, one line each; empty if no file changed.
     pub did: Vec<String>,
 }
 
@@ -44,18 +44,19 @@ pub struct ChangeDone {
 pub struct ChangeRefused {
     /// The change.
     pub change: Change,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
 /// Undoes or redoes exactly these changes, the latest first for an undo and the last undone first
-/// for a redo. It stops at a change whose files were changed since. Each change that was taken is
-/// recorded in the audit log, under the call that had made it.
+/// for a redo. It stops at a change whose files were changed since. Each of these changes is
+/// recorded in the audit, under the call that had made it.
 ///
 /// # Errors
-/// [`OpError::Stale`] when one of the changes is not in the list any more: then nothing was done.
-/// [`OpError::Conflict`] while another process changes the workspace. [`OpError::Internal`] when
-/// the journal cannot be used; [`OpError::Unrecorded`] when it was done and could not be recorded.
+/// [`OpError::Stale`] if one of the changes is no longer in the list; nothing was done in that
+/// case. [`OpError::Conflict`] while another process changes the workspace. [`OpError::Internal`]
+/// if the journal cannot be used; [`OpError::Unrecorded`] if the changes were made and could not be
+/// recorded.
 pub async fn take(ctx: &OpContext<'_>, request: TakeRequest) -> Result<TakeReply, OpError> {
     let TakeRequest { direction, ids, force } = request;
     let report = run_blocking(ctx, move |toolcrib| match direction {

@@ -1,4 +1,4 @@
-//! Branches a conversation: a new one that begins as this one did.
+//! Branches a conversation: creates a new one that starts with the same messages.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use super::show::{ShowConversationRequest, show};
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
 
-/// Which conversation, and up to where.
+/// The conversation to branch, and the position.
 #[derive(Debug, Clone, Copy)]
 pub struct BranchConversationRequest {
     /// Its id.
     pub id: ConversationId,
-    /// The run whose first message, and everything after it, is left out.
+    /// The first omitted run: the branch leaves out its message and everything after it.
     pub before: RunId,
 }
 
-/// Makes a conversation with the messages of this one before a run. The runs that wrote them are
-/// copied under ids of their own, with the labels of what they had read: the branch outlives the
-/// conversation that it came from, and is as untrusted. What tools did is not undone.
+/// Creates a conversation with the messages of this one before a run. The runs that wrote them are
+/// copied under new ids, with their taint labels: the branch outlives the original conversation,
+/// and is equally untrusted. Effects of tools are not undone.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::OpenRun`], [`OpError::Store`].
@@ -53,7 +53,7 @@ pub async fn branch(
     show(ctx, ShowConversationRequest { id: branch.id }).await
 }
 
-/// The runs of these messages, in their order.
+/// Returns the runs of these messages, in order.
 async fn ended_runs(
     ctx: &StoreContext<'_>,
     messages: &[StoredMessage],

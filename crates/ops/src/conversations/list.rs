@@ -6,12 +6,13 @@ use toolcrib_core::{Conversation, ConversationId};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which conversations.
+/// Filter of conversations.
 #[derive(Debug, Clone, Copy)]
 pub struct ListConversationsRequest {
-    /// Older than the conversation with this time of its newest message and this id: the next page.
+    /// Only conversations before the one with this time of its newest message and this id, for the
+    /// next page.
     pub before: Option<(i64, ConversationId)>,
-    /// At most this many.
+    /// Maximum number of conversations.
     pub limit: usize,
 }
 
@@ -33,7 +34,7 @@ pub async fn list(
     request: ListConversationsRequest,
 ) -> Result<ConversationsReply, OpError> {
     let (store, owner) = (&ctx.stores.runs, ctx.owner);
-    // One row more than the page tells whether there is another page.
+    // Read one row more than the page, to detect a next page.
     let rows = request.limit + 1;
     let mut conversations = match request.before {
         None => store.conversations(owner, rows).await?,
@@ -47,7 +48,7 @@ pub async fn list(
     Ok(ConversationsReply { conversations, more })
 }
 
-/// The title is the beginning of the first message.
+/// Removes the title, which is the start of the first message.
 pub(super) fn hide_title(conversation: &mut Conversation) {
     conversation.title = String::new();
 }

@@ -1,4 +1,4 @@
-//! The messages of a conversation, secrets masked.
+//! The messages of a conversation, with secrets masked.
 
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{Conversation, ConversationId, StoredMessage};
@@ -7,14 +7,14 @@ use super::show::{ShowConversationRequest, show};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which messages.
+/// The messages to read.
 #[derive(Debug, Clone, Copy)]
 pub struct MessagesRequest {
     /// The conversation.
     pub id: ConversationId,
     /// Sequence number of the first message.
     pub since: u64,
-    /// At most this many; `None` = all.
+    /// Maximum number of messages; `None` reads all.
     pub limit: Option<usize>,
 }
 
@@ -23,9 +23,9 @@ pub struct MessagesRequest {
 pub struct MessagesReply {
     /// The conversation.
     pub conversation: Conversation,
-    /// The messages; empty where the caller sees no payloads.
+    /// The messages; empty if the caller sees no payloads.
     pub messages: Vec<StoredMessage>,
-    /// Sequence number of the next message; `None` = there are no more.
+    /// Sequence number of the next message; `None` if there are no more.
     pub next: Option<u64>,
 }
 
@@ -49,7 +49,7 @@ pub async fn messages(
     let limit = request.limit.unwrap_or(usize::MAX);
     let next = messages.get(limit).map(|first| first.seq);
     messages.truncate(limit);
-    // Stored messages are opened for the run that continues them, and masked for readers.
+    // Stored messages are unsealed for the run that continues them, and masked for readers.
     let secrets = &ctx.toolcrib.engine().sealing().secrets;
     for message in &mut messages {
         message.body = secrets.mask_json(&message.body);

@@ -9,22 +9,22 @@ use crate::administration::{self, Act};
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
 
-/// Which conversation.
+/// The conversation to delete.
 #[derive(Debug, Clone, Copy)]
 pub struct RemoveConversationRequest {
     /// Its id.
     pub id: ConversationId,
 }
 
-/// A conversation that was deleted.
+/// The deleted conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RemovedConversation {
     /// Its id.
     pub deleted: ConversationId,
 }
 
-/// Deletes a conversation. With the Toolcrib that has its shells and background programs, these end
-/// too, and its pending questions are denied.
+/// Deletes a conversation. With the Toolcrib that runs its shells and background programs, these
+/// end too, and its pending questions are denied.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::OpenRun`], [`OpError::Store`], [`OpError::Unrecorded`].

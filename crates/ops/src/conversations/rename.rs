@@ -6,15 +6,15 @@ use super::show::{ShowConversationRequest, show};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Characters of a title: one line of a list.
+/// Maximum number of characters of a title: one line of a list.
 const MAX_TITLE_CHARS: usize = 200;
 
-/// Which conversation, and its new title.
+/// The conversation to rename, and its new title.
 #[derive(Debug, Clone)]
 pub struct RenameConversationRequest {
     /// Its id.
     pub id: ConversationId,
-    /// One line of at most 200 characters, not blank.
+    /// One line of at most 200 characters; not blank.
     pub title: String,
 }
 

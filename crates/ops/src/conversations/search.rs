@@ -1,8 +1,8 @@
-//! Searches the text of conversations: what people wrote and what models answered.
+//! Searches the text of conversations: messages of people and answers of models.
 //!
-//! Messages are read as they are stored, newest conversation first, because their secrets are
-//! masked before they are searched. One request reads a bounded number of messages and says where
-//! the next one goes on.
+//! Messages are read from the store, newest conversation first, because their secrets must be
+//! masked before the search. One request reads a bounded number of messages and returns the
+//! position for the next one.
 
 use serde::{Deserialize, Serialize};
 use toolcrib_app::Secrets;
@@ -13,49 +13,50 @@ use super::list::{ListConversationsRequest, list};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Messages that one request reads, about 40 MB of text at 2 kB each.
+/// Maximum number of messages that one request reads, about 40 MB of text at 2 kB each.
 const MAX_MESSAGES: usize = 20_000;
-/// Conversations that are listed at once.
+/// Number of conversations that are listed at once.
 const CONVERSATIONS_PAGE: usize = 50;
-/// Hits of one conversation, the newest: one long conversation does not hide the others.
+/// Maximum number of hits of one conversation, the newest: a long conversation must not hide the
+/// others.
 const HITS_PER_CONVERSATION: usize = 3;
-/// Characters of an excerpt before and after the first word that fits.
+/// Number of characters of an excerpt before and after the first match.
 const EXCERPT_CHARS: usize = 80;
-/// Most characters of the words.
+/// Maximum number of characters of the words.
 const MAX_WORDS_CHARS: usize = 200;
 
-/// What is looked for.
+/// A search in conversations.
 #[derive(Debug, Clone)]
 pub struct SearchConversationsRequest {
-    /// Words that a message must have, each anywhere in it, in any case.
+    /// Words that a message must contain, each at any position, ignoring case.
     pub words: String,
-    /// Where the search goes on: the place that the reply before named.
+    /// Position for continuing the search, from the previous reply.
     pub before: Option<(i64, ConversationId)>,
-    /// At most about this many hits: those of the last conversation are complete.
+    /// Approximate maximum number of hits: all hits of the last conversation are included.
     pub limit: usize,
 }
 
-/// A message that has the words, or a conversation with them in its title.
+/// A message that contains the words, or a conversation with them in its title.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FoundMessage {
     /// The conversation.
     pub conversation: Conversation,
-    /// The run that wrote the message; `None` = the title has the words.
+    /// The run that wrote the message; `None` if the match is in the title.
     pub run: Option<RunId>,
-    /// Place of the message in the conversation.
+    /// Position of the message in the conversation.
     pub seq: Option<u64>,
-    /// Whether a person wrote it; else a model.
+    /// Whether a person wrote it; otherwise, a model did.
     pub is_typed: bool,
-    /// The text around the first word.
+    /// The text around the first match.
     pub excerpt: String,
 }
 
-/// The findings.
+/// The result of a search.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SearchConversationsReply {
     /// The hits, newest conversation first.
     pub found: Vec<FoundMessage>,
-    /// Where the search goes on; `None` = everything was searched.
+    /// Position for continuing the search; `None` if everything was searched.
     pub next: Option<(i64, ConversationId)>,
 }
 
@@ -92,7 +93,7 @@ pub async fn search(
     }
 }
 
-/// The newest hits of a conversation.
+/// Returns the newest hits of a conversation.
 fn hits(
     conversation: &Conversation,
     messages: &[StoredMessage],
@@ -116,8 +117,8 @@ fn hits(
     found
 }
 
-/// The text of a message, and whether a person wrote it; `None` for messages that only the model
-/// reads.
+/// Returns the text of a message, and whether a person wrote it; `None` for messages that only the
+/// model reads.
 fn said(stored: &StoredMessage) -> Option<(String, bool)> {
     match Message::deserialize(&stored.body).ok()? {
         Message::User(user) => {
@@ -129,7 +130,7 @@ fn said(stored: &StoredMessage) -> Option<(String, bool)> {
     }
 }
 
-/// The words that are looked for, in lower case.
+/// The words to search, in lower case.
 struct Words(Vec<String>);
 
 impl Words {
@@ -146,12 +147,13 @@ impl Words {
         }
     }
 
-    /// The text around the first of the words, in one line, if the text has all of them.
+    /// Returns the text around the first match on one line, if the text contains all words.
     fn excerpt(&self, text: &str) -> Option<String> {
         let lower = text.to_lowercase();
         let places: Option<Vec<usize>> = self.0.iter().map(|word| lower.find(word)).collect();
         let first = places?.into_iter().min()?;
-        // Lower case can have another length: the place is counted in characters of the text.
+        // Lower case can have another length, so the position is counted in characters of the
+        // original text.
         let mut length = 0;
         let before = text.chars().take_while(|letter| {
             let is_before = length < first;

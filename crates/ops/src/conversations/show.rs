@@ -6,7 +6,7 @@ use super::list::hide_title;
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
 
-/// Which conversation.
+/// The conversation to show.
 #[derive(Debug, Clone, Copy)]
 pub struct ShowConversationRequest {
     /// Its id.

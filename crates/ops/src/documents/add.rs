@@ -5,18 +5,19 @@ use crate::context::OpContext;
 use crate::error::OpError;
 use crate::lists::writer;
 
-/// A file.
+/// A file to add.
 #[derive(Debug, Clone)]
 pub struct AddDocumentRequest {
     /// Its name.
     pub name: String,
     /// Its content.
     pub bytes: Vec<u8>,
-    /// Whether to wait until all of it is read; otherwise that goes on in the background.
+    /// Whether to wait until the whole file is read; otherwise, reading continues in the
+    /// background.
     pub wait: bool,
 }
 
-/// Adds a file to the documents. One that is there already is returned.
+/// Adds a file to the documents. A file that was already added is returned.
 ///
 /// # Errors
 /// [`OpError::Invalid`] if it cannot be read, [`OpError::Conflict`], [`OpError::Store`].

@@ -8,13 +8,13 @@ use crate::lists::writer;
 /// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DocumentChange {
-    /// It is not found any more; it can be restored for 30 days.
+    /// The document is no longer found; it can be restored for 30 days.
     Delete,
     /// The document can be found again.
     Restore,
 }
 
-/// Which document.
+/// The document to change.
 #[derive(Debug, Clone)]
 pub struct ChangeDocumentRequest {
     /// Its id or name.
@@ -26,8 +26,8 @@ pub struct ChangeDocumentRequest {
 /// Deletes or restores a document.
 ///
 /// # Errors
-/// [`OpError::NotFound`], [`OpError::Conflict`], [`OpError::Invalid`] if several have the name,
-/// [`OpError::Store`].
+/// [`OpError::NotFound`], [`OpError::Conflict`], [`OpError::Invalid`] if several documents have the
+/// name, [`OpError::Store`].
 pub async fn change(
     ctx: &OpContext<'_>,
     request: ChangeDocumentRequest,

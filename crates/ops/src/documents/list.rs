@@ -4,14 +4,14 @@ use super::row::DocumentReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which documents.
+/// Filter of documents.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListDocumentsRequest {
-    /// Those that were deleted and can be restored, instead of those that are there.
+    /// Lists deleted documents that can be restored, instead of the present ones.
     pub deleted: bool,
 }
 
-/// The owner's documents, the newest first.
+/// Returns the owner's documents, the newest first.
 ///
 /// # Errors
 /// [`OpError::Store`].

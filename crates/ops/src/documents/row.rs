@@ -1,4 +1,4 @@
-//! A document as callers see it.
+//! A document in replies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,18 +14,18 @@ pub struct DocumentReply {
     pub document: String,
     /// Name of the file.
     pub name: String,
-    /// What it is, such as `PDF`.
+    /// Its format, such as `PDF`.
     pub format: String,
     /// `indexing`, `ready` or `failed`.
     pub status: String,
-    /// What its parts are called, such as `page`; absent = it has none.
+    /// Name of its parts, such as `page`; absent = it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// Number of its parts.
     pub parts: u32,
-    /// Parts that were read so far.
+    /// Number of parts that were read so far.
     pub parts_read: u32,
-    /// Pieces of text that can be found.
+    /// Number of searchable pieces of text.
     pub chunks: u32,
     /// Size of the file in bytes.
     pub bytes: u64,
@@ -37,7 +37,7 @@ pub struct DocumentReply {
     /// When it was deleted, milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deleted_at: Option<i64>,
-    /// What put it in, if that had read text from outside.
+    /// The agent or program that added it, if that had read untrusted text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
 }

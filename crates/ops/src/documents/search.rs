@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// What is looked for.
+/// A search in documents.
 #[derive(Debug, Clone)]
 pub struct SearchDocumentsRequest {
     /// The query, in words.
     pub query: String,
-    /// How many passages at most.
+    /// Maximum number of passages.
     pub limit: usize,
 }
 
-/// Most passages of a search.
+/// Maximum number of passages of a search.
 const MOST: usize = 50;
 
-/// A passage that fits.
+/// A matching passage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Passage")]
 pub struct PassageReply {
@@ -34,7 +34,7 @@ pub struct PassageReply {
     pub text: String,
 }
 
-/// The passages that fit best, by words and meaning.
+/// Returns the best matching passages, by words and meaning.
 ///
 /// # Errors
 /// [`OpError::Denied`] for a caller that may not see texts, [`OpError::Invalid`] without words,

@@ -7,7 +7,7 @@ use super::row::DocumentReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which part of which document.
+/// The requested part of a document.
 #[derive(Debug, Clone)]
 pub struct ViewDocumentRequest {
     /// Its id or name.
@@ -16,11 +16,11 @@ pub struct ViewDocumentRequest {
     pub page: u32,
     /// The first character in the page.
     pub offset: u32,
-    /// How many characters at most.
+    /// Maximum number of characters.
     pub max_chars: usize,
 }
 
-/// Most characters of a view.
+/// Maximum number of characters of a view.
 const MOST_CHARS: usize = 8_000;
 
 /// Part of the text of a document.
@@ -30,15 +30,15 @@ pub struct DocumentTextReply {
     pub document: DocumentReply,
     /// The text, with a line before each page.
     pub text: String,
-    /// The page to continue with; absent = this was the last.
+    /// The page to continue with; absent = this was the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_page: Option<u32>,
-    /// The character in that page.
+    /// The character to continue with in that page.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_offset: Option<u32>,
 }
 
-/// Part of the text of a document.
+/// Returns a part of the text of a document.
 ///
 /// # Errors
 /// [`OpError::Denied`] for a caller that may not see texts, [`OpError::NotFound`],

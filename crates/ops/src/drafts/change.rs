@@ -14,28 +14,28 @@ use crate::lists::writer;
 pub struct EditDraftRequest {
     /// Its id.
     pub draft: String,
-    /// The version that the caller read; `None` = whatever it is now.
+    /// The version that the caller read; `None` accepts any.
     pub version: Option<i64>,
-    /// Recipients.
+    /// New recipients; `None` keeps them.
     pub to: Option<Vec<String>>,
-    /// Subject.
+    /// New subject; `None` keeps it.
     pub subject: Option<String>,
-    /// Text.
+    /// New text; `None` keeps it.
     pub body: Option<String>,
 }
 
-/// Which draft.
+/// The draft to discard.
 #[derive(Debug, Clone)]
 pub struct DiscardDraftRequest {
     /// Its id.
     pub draft: String,
 }
 
-/// Changes a draft that has not left.
+/// Changes a draft that has not been sent.
 ///
 /// # Errors
-/// [`OpError::NotFound`], [`OpError::Stale`] for another version, [`OpError::Conflict`] if it is
-/// over, [`OpError::Invalid`], [`OpError::Store`].
+/// [`OpError::NotFound`], [`OpError::Stale`] for another version, [`OpError::Conflict`] if it has
+/// ended, [`OpError::Invalid`], [`OpError::Store`].
 pub async fn edit(ctx: &OpContext<'_>, request: EditDraftRequest) -> Result<DraftReply, OpError> {
     let EditDraftRequest { draft, version, to, subject, body } = request;
     let change = DraftChange { to, subject, body, ..DraftChange::default() };
@@ -44,11 +44,11 @@ pub async fn edit(ctx: &OpContext<'_>, request: EditDraftRequest) -> Result<Draf
     Ok(DraftReply::new(&ctx.store, edited))
 }
 
-/// Discards a draft: it cannot leave any more.
+/// Discards a draft, which can then no longer be sent.
 ///
 /// # Errors
-/// [`OpError::NotFound`], [`OpError::Conflict`] if it is over or leaves now, [`OpError::Store`],
-/// [`OpError::Unrecorded`].
+/// [`OpError::NotFound`], [`OpError::Conflict`] if it has ended or is being sent,
+/// [`OpError::Store`], [`OpError::Unrecorded`].
 pub async fn discard(
     ctx: &OpContext<'_>,
     request: DiscardDraftRequest,

@@ -1,4 +1,4 @@
-//! Makes a draft of a person.
+//! Creates a draft of a person.
 
 use toolcrib_assistant::draft::{DraftKind, NewDraft};
 use toolcrib_mail::recipients;
@@ -8,25 +8,25 @@ use crate::context::OpContext;
 use crate::error::OpError;
 use crate::lists::writer;
 
-/// The part of a Message-ID behind the `@` for kinds that have no account.
+/// The part of a Message-ID after the `@` for kinds without an account.
 const DOMAIN: &str = "toolcrib";
 
-/// A draft to make.
+/// A draft to create.
 #[derive(Debug, Clone, Default)]
 pub struct CreateDraftRequest {
     /// `mail` or `webhook`.
     pub kind: String,
-    /// The account that sends a mail; `None` = the only one.
+    /// The account that sends a mail; `None` selects the only one.
     pub account: Option<String>,
     /// Recipients: mail addresses, or one web address.
     pub to: Vec<String>,
     /// Subject of a mail.
     pub subject: String,
-    /// Text; of a webhook what is sent.
+    /// Text; for a webhook, the sent body.
     pub body: String,
 }
 
-/// Makes a draft. Nothing leaves.
+/// Creates a draft. Nothing is sent.
 ///
 /// # Errors
 /// [`OpError::Invalid`], [`OpError::Absent`] without such an account, [`OpError::Conflict`] if too

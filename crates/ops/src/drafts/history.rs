@@ -7,7 +7,7 @@ use super::row::DraftReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which draft.
+/// The draft whose versions are requested.
 #[derive(Debug, Clone)]
 pub struct DraftHistoryRequest {
     /// Its id.
@@ -31,7 +31,7 @@ pub struct DraftVersionReply {
     pub draft: DraftReply,
 }
 
-/// The versions of a draft that are kept, the newest first.
+/// Returns the stored versions of a draft, the newest first.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Store`].

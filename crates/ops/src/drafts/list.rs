@@ -4,23 +4,23 @@ use super::row::DraftReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which drafts.
+/// Filter of drafts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListDraftsRequest {
-    /// Only those that a person has to do something about.
+    /// Only drafts that need an action of a person.
     pub open: bool,
 }
 
-/// Which draft.
+/// The draft to show.
 #[derive(Debug, Clone)]
 pub struct ShowDraftRequest {
     /// Its id.
     pub draft: String,
-    /// A version that the caller saw: the reply says what changed since.
+    /// A version that the caller saw: the reply contains the changes since.
     pub since: Option<i64>,
 }
 
-/// The owner's drafts, the newest first.
+/// Returns the owner's drafts, the newest first.
 ///
 /// # Errors
 /// [`OpError::Store`].
@@ -33,14 +33,16 @@ pub async fn list(
     Ok(wanted.map(|draft| DraftReply::new(&ctx.store, draft)).collect())
 }
 
-/// One draft.
+/// Returns one draft.
 ///
 /// # Errors
-/// [`OpError::NotFound`], [`OpError::Invalid`] for a version that is not kept, [`OpError::Store`].
+/// [`OpError::NotFound`], [`OpError::Invalid`] for a version that is no longer stored,
+/// [`OpError::Store`].
 pub async fn show(ctx: &OpContext<'_>, request: ShowDraftRequest) -> Result<DraftReply, OpError> {
     let ShowDraftRequest { draft, since } = request;
     let (drafts, owner) = (ctx.toolcrib.drafts(), ctx.store.owner);
-    // First, so that an attempt whose process is gone has its end in the history, too.
+    // Read the draft first, so that the history also contains the end of an attempt whose process
+    // has died.
     let found = drafts.get(owner, &draft).await?;
     let changed = match since {
         Some(since) => Some(drafts.changed_since(owner, &draft, since).await?),

@@ -1,4 +1,4 @@
-//! Operations on drafts: what is to leave in a person's name.
+//! Operations on drafts: messages to send in a person's name.
 
 mod change;
 mod create;

@@ -1,4 +1,4 @@
-//! A draft as callers see it.
+//! A draft in replies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,15 +13,15 @@ use crate::error::{OpError, Resource};
 pub struct DraftReply {
     /// Its id.
     pub draft: String,
-    /// What it is: `mail` or `webhook`.
+    /// Its kind: `mail` or `webhook`.
     pub kind: String,
     /// `draft`, `sending`, `sent`, `failed`, `unknown` or `discarded`.
     pub status: String,
-    /// Its version: sending names the one that was read.
+    /// Its version: a request to send names the version that was read.
     pub version: i64,
     /// The account that sends it.
     pub account: String,
-    /// Recipients; only for callers that may see payloads, as the next three.
+    /// Recipients; like the next three fields, only for callers that may see payloads.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub to: Vec<String>,
     /// Subject.
@@ -33,28 +33,29 @@ pub struct DraftReply {
     /// Files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<DraftFile>,
-    /// Letters of recipients that look like others.
+    /// Letters in recipients that look like other letters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unusual_letters: Option<String>,
     /// Its Message-ID, by which it is found in the Sent folder.
     pub message_id: String,
-    /// What its text comes from, if that is outside text.
+    /// Source of its text, if that is untrusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// Who or what wrote its text last.
+    /// The person or agent that last wrote its text.
     pub by: String,
     /// The person or the rule that sent it, or tried to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sent_by: Option<String>,
-    /// Why it failed, how to find out, or what did not work besides.
+    /// The reason for a failure, how to check an unknown state, or a problem that did not prevent
+    /// the delivery.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What changed since the version that the caller named; absent if none was named.
+    /// The changes since the version that the caller named; absent if none was named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<Vec<DraftDifferenceReply>>,
     /// Milliseconds since 1970.
     pub created_at: i64,
-    /// When it was changed last: milliseconds since 1970.
+    /// When it was last changed, in milliseconds since 1970.
     pub changed_at: i64,
 }
 
@@ -63,19 +64,19 @@ pub struct DraftReply {
 pub struct DraftFile {
     /// Its name for the recipient.
     pub name: String,
-    /// Where its content is.
+    /// The artifact with its content.
     pub artifact: String,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
 }
 
-/// What differs in one part of a draft.
+/// A difference in one part of a draft.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "DraftDifference")]
 pub struct DraftDifferenceReply {
     /// `account`, `to`, `subject`, `files` or `text`.
     pub part: String,
-    /// Lines that begin with `-` (before), `+` (after) or a space (the same).
+    /// Lines that begin with `-` (before), `+` (after) or a space (unchanged).
     pub diff: String,
 }
 

@@ -1,4 +1,4 @@
-//! Sends a draft: what only a person does, or a rule of the person.
+//! Sends a draft. Only a person, or a rule of the person, may do that.
 
 use toolcrib_assistant::draft::SendRequest;
 
@@ -13,18 +13,18 @@ use crate::lists::writer;
 pub struct SendDraftRequest {
     /// Its id.
     pub draft: String,
-    /// The version that the person read: a draft that was changed since does not leave.
+    /// The version that the person read: a draft that was changed since is not sent.
     pub version: i64,
-    /// Send one that is `unknown` once more, although it may have left.
+    /// Sends a draft again whose state is `unknown`, although it may have been sent.
     pub again: bool,
 }
 
-/// Sends a draft, and waits until the server has taken or refused it.
+/// Sends a draft, and waits until the server has accepted or refused it.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Stale`] for another version, [`OpError::Conflict`] if its
-/// state does not allow that, [`OpError::Store`], [`OpError::Unrecorded`]. A delivery that fails
-/// is no error: the status of the draft says it.
+/// state does not allow that, [`OpError::Store`], [`OpError::Unrecorded`]. A failed delivery is not
+/// an error: the status of the draft reports it.
 pub async fn send(ctx: &OpContext<'_>, request: SendDraftRequest) -> Result<DraftReply, OpError> {
     let SendDraftRequest { draft, version, again } = request;
     let by = ctx.store.actor.to_owned();
@@ -37,7 +37,7 @@ pub async fn send(ctx: &OpContext<'_>, request: SendDraftRequest) -> Result<Draf
     Ok(DraftReply::new(&ctx.store, sent))
 }
 
-/// Dismisses the notification that the draft waits: the person has decided.
+/// Dismisses the notification of the waiting draft, because the person has decided.
 pub(super) async fn settle_notification(ctx: &OpContext<'_>, draft: &str) -> Result<(), OpError> {
     Ok(ctx.toolcrib.notifier().dismiss_tag(ctx.store.owner, draft).await?)
 }

@@ -1,4 +1,4 @@
-//! Closes a goal, or lets one begin.
+//! Closes a goal, or starts a waiting one.
 
 use super::row::GoalReply;
 use crate::context::OpContext;
@@ -8,13 +8,13 @@ use crate::lists::writer;
 /// The action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GoalChange {
-    /// It is cancelled; a daemon stops its run within a second.
+    /// Cancels the goal; a daemon stops its run within a second.
     Close,
-    /// A waiting one begins. Who lets it begin answers for its text.
+    /// Starts a waiting goal. The person who starts it takes responsibility for its text.
     Resume,
 }
 
-/// Which goal.
+/// The goal to change.
 #[derive(Debug, Clone)]
 pub struct ChangeGoalRequest {
     /// Its id.
@@ -23,7 +23,7 @@ pub struct ChangeGoalRequest {
     pub change: GoalChange,
 }
 
-/// Closes a goal, or lets one begin.
+/// Closes a goal, or starts a waiting one.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Conflict`] if its state does not allow that,

@@ -8,14 +8,14 @@ use crate::error::OpError;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListGoalsRequest;
 
-/// Which goal.
+/// The goal to show.
 #[derive(Debug, Clone)]
 pub struct ShowGoalRequest {
     /// Its id.
     pub goal: String,
 }
 
-/// The owner's goals, the newest first.
+/// Returns the owner's goals, the newest first.
 ///
 /// # Errors
 /// [`OpError::Store`].
@@ -24,7 +24,7 @@ pub async fn list(ctx: &OpContext<'_>, _: ListGoalsRequest) -> Result<Vec<GoalRe
     Ok(all.into_iter().map(|goal| GoalReply::new(&ctx.store, goal)).collect())
 }
 
-/// One goal with its result.
+/// Returns one goal with its result.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Store`].

@@ -1,4 +1,4 @@
-//! A goal as callers see it.
+//! A goal in replies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,21 +24,22 @@ pub struct GoalReply {
     /// The conversation of its run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// Rounds that its run may use.
+    /// Maximum number of rounds of its run.
     pub rounds: u32,
-    /// Calls that its run may use.
+    /// Maximum number of calls of its run.
     pub calls: u64,
-    /// Tokens that its run may use.
+    /// Maximum number of tokens of its run.
     pub tokens: u64,
-    /// Run time of tools that its run may use, in seconds.
+    /// Maximum run time of tools in its run, in seconds.
     pub seconds: u64,
-    /// What the run answered, or why it failed; only for callers that may see payloads.
+    /// The answer of the run, or the reason for its failure; only for callers that may see
+    /// payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// What makes the result outside text.
+    /// The source that makes the result untrusted text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub result_source: Option<String>,
-    /// What its text comes from, if that is outside text: it waits until a person lets it begin.
+    /// Source of its text, if that is untrusted: the goal then waits until a person starts it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
     /// The person, token or agent that started it.

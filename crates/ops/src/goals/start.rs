@@ -11,22 +11,22 @@ use crate::lists::writer;
 /// A goal to start.
 #[derive(Debug, Clone, Default)]
 pub struct StartGoalRequest {
-    /// What is to be reached.
+    /// The objective.
     pub text: String,
-    /// The agent of its run; `None` = the configured one.
+    /// The agent of its run; `None` selects the configured one.
     pub agent: Option<String>,
-    /// Rounds of its run, 1 to 100; `None` = 40.
+    /// Maximum number of rounds of its run, 1 to 100; default 40.
     pub rounds: Option<u32>,
-    /// Tokens of its run; `None` = 500,000.
+    /// Maximum number of tokens of its run; default 500,000.
     pub tokens: Option<u64>,
-    /// What is known about the person, for its run.
+    /// Information about the person, for its run.
     pub surroundings: Surroundings,
 }
 
-/// Most rounds of a run.
+/// Maximum number of rounds of a run.
 const MAX_ROUNDS: u32 = 100;
 
-/// Starts a goal; a daemon begins its run within a second.
+/// Starts a goal; a daemon starts its run within a second.
 ///
 /// # Errors
 /// [`OpError::Invalid`], [`OpError::Conflict`] if too many are open, [`OpError::Store`].

@@ -12,26 +12,25 @@ use super::PastCalls;
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
 
-/// A remembered approval: calls that are no longer asked about.
+/// A remembered approval: matching calls no longer ask.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "GrantRow")]
 pub struct GrantReply {
     /// Its id.
     #[schemars(with = "String")]
     pub id: GrantId,
-    /// The operation it covers, exactly.
+    /// The operation that it covers, exactly.
     pub operation: String,
-    /// What arguments must look like, by name: a glob for each; empty = any. Left out for those who
-    /// see no arguments.
+    /// Required values of arguments, by name: a glob for each; empty = any. Absent for viewers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     pub args: Option<BTreeMap<String, String>>,
-    /// Hash of the tool's definition: a changed tool is asked about again.
+    /// Hash of the tool's definition: calls of a changed tool ask again.
     pub definition_hash: String,
-    /// Reasons of asking that it answers.
+    /// The reasons for asking that it covers.
     #[schemars(with = "Value")]
     pub reasons: Vec<ReasonKind>,
-    /// The highest risk it answers for: `safe`, `high` or `critical`.
+    /// The highest risk that it covers: `safe`, `high` or `critical`.
     #[schemars(with = "Value")]
     pub risk: Risk,
     /// Its scope: `run`, `conversation` or `always`.
@@ -44,14 +43,14 @@ pub struct GrantReply {
     /// The conversation, for the scope `conversation`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// Who gave it.
+    /// The person or token that gave it.
     pub created_by: String,
     /// Milliseconds since 1970.
     pub created_at: i64,
     /// Milliseconds since 1970; absent = until it is revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
-    /// Calls of the past that it would have matched, where the request asks for them.
+    /// Past calls that it would have matched, if requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub past_calls: Option<PastCalls>,
@@ -76,7 +75,7 @@ impl GrantReply {
         }
     }
 
-    /// The grant as it is stored. Arguments that the reply leaves out are missing in it too.
+    /// Returns the stored grant. Arguments that the reply omits are also missing in it.
     #[must_use]
     pub fn to_grant(&self, owner: &str) -> Grant {
         Grant {
@@ -97,7 +96,7 @@ impl GrantReply {
     }
 }
 
-/// The stored grant of this owner.
+/// Returns the stored grant of this owner.
 pub(super) async fn find(ctx: &StoreContext<'_>, id: GrantId) -> Result<Grant, OpError> {
     let grants = ctx.stores.grants.list(ctx.owner).await?;
     let found = grants.into_iter().find(|grant| grant.id == id);

@@ -8,11 +8,11 @@ use crate::error::OpError;
 /// All grants of the owner.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListGrantsRequest {
-    /// Whether the reply has the calls of the past that each grant would have matched.
+    /// Whether the reply contains the past calls that each grant would have matched.
     pub with_past_calls: bool,
 }
 
-/// Lists all grants, oldest first, expired ones too.
+/// Lists all grants, oldest first, including expired ones.
 ///
 /// # Errors
 /// [`OpError::Store`].

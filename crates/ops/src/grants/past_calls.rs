@@ -1,5 +1,5 @@
-//! Calls of the past that a grant would have matched: a check of its globs before it is given, and
-//! while it holds.
+//! Past calls that a grant would have matched: a check of its globs before it is given, and while
+//! it is in force.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -8,7 +8,7 @@ use toolcrib_core::{CallFilter, CallRow, Grant, GrantScope};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Past calls that are compared with a grant, the newest.
+/// Maximum number of past calls that are compared with a grant, the newest.
 pub const SCAN_LIMIT: usize = 1_000;
 
 /// Past calls that a grant would have matched.
@@ -16,14 +16,14 @@ pub const SCAN_LIMIT: usize = 1_000;
 pub struct PastCalls {
     /// The calls, newest first.
     pub calls: Vec<CallRow>,
-    /// Whether there are older calls than the [`SCAN_LIMIT`] that were compared.
+    /// Whether the history has more calls than the [`SCAN_LIMIT`].
     pub truncated: bool,
 }
 
-/// The calls that were made so far and that this grant would have matched.
+/// Returns the past calls that this grant would have matched.
 ///
 /// # Errors
-/// [`OpError::Store`] when the history cannot be read.
+/// [`OpError::Store`] if the history cannot be read.
 pub async fn past_calls(ctx: &StoreContext<'_>, grant: &Grant) -> Result<PastCalls, OpError> {
     let filter = CallFilter {
         owner: grant.owner.clone(),
@@ -46,8 +46,8 @@ fn would_match(grant: &Grant, row: &CallRow) -> bool {
     let facts = &row.facts;
     let args: Option<Value> =
         facts.args.as_deref().and_then(|args| serde_json::from_str(args).ok());
-    // Arguments that are too long for the row are not stored: such a call counts only where the
-    // grant takes any arguments.
+    // The row does not contain arguments that are too long: such a call matches only if the grant
+    // accepts any arguments.
     let fits = grant.args.is_empty() || args.is_some_and(|args| grant.matches_args(&args));
     fits && facts.definition_hash.as_deref() == Some(grant.definition_hash.as_str())
         && facts.risk.is_none_or(|risk| risk <= grant.risk)

@@ -1,4 +1,4 @@
-//! The grant that an approval would create, before it is given.
+//! Previews the grant that an approval would create, before it is given.
 
 use toolcrib_app::grant_from_decision;
 use toolcrib_core::{
@@ -10,7 +10,7 @@ use super::past_calls::{PastCalls, past_calls};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// An approval that is to be remembered.
+/// An approval to remember.
 #[derive(Debug, Clone, Copy)]
 pub struct PreviewGrantRequest<'a> {
     /// The question.
@@ -19,43 +19,44 @@ pub struct PreviewGrantRequest<'a> {
     pub decision: &'a Decision,
 }
 
-/// What an approval would create.
+/// The result of an approval.
 #[derive(Debug)]
 pub struct GrantPreview {
     /// The grant.
     pub grant: Grant,
-    /// The calls of the past that it would have matched. The history may be unreadable while the
-    /// approval can be given.
+    /// The past calls that it would have matched. The history may be unreadable while the approval
+    /// can be given.
     pub past_calls: Result<PastCalls, OpError>,
-    /// Whether the question is asked because of what its run has read, and the grant does not
-    /// answer that: in such a run it is asked again.
+    /// Whether the taint of the run is a reason for asking that the grant does not cover: in such a
+    /// run, the question is asked again.
     pub leaves_taint: bool,
 }
 
-/// Why an approval creates no grant.
+/// The reason why an approval creates no grant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoGrant {
     /// The call always asks.
     AlwaysAsks,
-    /// It is asked only because of what its run has read, and the approval does not include that.
+    /// The call asks only because of the taint of its run, and the approval does not include that.
     OnlyTaint,
 }
 
-/// Why an approval cannot be remembered. The variants carry what surfaces need for a hint.
+/// The reason why an approval cannot be remembered. The variants contain the details that surfaces
+/// need for a hint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PreviewError {
-    /// No grant answers the question.
+    /// No grant covers the question.
     #[error("no remembered approval answers this question")]
     NoGrant(NoGrant),
-    /// The patterns of the approval do not match the call that is asked about.
+    /// The patterns of the approval do not match the call in question.
     #[error("the patterns do not match this call")]
     OtherCall,
-    /// The call belongs to no run or no conversation, which the scope is about.
+    /// The scope refers to a run or a conversation that the call does not have.
     #[error("the call belongs to no {0}")]
     NoSuchScope(&'static str),
 }
 
-/// The grant that an approval would create, with the calls of the past that it would have matched.
+/// Returns the grant that an approval would create, with the past calls that it would have matched.
 ///
 /// # Errors
 /// [`PreviewError`].

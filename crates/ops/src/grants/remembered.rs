@@ -1,4 +1,4 @@
-//! Whether a decision that was to be remembered is.
+//! Checks whether a decision was remembered as requested.
 
 use toolcrib_app::grant_from_decision;
 use toolcrib_core::{ApprovalId, Grant};
@@ -6,8 +6,8 @@ use toolcrib_core::{ApprovalId, Grant};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Whether the stored decision about a question has its grant, which is stored after it; `true` if
-/// the decision asks for none.
+/// Returns whether the stored decision about a question has its grant, which is stored afterwards;
+/// `true` if the decision requests no grant.
 ///
 /// # Errors
 /// [`OpError::Store`] if the grants cannot be read.

@@ -8,21 +8,21 @@ use super::grant::find;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which grant.
+/// The grant to revoke.
 #[derive(Debug, Clone, Copy)]
 pub struct RevokeGrantRequest {
     /// Its id.
     pub id: GrantId,
 }
 
-/// A remembered approval was revoked.
+/// A revoked grant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Revoked")]
 pub struct RevokedGrant {
     /// Its id.
     #[schemars(with = "String")]
     pub revoked: GrantId,
-    /// Who took it back.
+    /// The person or token that revoked it.
     pub by: String,
     /// The operation that it covered; not part of the REST document.
     #[serde(skip)]
@@ -30,8 +30,8 @@ pub struct RevokedGrant {
     pub operation: String,
 }
 
-/// Revokes a grant: calls that it answered for are asked about again at once. The store writes the
-/// audit record in the same transaction.
+/// Revokes a grant: calls that it covered ask again at once. The store writes the audit record in
+/// the same transaction.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Overtaken`], [`OpError::Store`].

@@ -7,12 +7,12 @@ use super::past_calls;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Which grant.
+/// The grant to show.
 #[derive(Debug, Clone, Copy)]
 pub struct ShowGrantRequest {
     /// Its id.
     pub id: GrantId,
-    /// Whether the reply has the calls of the past that the grant would have matched.
+    /// Whether the reply contains the past calls that the grant would have matched.
     pub with_past_calls: bool,
 }
 

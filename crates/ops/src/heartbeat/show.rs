@@ -13,14 +13,14 @@ use crate::context::OpContext;
 use crate::error::OpError;
 use crate::tasks::{TaskExecutionReply, execution};
 
-/// Executions in a reply.
+/// Number of executions in a reply.
 const SHOWN: usize = 5;
 
 /// The heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Heartbeat")]
 pub struct HeartbeatReply {
-    /// Whether it is on.
+    /// Whether it is enabled.
     pub enabled: bool,
     /// Minutes between two heartbeats.
     pub interval_minutes: u32,
@@ -28,7 +28,7 @@ pub struct HeartbeatReply {
     pub active_start: u8,
     /// Local hour at which it ends.
     pub active_end: u8,
-    /// Its model; absent = that of the agent.
+    /// Its model; absent = the model of the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
     /// Whether it runs now.
@@ -36,7 +36,7 @@ pub struct HeartbeatReply {
     /// When it runs next, RFC 3339 with offset.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
-    /// The prompt that it would send now; only for callers that may see payloads.
+    /// The current prompt; only for callers that may see payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// The last executions, newest first.

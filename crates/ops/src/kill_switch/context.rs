@@ -1,4 +1,4 @@
-//! What an operation on the kill switch runs on.
+//! The context of operations on the kill switch.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use toolcrib_core::SwitchStore;
 
 use crate::error::OpError;
 
-/// Whose switches there are: the only owner's.
+/// Owner of the switches: the only owner.
 pub(super) const OWNER: &str = "";
 
-/// The kill switch, and who acts on it.
+/// The kill switch and the acting person or token.
 ///
-/// It needs no [`OpContext`](crate::OpContext): the file must work where nothing else does.
+/// It needs no [`OpContext`](crate::OpContext): the file must work even if nothing else does.
 #[derive(Clone, Copy)]
 pub struct KillSwitchContext<'a> {
     /// The file in the state folder.
     pub file: &'a KillSwitchFile,
-    /// Opens the store of the row. Engaging opens it after the file is written, so that a store
+    /// Opens the store of the row. The store is opened after the file is written, so that a store
     /// that cannot be opened delays nothing.
     pub open_store: &'a (dyn Fn() -> Result<Arc<dyn SwitchStore>, OpError> + Sync),
     /// Name of the acting person or token.

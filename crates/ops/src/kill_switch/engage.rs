@@ -12,29 +12,28 @@ use super::show::{KillSwitchStatus, status};
 use super::stopped_calls::{self, StoppedCall};
 use crate::error::OpError;
 
-/// Time that calls have to end once they are cancelled; the reply reports a call that takes longer
-/// as running.
+/// Time for cancelled calls to end; the reply reports a call that takes longer as running.
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
-/// Characters of the reason that are kept.
+/// Maximum number of stored characters of the reason.
 const REASON_CHARS: usize = 1_000;
 
-/// Why and how tools are stopped.
+/// The reason for stopping tools, and the handling of running calls.
 #[derive(Debug, Clone, Default)]
 pub struct EngageRequest {
-    /// Why, in words for people; known secrets are masked in it.
+    /// The reason, in words for people; known secrets are masked in it.
     pub reason: String,
     /// Whether running calls may finish; otherwise they are cancelled.
     pub finish_running: bool,
 }
 
-/// Why and how tools are stopped.
+/// The reason for stopping tools, and the handling of running calls.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct StopBody {
-    /// Why, in words for people.
+    /// The reason, in words for people.
     #[schemars(length(max = 1000))]
     pub reason: String,
-    /// Whether calls that are at work are stopped too; `false` = they run to their end.
+    /// Whether running calls are cancelled, too; `false` = they run to their end.
     pub stop_running: Option<bool>,
 }
 
@@ -54,21 +53,22 @@ impl From<EngageRequest> for StopBody {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Stopped")]
 pub struct EngageReply {
-    /// How it stands now.
+    /// The current state.
     #[serde(flatten)]
     pub switch: KillSwitchStatus,
-    /// Calls that were at work on this daemon.
+    /// Calls that were running on this daemon.
     pub calls: Vec<StoppedCall>,
-    /// Why the file could not be written. The row is set then: processes obey it as soon as they
-    /// read switches again.
+    /// Why the file could not be written. The row is then set: processes obey it when they next
+    /// read switches.
     #[serde(skip)]
     pub file_error: Option<String>,
 }
 
-/// Stops every tool. After the reply no call starts.
+/// Stops every tool. After the reply, no call starts.
 ///
 /// # Errors
-/// [`OpError::Unavailable`] if the row cannot be written; the text says whether the file was.
+/// [`OpError::Unavailable`] if the row cannot be written; the text states whether the file was
+/// written.
 pub async fn engage(
     ctx: &KillSwitchContext<'_>,
     request: EngageRequest,
@@ -85,9 +85,10 @@ pub async fn engage(
         why: why.chars().take(REASON_CHARS).collect(),
         finish_running: request.finish_running,
     };
-    // Read before and after: the watcher of the file may stop calls before the next line runs.
+    // Read the running calls before and after: the watcher of the file may stop calls before the
+    // next line runs.
     let mut running = running_calls(ctx.process);
-    // The file comes first: it needs nothing that could be broken, and holds at once.
+    // Write the file first: it needs nothing that could be broken, and takes effect at once.
     let file = ctx.file.engage(stop);
     running.extend(running_calls(ctx.process));
     running.sort_by_key(|call| (call.started_at_ms, call.call));
@@ -96,7 +97,7 @@ pub async fn engage(
         Some(process) if stop_running => drop(process.toolcrib.stop_calls()),
         _ => {}
     };
-    // It waits for nothing, not for the store either.
+    // Stopping waits for nothing, not even for the store.
     stop_calls();
     let store = (ctx.open_store)();
     let row = match &store {
@@ -145,15 +146,15 @@ pub(super) async fn refresh(process: Option<ToolProcess<'_>>) -> Result<(), Stor
     }
 }
 
-/// Waits for the calls of this process, and until daemons of other machines know.
+/// Waits for the calls of this process, and until daemons of other machines have read the row.
 async fn wait_until_stopped(
     process: ToolProcess<'_>,
     running: Vec<RunningCall>,
     stop_running: bool,
 ) -> Vec<StoppedCall> {
     // After this, no daemon of another machine starts a call on switches that it read before the
-    // row was written. This process has read the row, and other processes of this machine look at
-    // the file.
+    // row was written. This process has read the row, and other processes of this machine check the
+    // file.
     let others_know = if process.store_is_shared { SWITCH_CACHE_TTL } else { Duration::ZERO };
     let stopping = wait_for_calls(process.toolcrib, running, stop_running);
     tokio::join!(stopping, tokio::time::sleep(others_know)).0
@@ -167,7 +168,7 @@ async fn wait_for_calls(
     let limit = if stop_running { STOP_TIMEOUT } else { Duration::ZERO };
     let calls = stopped_calls::wait(toolcrib, running, limit).await;
     if stop_running {
-        // Programs that are still there after this have been killed and have not been reaped.
+        // Programs that remain afterwards have been killed but not reaped.
         let _ = toolcrib_sandbox::wait_for_dropped(STOP_TIMEOUT).await;
     }
     calls

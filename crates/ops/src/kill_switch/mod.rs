@@ -1,6 +1,6 @@
-//! Operations on the kill switch: no tool runs, on any daemon, until a person releases it. It is a
-//! file, which stops every process of this machine at once, and a row, which the daemons of other
-//! machines read.
+//! Operations on the kill switch: no tool runs on any daemon until a person releases it. It
+//! consists of a file, which stops every process of this machine at once, and a row in the store,
+//! which the daemons of other machines read.
 
 mod context;
 mod engage;

@@ -8,28 +8,28 @@ use super::engage::refresh;
 use super::show::{KillSwitchStatus, status};
 use crate::error::OpError;
 
-/// What the row says afterwards.
+/// The row after the release.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ReleaseRequest {
-    /// Whether the row says "on"; otherwise it is removed.
+    /// Whether the row stays, with the state "on"; otherwise, it is removed.
     pub keep_row: bool,
 }
 
-/// How the kill switch stands after the release.
+/// The state after the release.
 #[derive(Debug, Clone)]
 pub struct ReleaseReply {
-    /// How it stands now.
+    /// The current state.
     pub switch: KillSwitchStatus,
-    /// Whether the file or the row was there.
+    /// Whether the file or the row existed.
     pub changed: bool,
 }
 
-/// Removes the row and the file. The store comes first, so that nothing is half open when it cannot
-/// be written.
+/// Removes the row and the file. The store is first, so that the switch is not released partly if
+/// the store cannot be written.
 ///
 /// # Errors
-/// [`OpError::Store`], or [`OpError::Unavailable`] if the file cannot be removed; tools stay
-/// stopped then.
+/// [`OpError::Store`], or [`OpError::Unavailable`] if the file cannot be removed; tools then stay
+/// stopped.
 pub async fn release(
     ctx: &KillSwitchContext<'_>,
     request: ReleaseRequest,

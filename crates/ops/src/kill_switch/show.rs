@@ -12,17 +12,17 @@ use crate::error::OpError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "KillSwitchDocument")]
 pub struct KillSwitchStatus {
-    /// Whether it is pulled: no tool runs.
+    /// Whether it is engaged: no tool runs.
     pub engaged: bool,
     /// Whether its file exists: then no process of this machine runs a tool.
     pub file: bool,
     /// Whether its row is set: no daemon on this database runs a tool.
     pub row: bool,
-    /// Who pulled it.
+    /// The person or token that engaged it.
     pub by: Option<String>,
-    /// When, in milliseconds since 1970.
+    /// Time of engaging, in milliseconds since 1970.
     pub at: Option<i64>,
-    /// Why.
+    /// The reason.
     pub reason: Option<String>,
 }
 

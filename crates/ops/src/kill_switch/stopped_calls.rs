@@ -1,4 +1,4 @@
-//! What becomes of calls that were running when the kill switch was engaged.
+//! The outcomes of calls that were running when the kill switch was engaged.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use toolcrib_core::store::CallStore;
 
 use crate::calls::{CallState, serialized_name};
 
-/// Time between two reads of the stored outcomes.
+/// Interval for reading the stored outcomes.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
-/// A call that was at work when the kill switch was pulled.
+/// A call that was running when the kill switch was engaged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StoppedCall {
     /// Its id.
@@ -21,15 +21,15 @@ pub struct StoppedCall {
     pub tool: String,
     /// Its run.
     pub run: Option<String>,
-    /// Its effect, such as `side_effect`: a call that was cut off may have taken effect.
+    /// Its effect, such as `side_effect`: an interrupted call may have taken effect.
     pub effect: String,
     /// When it started, in milliseconds since 1970.
     pub started_at: i64,
-    /// Its outcome; `running` = it is still running.
+    /// Its outcome; `running` if it is still running.
     pub status: CallState,
 }
 
-/// Waits until all of these calls have ended, at most this long.
+/// Waits until all of these calls have ended, for at most this time.
 pub(super) async fn wait(
     toolcrib: &Toolcrib,
     running: Vec<RunningCall>,
@@ -38,7 +38,7 @@ pub(super) async fn wait(
     let until = tokio::time::Instant::now() + limit;
     let calls = &*toolcrib.stores().calls;
     let mut stopped = Vec::with_capacity(running.len());
-    // One after the other is enough: all of them have the same deadline.
+    // Waiting for one after the other is sufficient: all have the same deadline.
     for call in running {
         let mut status = status_of(calls, &call).await;
         while status == CallState::Running && tokio::time::Instant::now() < until {
@@ -62,7 +62,7 @@ async fn status_of(calls: &dyn CallStore, call: &RunningCall) -> CallState {
         Ok(Some(stored)) => {
             stored.row.end.map_or(CallState::Running, |end| CallState::from(end.outcome))
         }
-        // It was running and has no recorded outcome: the outcome is unknown.
+        // The call was running and has no recorded outcome, so its outcome is unknown.
         Ok(None) | Err(_) => CallState::Unknown,
     }
 }

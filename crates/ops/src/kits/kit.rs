@@ -7,7 +7,7 @@ use toolcrib_agent::library::Kit;
 
 use crate::library::FileSource;
 
-/// A kit: tools that are used one after the other.
+/// A kit: a sequence of tools.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "KitRow")]
 pub struct KitReply {
@@ -17,11 +17,11 @@ pub struct KitReply {
     pub description: String,
     /// The tools of its steps, each once, in order, without those of optional steps.
     pub tools: Vec<String>,
-    /// Where it comes from: `built in`, or its file.
+    /// Its origin: `built in`, or its file.
     pub place: String,
     /// Its steps, in order.
     pub steps: Vec<KitStep>,
-    /// Its file, and the owner of that.
+    /// Its file, and the owner of the file.
     #[serde(flatten)]
     pub source: FileSource,
 }
@@ -33,9 +33,9 @@ pub struct KitStep {
     pub tool: String,
     /// Its arguments.
     pub params: Value,
-    /// A remark; may be empty.
+    /// A note; may be empty.
     pub note: String,
-    /// Whether it is left out where its tool is missing.
+    /// Whether the step is omitted if its tool is missing.
     pub optional: bool,
 }
 
@@ -58,7 +58,7 @@ impl From<&Kit> for KitReply {
     }
 }
 
-/// The tools of a kit, each once.
+/// Returns the tools of a kit, each once.
 fn distinct_tools(kit: &Kit) -> Vec<String> {
     let mut tools: Vec<String> = Vec::new();
     for tool in kit.tools() {

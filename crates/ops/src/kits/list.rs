@@ -3,12 +3,12 @@
 use super::kit::KitReply;
 use crate::library::{FileProblem, LibraryContext, problems_of};
 
-/// Kits with what is wrong with others.
+/// The kits, and the faults of broken files.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ListKitsReply {
     /// All kits that can be used.
     pub kits: Vec<KitReply>,
-    /// Files of kits that cannot be loaded, and why.
+    /// Files of kits that cannot be loaded, with the reasons.
     pub problems: Vec<FileProblem>,
 }
 

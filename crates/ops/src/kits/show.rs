@@ -4,7 +4,7 @@ use super::kit::KitReply;
 use crate::error::{OpError, Resource};
 use crate::library::LibraryContext;
 
-/// Which kit.
+/// The kit to show.
 #[derive(Debug, Clone)]
 pub struct ShowKitRequest {
     /// Its name.

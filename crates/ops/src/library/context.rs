@@ -1,4 +1,4 @@
-//! What the operations on the library run on.
+//! The context of operations on the library.
 
 use std::sync::Arc;
 
@@ -11,24 +11,24 @@ use toolcrib_app::runner;
 pub struct LibraryContext<'a> {
     /// The tools.
     pub toolcrib: &'a Toolcrib,
-    /// The library as it was read last.
+    /// The library as last read.
     pub library: Arc<Library>,
-    /// Where it was read from.
+    /// The folders from which it was read.
     pub folders: &'a Folders,
 }
 
 impl LibraryContext<'_> {
-    /// The names of all tools, enabled or not.
+    /// Returns the names of all tools, enabled or not.
     pub(crate) fn tool_names(&self) -> Vec<ToolNames> {
         runner::tool_names(self.toolcrib)
     }
 
-    /// The same with the library as its files are now.
+    /// Returns the context with the library reloaded from its files.
     pub(crate) fn reloaded(&self) -> Self {
         Self { library: Arc::new(self.read(self.folders)), ..self.clone() }
     }
 
-    /// The library of other folders.
+    /// Reads the library of other folders.
     pub(crate) fn read(&self, folders: &Folders) -> Library {
         runner::load_library(self.toolcrib, folders)
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a file of the library.
+//! A fault in a file of the library.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_agent::library::Problem;
 
-/// A finding about a file.
+/// A fault in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileProblem {
     /// The file.
     pub path: String,
-    /// What is wrong, and how to correct it.
+    /// The fault, and how to correct it.
     pub message: String,
 }
 

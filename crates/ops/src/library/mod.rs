@@ -1,4 +1,4 @@
-//! The library: what agents, skills, kits and guides are made of, as files.
+//! The library: the files of agents, skills, kits and guides.
 
 mod context;
 mod file_problem;

@@ -1,4 +1,4 @@
-//! Lists what is wrong with files of the library.
+//! Lists faults in files of the library.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,13 +7,13 @@ use toolcrib_agent::library::Folder;
 use super::context::LibraryContext;
 use super::file_problem::FileProblem;
 
-/// Findings; an empty list means that there are none.
+/// The faults; an empty list means that there are none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "CheckReport")]
 pub struct LibraryReport {
-    /// Whether nothing is wrong.
+    /// Whether there are no faults.
     pub valid: bool,
-    /// The findings.
+    /// The faults.
     pub problems: Vec<FileProblem>,
 }
 
@@ -23,13 +23,14 @@ impl LibraryReport {
     }
 }
 
-/// Lists what is wrong with files of agents, skills, kits and guides.
+/// Lists faults in files of agents, skills, kits and guides.
 #[must_use]
 pub fn problems(ctx: &LibraryContext<'_>) -> LibraryReport {
     LibraryReport::new(ctx.library.problems.iter().map(FileProblem::from).collect())
 }
 
-/// What is wrong with the files of one kind, such as `agents`, which are read from these folders.
+/// Returns the faults in the files of one kind, such as `agents`, which are read from these
+/// folders.
 pub(crate) fn problems_of(
     ctx: &LibraryContext<'_>,
     kind: &str,

@@ -1,4 +1,4 @@
-//! Where a thing of the library comes from.
+//! The origin of an object of the library.
 
 use std::path::PathBuf;
 
@@ -6,18 +6,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_agent::library::{Location, Scope};
 
-/// Where a thing of the library comes from.
+/// The origin of an object of the library.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSource {
     /// The owner of its file in one word: `built-in`, `server`, `user` or `project`.
     pub from: String,
-    /// Its file; null = it is built in.
+    /// Its file; null for a built-in object.
     #[schemars(with = "Option<String>")]
     pub path: Option<PathBuf>,
 }
 
 impl FileSource {
-    /// The owner of the file in one word.
+    /// Returns the owner of the file in one word.
     #[must_use]
     pub fn word(&self) -> &str {
         &self.from

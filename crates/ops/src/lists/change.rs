@@ -1,4 +1,4 @@
-//! Makes a list, or changes one.
+//! Creates or changes a list.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,9 +12,9 @@ use crate::error::OpError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ListAction {
-    /// Makes the list, with items if they are given.
+    /// Creates the list, with the given items.
     Create,
-    /// Adds items; makes the list if there is none.
+    /// Adds items; creates the list if it does not exist.
     Add,
     /// Removes items.
     Remove,
@@ -24,14 +24,14 @@ pub enum ListAction {
     Uncheck,
     /// Removes all items.
     Clear,
-    /// Gives the list another name.
+    /// Renames the list.
     Rename,
 }
 
 /// A change of a list.
 #[derive(Debug, Clone)]
 pub struct ChangeListRequest {
-    /// Its name; `None` = the list that was changed last.
+    /// Its name; `None` selects the list that was changed last.
     pub name: Option<String>,
     /// The action.
     pub action: ListAction,
@@ -41,20 +41,20 @@ pub struct ChangeListRequest {
     pub new_name: Option<String>,
 }
 
-/// What a change did.
+/// The effect of a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedList {
     /// The list after the change.
     pub list: ListReply,
     /// Items that changed.
     pub changed: Vec<String>,
-    /// Items that were so already.
+    /// Items that already had the requested state.
     pub already: Vec<String>,
     /// Items that are not on the list.
     pub missing: Vec<String>,
 }
 
-/// Makes a list or changes one. The texts are the caller's, so they are not untrusted.
+/// Creates or changes a list. The caller wrote the texts, so they are not untrusted.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Invalid`], [`OpError::Conflict`], [`OpError::Store`].

@@ -4,14 +4,14 @@ use super::row::{ListReply, writer};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which list.
+/// The list to delete.
 #[derive(Debug, Clone)]
 pub struct DeleteListRequest {
     /// Its name.
     pub name: String,
 }
 
-/// Deletes a list and returns what it was; [`super::undo()`] brings it back.
+/// Deletes a list and returns it; [`super::undo()`] restores it.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Store`].

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which changes.
+/// The requested changes.
 #[derive(Debug, Clone, Default)]
 pub struct ListHistoryRequest {
-    /// Name of the list; `None` = the one that was changed last.
+    /// Name of the list; `None` selects the one that was changed last.
     pub name: Option<String>,
-    /// The first day or time; `None` = all that are kept.
+    /// The first day or time; `None` selects all stored changes.
     pub since: Option<String>,
 }
 
@@ -38,7 +38,7 @@ pub struct ListHistoryReply {
     pub run: Option<String>,
 }
 
-/// The last changes of a list, also of one that was deleted.
+/// Returns the last changes of a list, even of a deleted one.
 ///
 /// # Errors
 /// [`OpError::Denied`] for a caller that may not see texts, [`OpError::NotFound`],

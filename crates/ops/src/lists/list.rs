@@ -8,7 +8,7 @@ use crate::error::OpError;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListListsRequest;
 
-/// The owner's lists, the one that was changed last first.
+/// Returns the owner's lists, the last changed one first.
 ///
 /// # Errors
 /// [`OpError::Store`].

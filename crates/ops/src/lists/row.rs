@@ -1,4 +1,4 @@
-//! A list as callers see it.
+//! A list in replies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,9 +18,9 @@ pub struct ListReply {
     /// Its items in order; only for callers that may see payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<Vec<ListItemReply>>,
-    /// Items that are not checked.
+    /// Number of items that are not checked.
     pub open: usize,
-    /// Items that are checked.
+    /// Number of items that are checked.
     pub checked: usize,
     /// Milliseconds since 1970.
     pub created_at: i64,
@@ -36,7 +36,7 @@ pub struct ListItemReply {
     pub text: String,
     /// Whether it is done.
     pub checked: bool,
-    /// What the text comes from, if that is outside text.
+    /// Source of the text, if that is untrusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
 }
@@ -61,7 +61,7 @@ impl ListReply {
     }
 }
 
-/// The person that changes rows; the text is theirs.
+/// Returns the person that changes rows; the text counts as theirs.
 pub(crate) fn writer(ctx: &StoreContext<'_>) -> Writer {
     Writer { owner: ctx.owner.to_owned(), author: Author::person(ctx.actor), untrusted: None }
 }

@@ -7,27 +7,27 @@ use super::row::{ListReply, writer};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Whose change.
+/// The list whose last change is undone.
 #[derive(Debug, Clone, Default)]
 pub struct UndoListRequest {
-    /// Name of the list; `None` = the one that was changed last.
+    /// Name of the list; `None` selects the one that was changed last.
     pub name: Option<String>,
 }
 
-/// A change was undone.
+/// The undone change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UndoneList {
-    /// The lists that changed, as they are now. Undoing a rename changes two.
+    /// The changed lists in their current state. Undoing a rename changes two.
     pub lists: Vec<ListReply>,
-    /// Names of lists that are gone again, in lower case.
+    /// Names of lists that no longer exist, in lower case.
     pub gone: Vec<String>,
 }
 
-/// Takes back the last change that was not taken back. Changes are kept for 30 days, the last 300
-/// at most.
+/// Undoes the last change that was not undone yet. Changes are stored for 30 days, at most the last
+/// 300.
 ///
 /// # Errors
-/// [`OpError::Gone`] if there is none, [`OpError::Store`].
+/// [`OpError::Gone`] if there is no such change, [`OpError::Store`].
 pub async fn undo(ctx: &OpContext<'_>, request: UndoListRequest) -> Result<UndoneList, OpError> {
     let undone = ctx.toolcrib.lists().undo(&writer(&ctx.store), request.name.as_deref()).await?;
     let mut reply = UndoneList { lists: Vec::new(), gone: Vec::new() };

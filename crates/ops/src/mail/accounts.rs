@@ -16,7 +16,7 @@ pub struct AddMailAccountRequest {
     pub password: String,
 }
 
-/// An account to add whose login is by OAuth.
+/// An account to add, with a login by OAuth.
 pub struct AddMailOauthRequest {
     /// The account.
     pub account: NewAccount,
@@ -24,10 +24,10 @@ pub struct AddMailOauthRequest {
     pub oauth: OauthSettings,
 }
 
-/// Which account.
+/// The account to test.
 #[derive(Debug, Clone)]
 pub struct TestMailAccountRequest {
-    /// Its id or address; `None` = the only one.
+    /// Its id or address; `None` selects the only one.
     pub account: Option<String>,
 }
 
@@ -40,9 +40,9 @@ pub struct MailAccountReply {
     pub email: String,
     /// The sender's name.
     pub display_name: String,
-    /// Where mail is read.
+    /// Server for reading mail.
     pub imap: String,
-    /// Where mail is handed over.
+    /// Server for sending mail.
     pub smtp: String,
 }
 
@@ -58,7 +58,8 @@ impl From<MailAccount> for MailAccountReply {
     }
 }
 
-/// Adds an account after a login at both servers; nothing is saved if one of them refuses.
+/// Adds an account after a login at both servers; the account is not saved if one of them refuses
+/// it.
 ///
 /// # Errors
 /// [`OpError::Invalid`], [`OpError::Unavailable`] if a server cannot be reached,
@@ -75,10 +76,10 @@ pub async fn add(
 }
 
 /// Adds an account after the person has agreed in a browser, and after a login at both servers.
-/// `show` is called once with the address and the code; then this waits.
+/// `show` is called once with the address and the code; then the function waits for the person.
 ///
 /// # Errors
-/// As [`add`]; [`OpError::Unavailable`] if the person does not agree.
+/// The errors of [`add`]; [`OpError::Unavailable`] if the person does not agree.
 pub async fn add_oauth(
     ctx: &OpContext<'_>,
     request: AddMailOauthRequest,
@@ -91,7 +92,7 @@ pub async fn add_oauth(
     Ok(added.into())
 }
 
-/// All accounts.
+/// Returns all accounts.
 ///
 /// # Errors
 /// [`OpError::Unusable`].
@@ -102,7 +103,7 @@ pub fn list(ctx: &OpContext<'_>) -> Result<Vec<MailAccountReply>, OpError> {
 /// Logs in at both servers.
 ///
 /// # Errors
-/// As [`add`], and [`OpError::Absent`].
+/// The errors of [`add`], and [`OpError::Absent`].
 pub async fn test(
     ctx: &OpContext<'_>,
     request: TestMailAccountRequest,

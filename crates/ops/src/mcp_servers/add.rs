@@ -9,22 +9,22 @@ use crate::error::OpError;
 /// New servers.
 #[derive(Debug, Clone)]
 pub struct AddMcpServersRequest {
-    /// The servers, on or off as they say.
+    /// The servers, each enabled or disabled as its entry states.
     pub servers: Vec<ServerConfig>,
 }
 
-/// Servers were added.
+/// The added servers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AddedMcpServers {
     /// Their names.
     pub added: Vec<ServerName>,
 }
 
-/// Adds servers to the file: all of them or none.
+/// Adds all servers to the file, or none.
 ///
 /// # Errors
-/// [`OpError::Conflict`] if there is a server of one of the names; [`OpError::Unusable`] for a file
-/// that cannot be read, [`OpError::Internal`] for one that cannot be written.
+/// [`OpError::Conflict`] if one of the names is taken; [`OpError::Unusable`] for a file that cannot
+/// be read, [`OpError::Internal`] for one that cannot be written.
 pub fn add(
     file: &McpServersFile,
     request: AddMcpServersRequest,

@@ -1,4 +1,5 @@
-//! Shows one MCP server: how it is reached, its tools, what is held for review and why, its log.
+//! Shows one MCP server: its connection, its tools, the definitions held for review with the
+//! reasons, and its log.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,10 +10,10 @@ use super::logs::logs;
 use super::server::{McpHeldChange, McpServerReply, endpoint_text};
 use crate::context::OpContext;
 
-/// Bytes at the end of a log that are shown.
+/// Maximum number of bytes that are shown, from the end of a log.
 const LOG_BYTES: usize = 64 * 1024;
 
-/// A server, whole.
+/// A server with all details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct McpServerDetails {
     /// Its state.
@@ -20,32 +21,32 @@ pub struct McpServerDetails {
     pub row: McpServerReply,
     /// Its program with arguments, or its address.
     pub place: String,
-    /// Names of the variables or headers that it gets; their values are not shown.
+    /// Names of the variables or headers that it gets; their values are omitted.
     pub given: Vec<String>,
     /// Whether its program gets the network that the owner allows for programs.
     pub network: bool,
-    /// The names of its tools here.
+    /// The names of its tools in Toolcrib.
     pub tool_names: Vec<String>,
-    /// Whether a person has reviewed its tools; false too while it is off.
+    /// Whether a person has reviewed its tools; false also while it is disabled.
     pub reviewed: bool,
-    /// What differs from what was reviewed, known while it is connected.
+    /// Differences from the reviewed definitions, known while it is connected.
     pub reviews: Vec<McpReview>,
-    /// The end of what its program wrote to its standard error.
+    /// The end of its program's standard error.
     pub log: String,
 }
 
-/// A tool that differs from what was reviewed.
+/// A tool that differs from its reviewed definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct McpReview {
-    /// The name that the server gives it.
+    /// Name of the tool on the server.
     pub tool: String,
-    /// How it differs.
+    /// The kind of the difference.
     pub change: McpHeldChange,
-    /// The definitions, line by line: `-` as reviewed, `+` as it is now.
+    /// The definitions, line by line: `-` as reviewed, `+` as they are now.
     pub diff: String,
 }
 
-/// Shows a configured server; it is not connected to for this.
+/// Shows a configured server, without connecting to it.
 pub async fn details(ctx: &OpContext<'_>, config: &ServerConfig) -> McpServerDetails {
     let secrets = &ctx.toolcrib.engine().sealing().secrets;
     let connection = ctx.toolcrib.mcp().connection(config.name.as_str());
@@ -68,7 +69,7 @@ pub async fn details(ctx: &OpContext<'_>, config: &ServerConfig) -> McpServerDet
         Remote::Http(http) => (names(&http.headers), true),
     };
     let state = ctx.toolcrib.state_folder();
-    // A program that keeps no state has what the connection remembers.
+    // If the program has no state folder, use the log that the connection holds.
     let log = logs(&state, &config.name, Some(LOG_BYTES)).unwrap_or_default();
     let log = log.or_else(|| connection.map(|connection| connection.errors()));
     McpServerDetails {

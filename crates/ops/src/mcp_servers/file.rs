@@ -16,7 +16,7 @@ pub struct McpServersFile {
 }
 
 impl McpServersFile {
-    /// All servers, those that are off too; none if there is no file.
+    /// Returns all servers, including disabled ones; none if there is no file.
     ///
     /// # Errors
     /// [`OpError::Unusable`] for a file that cannot be read.
@@ -29,7 +29,7 @@ impl McpServersFile {
         }
     }
 
-    /// The server of this name, in capital or small letters.
+    /// Returns the server with this name, ignoring case.
     ///
     /// # Errors
     /// [`OpError::NotFound`], [`OpError::Unusable`].
@@ -39,7 +39,7 @@ impl McpServersFile {
         found.ok_or_else(|| missing(name))
     }
 
-    /// Changes the servers, and writes the file anew.
+    /// Changes the servers, and rewrites the file.
     ///
     /// # Errors
     /// [`OpError::Unusable`] for a file that cannot be read, [`OpError::Internal`] for one that
@@ -51,14 +51,14 @@ impl McpServersFile {
         Ok(result)
     }
 
-    /// Writes the file anew: whole, in its place, for its owner alone.
+    /// Rewrites the file: completely, atomically, and readable by its owner only.
     pub(super) fn write(&self, servers: &[ServerConfig]) -> Result<(), OpError> {
         let failed = |error: &dyn std::fmt::Display| {
             OpError::Internal(format!("{} cannot be written: {error}", self.path.display()))
         };
         let folder = self.path.parent().unwrap_or(&self.path);
         fs::create_dir_all(folder).map_err(|error| failed(&error))?;
-        // A temporary file is for its owner alone.
+        // A temporary file is readable by its owner only.
         let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
         let text = servers_file::render(servers);
         file.write_all(text.as_bytes()).map_err(|error| failed(&error))?;

@@ -8,42 +8,42 @@ use toolcrib_app::mcp::client::import_config::{self, ImportedServer};
 use super::server::endpoint_text;
 use crate::error::OpError;
 
-/// What is imported.
+/// Request for an import.
 #[derive(Debug, Clone)]
 pub struct ImportMcpServersRequest {
-    /// The texts of the files, as JSON, TOML or YAML, each with the name of its file if it has one.
+    /// The texts of the files, as JSON, TOML or YAML, each with its file name if it has one.
     pub texts: Vec<(Option<String>, String)>,
-    /// The servers that there are: one of the same name is left as it is.
+    /// The existing servers: a server with the same name is not changed.
     pub existing: Vec<ServerConfig>,
 }
 
-/// The servers of the texts, before anything is written.
+/// The servers of the texts, before any file is written.
 #[derive(Debug)]
 pub struct ImportPlan {
     found: Vec<ImportedServer>,
 }
 
-/// A server of the text.
+/// A server of the imported text.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedMcpServer {
     /// Its name.
     pub name: String,
     /// Its program with arguments, or its address.
     pub place: String,
-    /// Names of values that go into the vault and not into the file.
+    /// Names of values that are stored in the vault instead of the file.
     pub secrets: Vec<String>,
     /// Notes about it.
     pub notes: Vec<String>,
-    /// Whether it is added; a server with a name that exists is not.
+    /// Whether it is added; a server whose name already exists is not.
     pub taken: bool,
 }
 
-/// Reads the servers of the texts. `prepare` gives a new entry what its program needs to start,
-/// and returns what the program gets, for people. Nothing is written: [`ImportPlan::secrets`] come
-/// first, so that no server is written that names one which is not there.
+/// Reads the servers of the texts. `prepare` adds to a new entry the settings that its program
+/// needs to start, and returns a description for people. Nothing is written: the caller stores
+/// [`ImportPlan::secrets`] first, so that no written server names a missing secret.
 ///
 /// # Errors
-/// [`OpError::Invalid`] for a text in no form that is known.
+/// [`OpError::Invalid`] for a text in an unknown format.
 pub fn import(
     request: ImportMcpServersRequest,
     prepare: impl Fn(&mut ServerConfig) -> Vec<String>,
@@ -70,19 +70,19 @@ pub fn import(
 }
 
 impl ImportPlan {
-    /// Values for the vault, by the name of the secret.
+    /// Returns values for the vault, by the name of the secret.
     pub fn secrets(&self) -> impl Iterator<Item = (&str, &str)> {
         let new = self.found.iter().filter(|one| !one.skip);
         new.flat_map(|one| &one.secrets).map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
-    /// The servers to add, which are off.
+    /// Returns the servers to add, which are disabled.
     #[must_use]
     pub fn servers(&self) -> Vec<ServerConfig> {
         self.found.iter().filter(|one| !one.skip).map(|one| one.config.clone()).collect()
     }
 
-    /// All servers of the texts, for people.
+    /// Returns all servers of the texts, for people.
     #[must_use]
     pub fn rows(&self) -> Vec<ImportedMcpServer> {
         let row = |one: &ImportedServer| ImportedMcpServer {

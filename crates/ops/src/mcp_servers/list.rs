@@ -8,16 +8,16 @@ use super::server::{Authorization, McpServerReply};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which servers.
+/// Request for the list of servers.
 #[derive(Debug, Clone, Default)]
 pub struct ListMcpServersRequest {
-    /// The configured servers; `None` = those that this process uses, which are on.
+    /// The configured servers; `None` selects the enabled servers of this process.
     pub configured: Option<Vec<ServerConfig>>,
-    /// The vault, which has authorizations; `None` = they are not looked up.
+    /// The vault with the authorizations; `None` omits them.
     pub vault: Option<Vault>,
 }
 
-/// Lists servers. None is connected to for this.
+/// Lists servers, without connecting to them.
 ///
 /// # Errors
 /// [`OpError::Internal`] if the vault cannot be read in time.
@@ -37,7 +37,7 @@ pub async fn list(
     Ok(replies)
 }
 
-/// How a configured server stands; it is not connected to for this.
+/// Returns the state of a configured server, without connecting to it.
 pub async fn show(ctx: &OpContext<'_>, server: &ServerConfig) -> McpServerReply {
     let name = server.name.as_str();
     let infos = ctx.toolcrib.infos();
@@ -50,7 +50,7 @@ pub async fn show(ctx: &OpContext<'_>, server: &ServerConfig) -> McpServerReply 
     }
 }
 
-/// What the vault has of authorizations. A vault that cannot be read hinders no list.
+/// Returns the authorizations in the vault. A vault that cannot be read does not prevent the list.
 async fn authorizations(
     servers: &[ServerConfig],
     vault: Option<Vault>,

@@ -1,5 +1,6 @@
-//! Logins to MCP servers that a browser finishes: begun by a person, ended by the redirect of the
-//! authorization server. They are kept in this process: a login that is lost is begun again.
+//! Logins to MCP servers that a browser finishes: a person starts a login, and the redirect of the
+//! authorization server ends it. They are kept in the memory of this process: a lost login has to
+//! be started again.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -12,18 +13,18 @@ use toolcrib_app::mcp::client::{AuthError, Connection, Login, Remote};
 
 use crate::error::OpError;
 
-/// How long a person has, as for `toolcrib mcp auth`.
+/// Time limit for the person, as for `toolcrib mcp auth`.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// The state of a login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpLoginState {
-    /// The browser has not come back.
+    /// The browser has not returned.
     Waiting,
-    /// The token is there.
+    /// The token was received.
     Done,
-    /// It gave no token.
+    /// The login failed.
     Failed,
 }
 
@@ -32,16 +33,16 @@ pub enum McpLoginState {
 pub struct McpLogin {
     /// Its state.
     pub state: McpLoginState,
-    /// The address to open in a browser, while it waits.
+    /// The address to open in a browser, while the login waits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The authorization server.
     pub issuer: String,
     /// The requested scopes; empty = the server's default.
     pub scopes: Vec<String>,
-    /// Seconds that are left, while it waits.
+    /// Seconds that remain, while the login waits.
     pub seconds_left: u64,
-    /// Why it failed.
+    /// The reason for a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
 }
@@ -50,13 +51,13 @@ pub struct McpLogin {
 pub struct FinishedLogin {
     /// The connection to the server.
     pub connection: Arc<Connection>,
-    /// Who began it, as records name it.
+    /// The principal that started it, by its name in records.
     pub by: String,
-    /// What became of it.
+    /// The result.
     pub ended: Result<(), AuthError>,
 }
 
-/// A login with its outcome.
+/// A login with its result.
 struct OpenLogin {
     connection: Arc<Connection>,
     login: Arc<Login>,
@@ -65,18 +66,18 @@ struct OpenLogin {
     outcome: Option<Result<(), AuthError>>,
 }
 
-/// The logins of a process, the last one of each server.
+/// The logins of a process, the last one for each server.
 #[derive(Default)]
 pub struct McpLogins {
     open: Mutex<HashMap<String, OpenLogin>>,
 }
 
 impl McpLogins {
-    /// Begins a login. The browser comes back to `redirect`, an address of this daemon.
+    /// Starts a login. The browser returns to `redirect`, an address of this daemon.
     ///
     /// # Errors
-    /// [`OpError::Invalid`] if the server takes no login, or none that comes back here;
-    /// [`OpError::Unavailable`] if its authorization server cannot be used.
+    /// [`OpError::Invalid`] if the server does not support logins, or none that return to this
+    /// address; [`OpError::Unavailable`] if its authorization server cannot be used.
     pub async fn begin(
         &self,
         connection: Arc<Connection>,
@@ -97,7 +98,8 @@ impl McpLogins {
         Ok(reply)
     }
 
-    /// The last login to a server; `None` = there was none, or it was not finished in time.
+    /// Returns the last login to a server; `None` if there was none, or if it was not finished in
+    /// time.
     #[must_use]
     pub fn show(&self, server: &str) -> Option<McpLogin> {
         let mut open = self.lock();
@@ -105,7 +107,7 @@ impl McpLogins {
         open.get(server).map(OpenLogin::reply)
     }
 
-    /// Ends the login that a redirect belongs to. `None` = it belongs to none that waits.
+    /// Ends the login of a redirect. Returns `None` if the redirect belongs to no waiting login.
     pub async fn finish(&self, redirected: &str) -> Option<FinishedLogin> {
         let (name, connection, login, by) = self.waiting_for(redirected)?;
         let ended = connection.finish_login(&login, redirected).await;
@@ -154,7 +156,8 @@ impl OpenLogin {
     }
 }
 
-/// A client that was registered by hand returns to the address that it was registered with.
+/// Refuses a client that was registered manually, because it returns to the address of its
+/// registration.
 fn check_server(connection: &Connection) -> Result<(), OpError> {
     let name = &connection.config().name;
     match &connection.config().remote {
@@ -170,7 +173,8 @@ fn check_server(connection: &Connection) -> Result<(), OpError> {
     }
 }
 
-/// Authorization codes are sent over TLS, or not over a network (OAuth 2.1, 1.5 and 8.4.2).
+/// Checks the redirect: authorization codes must be sent over TLS, or not over a network (OAuth
+/// 2.1, 1.5 and 8.4.2).
 fn check_redirect(redirect: &str) -> Result<(), OpError> {
     let plain = redirect.strip_prefix("http://").map(|rest| {
         let host = rest.split('/').next().unwrap_or_default();

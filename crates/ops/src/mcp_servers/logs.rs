@@ -1,5 +1,4 @@
-//! Reads what the program of an MCP server wrote to its standard error, and what was noted about
-//! the server.
+//! Reads the standard error of an MCP server's program, and notes about the server.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -8,8 +7,8 @@ use toolcrib_app::mcp::client::ServerName;
 
 use crate::error::OpError;
 
-/// The log of a server; `None` if nothing was written. `state` is the folder of the state, `most`
-/// the bytes at the end that are wanted, where not all are.
+/// Returns the log of a server; `None` if it is empty. `state` is the state folder; `most` limits
+/// the result to this many bytes at the end.
 ///
 /// # Errors
 /// [`OpError::Unavailable`] if the file cannot be read.

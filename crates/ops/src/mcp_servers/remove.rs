@@ -14,29 +14,28 @@ use toolcrib_store::vault::Vault;
 use super::file::{McpServersFile, missing};
 use crate::error::OpError;
 
-/// Which server, and where what belongs to it is.
+/// The server to remove, and the location of its data.
 #[derive(Debug, Clone)]
 pub struct RemoveMcpServerRequest {
     /// Its name.
     pub name: String,
-    /// The vault, which has its authorization and the secrets of its configuration.
+    /// The vault with its authorization and the secrets of its configuration.
     pub vault: Vault,
     /// The folder of its skills.
     pub skills: PathBuf,
 }
 
-/// A server was removed.
+/// The removed server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RemovedMcpServer {
     /// Its name.
     pub removed: String,
-    /// Names of secrets that were taken from its configuration and are removed with it.
+    /// Names of secrets that were created from its configuration and are removed with it.
     pub secrets: Vec<String>,
 }
 
-/// Removes a server from the file, with its authorization, its secrets, its skills and what was
-/// reviewed of it, which `facts` has: what a person agreed to for this server is not for a later
-/// one of the same name.
+/// Removes a server from the file, with its authorization, secrets, skills and reviews (in
+/// `facts`): the consent of a person to this server must not apply to a later one of the same name.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Unusable`] for a file that cannot be read, [`OpError::Vault`],
@@ -70,8 +69,8 @@ pub async fn remove(
     Ok(RemovedMcpServer { removed: name, secrets })
 }
 
-/// Removes the authorization of a server, and the secrets that were taken from its configuration
-/// and that no other server uses. Returns the names of the latter.
+/// Removes the authorization of a server, and the secrets that were created from its configuration
+/// and that no other server uses. Returns the names of these secrets.
 fn remove_secrets(
     server: &ServerName,
     vault: &Vault,

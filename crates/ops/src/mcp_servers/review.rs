@@ -1,4 +1,4 @@
-//! Reviews an MCP server: what differs from what was accepted, and accepting it.
+//! Reviews an MCP server: shows the differences from the accepted definitions, and accepts them.
 
 use serde::Serialize;
 use toolcrib_app::mcp::client::{Connection, PendingReview};
@@ -6,18 +6,18 @@ use toolcrib_app::mcp::client::{Connection, PendingReview};
 use super::test::unusable;
 use crate::error::OpError;
 
-/// What of a server differs from what was reviewed.
+/// The differences of a server from its reviewed definitions.
 #[derive(Debug, Clone, Serialize)]
 pub struct McpServerReview {
     /// Its name.
     pub name: String,
-    /// Tools that differ: they are held.
+    /// Tools that differ and are therefore held.
     pub held: Vec<PendingReview>,
-    /// How its version or the files of its program differ.
+    /// The difference in its version or in the files of its program.
     pub program_change: Option<String>,
 }
 
-/// The definitions of a server were accepted.
+/// A server whose definitions were accepted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct AcceptedMcpServer {
     /// Its name.
@@ -26,7 +26,7 @@ pub struct AcceptedMcpServer {
     pub tools: usize,
 }
 
-/// Shows what differs; connects first.
+/// Connects to the server and shows the differences.
 ///
 /// # Errors
 /// [`OpError::Unavailable`] with the reason if the server cannot be used.
@@ -38,7 +38,8 @@ pub async fn review(connection: &Connection) -> Result<McpServerReview, OpError>
     Ok(McpServerReview { name: name.to_owned(), held, program_change })
 }
 
-/// Counts the present definitions as reviewed; connects first. The caller has asked the owner.
+/// Connects to the server and marks the current definitions as reviewed. The caller must have asked
+/// the owner.
 ///
 /// # Errors
 /// [`OpError::Unavailable`] with the reason if the server cannot be used or the review cannot be

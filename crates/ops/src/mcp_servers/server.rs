@@ -12,11 +12,11 @@ use crate::context::OpContext;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "McpServerRow")]
 pub struct McpServerReply {
-    /// Its name, which its tools begin with.
+    /// Its name, the prefix of its tools.
     pub name: String,
     /// Whether its tools are offered.
     pub enabled: bool,
-    /// How it is reached.
+    /// Its transport.
     pub transport: McpTransport,
     /// Whether its statement that a tool only reads is trusted.
     pub trusted: bool,
@@ -24,40 +24,40 @@ pub struct McpServerReply {
     pub state: McpServerState,
     /// The name that it reports, while it is connected.
     pub server: Option<String>,
-    /// The revision of the protocol that is spoken, while it is connected.
+    /// The protocol revision in use, while it is connected.
     pub protocol: Option<String>,
-    /// Tools that it has here.
+    /// Number of its tools in Toolcrib.
     pub tools: usize,
     /// Tools whose definitions differ from the reviewed ones, as far as known: they cannot be
     /// called before `toolcrib mcp review`.
     pub held: Vec<McpHeldTool>,
-    /// Why it cannot be reached, without the values of secrets.
+    /// The reason why it cannot be reached, without the values of secrets.
     pub last_error: Option<String>,
     /// Its command line or its address.
     #[serde(skip)]
     #[schemars(skip)]
     pub endpoint: String,
-    /// Whether it may be used, where that takes an authorization.
+    /// State of its authorization, if it needs one.
     #[serde(skip)]
     #[schemars(skip)]
     pub authorization: Option<Authorization>,
 }
 
-/// The authorization at a server.
+/// The state of the authorization at a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Authorization {
-    /// A person has to give one.
+    /// A person has to authorize Toolcrib.
     Needed,
-    /// There is one.
+    /// Toolcrib is authorized.
     Granted,
 }
 
-/// How a server is reached.
+/// The transport of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpTransport {
-    /// A program of this machine, over its input and output.
+    /// A local program, over its standard input and output.
     Stdio,
     /// Streamable HTTP.
     Http,
@@ -67,15 +67,15 @@ pub enum McpTransport {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpServerState {
-    /// Switched off.
+    /// Disabled.
     Off,
     /// Not called yet, or not for a while.
     Idle,
-    /// It is being started or asked.
+    /// It is being started or contacted.
     Connecting,
-    /// It answers.
+    /// It responds.
     Connected,
-    /// A person has to agree first: `toolcrib mcp auth NAME`.
+    /// A person has to authorize it first: `toolcrib mcp auth NAME`.
     NeedsAuthorization,
     /// It cannot be reached.
     Error,
@@ -84,26 +84,26 @@ pub enum McpServerState {
 /// A tool that waits for a review.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct McpHeldTool {
-    /// The name that the server gives it.
+    /// Name of the tool on the server.
     pub tool: String,
-    /// How it differs.
+    /// The kind of the difference.
     pub change: McpHeldChange,
 }
 
-/// How a tool differs from its reviewed definition.
+/// The difference of a tool from its reviewed definition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum McpHeldChange {
-    /// It was not there.
+    /// The tool is new.
     New,
-    /// Its definition, or its server, is another.
+    /// Its definition, or its server, has changed.
     Changed,
-    /// It is not there any more.
+    /// The tool no longer exists.
     Gone,
 }
 
 impl McpServerReply {
-    /// A server that is configured; its connection says how it stands.
+    /// Creates the row of a configured server; its connection determines the state.
     pub(super) fn new(config: &ServerConfig, tools: usize) -> Self {
         let transport = match config.remote {
             Remote::Stdio(_) => McpTransport::Stdio,
@@ -125,7 +125,7 @@ impl McpServerReply {
         }
     }
 
-    /// The same with how its connection stands; none is made for this.
+    /// Adds the state of its connection, without connecting.
     pub(super) async fn with_connection(
         mut self,
         ctx: &OpContext<'_>,
@@ -168,7 +168,7 @@ impl From<ToolChange> for McpHeldChange {
     }
 }
 
-/// How a server is reached, in a line: its command line or its address.
+/// Returns the endpoint of a server in one line: its command line or its address.
 #[must_use]
 pub fn endpoint_text(config: &ServerConfig) -> String {
     match &config.remote {

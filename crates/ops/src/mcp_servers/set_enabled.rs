@@ -1,29 +1,29 @@
-//! Switches an MCP server on or off.
+//! Enables or disables an MCP server.
 
 use serde::Serialize;
 
 use super::file::{McpServersFile, missing};
 use crate::error::OpError;
 
-/// Which server, and how.
+/// The server, and its new state.
 #[derive(Debug, Clone)]
 pub struct SetMcpServerEnabledRequest {
     /// Its name.
     pub name: String,
-    /// Whether it is on.
+    /// Whether to enable it.
     pub enabled: bool,
 }
 
-/// A server is on or off now.
+/// The new state of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SetMcpServerEnabledReply {
     /// Its name.
     pub name: String,
-    /// Whether it is on.
+    /// Whether it is enabled.
     pub enabled: bool,
 }
 
-/// Switches a server on or off in the file.
+/// Enables or disables a server in the file.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Unusable`] for a file that cannot be read,

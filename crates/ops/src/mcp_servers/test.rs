@@ -1,4 +1,4 @@
-//! Connects to an MCP server and shows what it offers.
+//! Connects to an MCP server and shows its tools.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -9,42 +9,42 @@ use toolcrib_core::{ToolError, remote_name};
 
 use crate::error::OpError;
 
-/// A server that answered.
+/// A server that responded.
 #[derive(Debug, Clone, Serialize)]
 pub struct TestedMcpServer {
     /// Its name.
     pub name: String,
-    /// How its connection stands.
+    /// State of its connection.
     pub state: ConnectionState,
-    /// What it offers now.
+    /// Its current tools.
     pub tools: Vec<OfferedMcpTool>,
-    /// Tools that differ from what was reviewed; empty while nothing was.
+    /// Tools that differ from the reviewed definitions; empty before the first review.
     pub held: Vec<PendingReview>,
-    /// Whether its tools were reviewed once.
+    /// Whether its tools were ever reviewed.
     pub reviewed: bool,
-    /// Why the list of its tools is not complete.
+    /// The reason why the list of its tools is not complete.
     pub cut: Option<String>,
 }
 
-/// A tool as a server describes it.
+/// A tool as described by the server.
 #[derive(Debug, Clone, Serialize)]
 pub struct OfferedMcpTool {
-    /// Its name here.
+    /// Its name in Toolcrib.
     pub id: String,
-    /// The name that the server gives it.
+    /// Its name on the server.
     pub own_name: String,
-    /// What the server says of it.
+    /// The server's description.
     pub description: Option<String>,
     /// Its parameters, by name.
     pub parameters: Option<Value>,
     /// Names of parameters that it requires.
     #[serde(skip)]
     pub required: Vec<String>,
-    /// What a reviewer should see.
+    /// Findings for the reviewer.
     pub findings: Vec<Finding>,
 }
 
-/// Connects to a server and shows what it offers. Nothing is accepted.
+/// Connects to a server and shows its tools. No definition is accepted.
 ///
 /// # Errors
 /// [`OpError::Unavailable`] with the reason if it cannot be used.
@@ -95,7 +95,7 @@ fn offered_tool(
     }
 }
 
-/// A server cannot be used; the reason is for the owner.
+/// Returns the error of a server that cannot be used; the reason is for the owner.
 pub(super) fn unusable(name: &str, error: ToolError) -> OpError {
     let why = error.detail.unwrap_or(error.message);
     OpError::Unavailable(format!("the server {name} cannot be used: {why}"))

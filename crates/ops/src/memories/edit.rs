@@ -7,18 +7,19 @@ use super::row::{MemoryReply, author};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// A text under a key.
+/// A text to store under a key.
 #[derive(Debug, Clone)]
 pub struct EditMemoryRequest {
     /// The key; a new one adds a memory.
     pub key: String,
     /// The text.
     pub content: String,
-    /// The group; `None` keeps that of the present memory, a new one is general.
+    /// The group; `None` keeps the group of an existing memory, and a new one gets the general
+    /// group.
     pub category: Option<MemoryCategory>,
 }
 
-/// Writes a memory. The text is the caller's from then on, so it is not untrusted any more.
+/// Writes a memory. The text then counts as the caller's, so it is no longer untrusted.
 ///
 /// # Errors
 /// [`OpError::Invalid`], [`OpError::Conflict`], [`OpError::Store`].

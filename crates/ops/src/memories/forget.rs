@@ -4,14 +4,14 @@ use super::row::{MemoryReply, author};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which memory.
+/// The memory to forget.
 #[derive(Debug, Clone)]
 pub struct ForgetMemoryRequest {
     /// Its key.
     pub key: String,
 }
 
-/// Forgets a memory, and returns what it was.
+/// Forgets a memory, and returns it.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Store`].

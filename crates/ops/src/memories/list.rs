@@ -4,17 +4,17 @@ use super::row::MemoryReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// All memories, or those that fit a need.
+/// All memories, or those that match a need.
 #[derive(Debug, Clone, Default)]
 pub struct ListMemoriesRequest {
-    /// A need in words; `None` = all.
+    /// A need in words; `None` selects all memories.
     pub query: Option<String>,
 }
 
-/// Memories that fit a need are at most this many.
+/// Maximum number of memories that match a need.
 const FOUND: usize = 20;
 
-/// Lists the owner's memories, sorted by key; those that fit a need, best first.
+/// Lists the owner's memories, sorted by key; if they match a need, the best first.
 ///
 /// # Errors
 /// [`OpError::Store`], [`OpError::Internal`].

@@ -1,4 +1,4 @@
-//! A memory as callers see it.
+//! A memory in replies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -33,7 +33,7 @@ pub struct MemoryReply {
     /// The call that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call: Option<String>,
-    /// What the text comes from, if that is outside text. Such a memory is in no system prompt, and
+    /// Source of the text, if that is untrusted. Such a memory is not in system prompts, and
     /// recalling it makes a run untrusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
@@ -56,7 +56,7 @@ impl MemoryReply {
     }
 }
 
-/// The author of what this caller changes.
+/// Returns the author of this caller's changes.
 pub(super) fn author(ctx: &StoreContext<'_>) -> Author {
     Author::person(ctx.actor)
 }

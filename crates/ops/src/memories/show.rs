@@ -4,7 +4,7 @@ use super::row::MemoryReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which memory.
+/// The memory to show.
 #[derive(Debug, Clone)]
 pub struct ShowMemoryRequest {
     /// Its key.

@@ -1,4 +1,4 @@
-//! Memories as a file, out and in.
+//! Exports memories to a file, and imports them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,29 +13,29 @@ use crate::error::OpError;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ExportMemoriesRequest;
 
-/// A file.
+/// A file to import.
 #[derive(Debug, Clone)]
 pub struct ImportMemoriesRequest {
     /// The content of the file.
     pub file: Value,
-    /// Whether memories that the file does not have are removed.
+    /// Whether to remove memories that the file does not contain.
     pub replace: bool,
 }
 
-/// What an import changed.
+/// The effect of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedMemories {
     /// New memories.
     pub added: usize,
     /// Memories that were replaced.
     pub replaced: usize,
-    /// Memories that were there already.
+    /// Memories that existed already with this text.
     pub unchanged: usize,
     /// Memories that were removed.
     pub removed: usize,
 }
 
-/// All memories for a file.
+/// Exports all memories for a file.
 ///
 /// # Errors
 /// [`OpError::Denied`] for a caller that may not see texts, [`OpError::Store`].

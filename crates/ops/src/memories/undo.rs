@@ -9,32 +9,32 @@ use crate::context::OpContext;
 use crate::error::OpError;
 use crate::lists::writer;
 
-/// Whose change.
+/// The memory whose last change is undone.
 #[derive(Debug, Clone, Default)]
 pub struct UndoMemoryRequest {
-    /// The memory; `None` = the one that was changed last.
+    /// The memory; `None` selects the one that was changed last.
     pub key: Option<String>,
 }
 
-/// A change was undone.
+/// The undone change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UndoneMemory {
     /// Key of the memory.
     pub key: String,
-    /// The memory as it is now; absent if there is none.
+    /// The memory in its current state; absent if it does not exist.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryReply>,
-    /// Whether it had been promoted, and its instruction is out of the system prompt again.
+    /// Whether it had been promoted, and its instruction was removed from the system prompt again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub instruction_removed: bool,
 }
 
-/// Takes back the last change that was not taken back; a promotion with its instruction, unless the
-/// person's part of the system prompt was changed since. Changes are kept for 30 days, the last
-/// thousand at most.
+/// Undoes the last change that was not undone yet; a promotion together with its instruction,
+/// unless the person's part of the system prompt was changed since. Changes are stored for 30 days,
+/// at most the last thousand.
 ///
 /// # Errors
-/// [`OpError::Gone`] if there is none, [`OpError::Store`].
+/// [`OpError::Gone`] if there is no such change, [`OpError::Store`].
 pub async fn undo(
     ctx: &OpContext<'_>,
     request: UndoMemoryRequest,

@@ -7,14 +7,14 @@ use super::row::NotificationReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which notification.
+/// The notification to dismiss.
 #[derive(Debug, Clone, Copy)]
 pub struct DismissNotificationRequest {
     /// Its id.
     pub id: NotificationId,
 }
 
-/// Marks a notification as dismissed. If it is that of an alarm, the alarm stops ringing.
+/// Marks a notification as dismissed. If it belongs to an alarm, the alarm stops ringing.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Store`].

@@ -4,10 +4,10 @@ use super::row::NotificationReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which notifications.
+/// Filter of notifications.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListNotificationsRequest {
-    /// Only those that were not dismissed.
+    /// Only notifications that were not dismissed.
     pub only_open: bool,
 }
 

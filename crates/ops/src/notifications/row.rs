@@ -1,4 +1,4 @@
-//! A notification as callers see it.
+//! A notification in replies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct NotificationReply {
     /// A newer notification with this tag replaces it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
-    /// What its text comes from, if that is outside text.
+    /// Source of its text, if that is untrusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
     /// The person, token or agent that sent it.
@@ -36,22 +36,22 @@ pub struct NotificationReply {
     pub run: Option<String>,
     /// Milliseconds since 1970.
     pub created_at: i64,
-    /// Channels that took it over.
+    /// Channels that accepted it.
     pub delivered: Vec<String>,
-    /// Channels that did not.
+    /// Channels that failed.
     pub failed: Vec<FailedDeliveryReply>,
     /// When it was dismissed, milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dismissed_at: Option<i64>,
 }
 
-/// A channel that did not take a notification over.
+/// A channel that failed to deliver a notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "FailedDelivery")]
 pub struct FailedDeliveryReply {
     /// `desktop`, `ntfy` or `webhook`.
     pub channel: String,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 

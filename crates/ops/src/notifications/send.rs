@@ -12,21 +12,21 @@ use crate::error::OpError;
 /// A notification to send.
 #[derive(Debug, Clone)]
 pub struct SendNotificationRequest {
-    /// Title; empty = "Toolcrib".
+    /// The title; empty = "Toolcrib".
     pub title: String,
     /// The message.
     pub message: String,
-    /// It replaces an earlier one with this tag.
+    /// Tag; the notification replaces an earlier one with the same tag.
     pub tag: Option<String>,
 }
 
-/// A notification that was sent.
+/// A sent notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SentNotification {
     /// The notification with its deliveries.
     #[serde(flatten)]
     pub notification: NotificationReply,
-    /// Local time until which it is quiet, if it was not pushed for that.
+    /// Local time at which the quiet hours end, if they prevented the delivery to channels.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quiet_until: Option<String>,
 }

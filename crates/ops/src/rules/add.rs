@@ -11,25 +11,25 @@ use super::rule_body::unwritten;
 use crate::administration::Act;
 use crate::error::OpError;
 
-/// Rules to be added.
+/// Rules to add.
 pub struct AddRulesRequest<'a> {
     /// The file.
     pub place: RuleFile,
     /// The rules.
     pub rules: Vec<RuleText>,
-    /// Names of the tools that exist ([`super::known_tools`]).
+    /// Names of the existing tools ([`super::known_tools`]).
     pub known: &'a [String],
-    /// The version of the file that the caller has read; `None` = any.
+    /// The version of the file that the caller has read; `None` accepts any.
     pub is_read: Option<IsRead<'a>>,
 }
 
-/// Adds rules to a file, without those that it already has. Comments and order stay.
+/// Adds rules to a file, except those that it already contains. Comments and order stay.
 ///
 /// # Errors
 /// [`OpError::Invalid`] for an empty list; [`OpError::Unusable`] for rules that cannot work, that
-/// are dangerous, that name a tool that does not exist and nearly one that does, or that fail their
-/// own examples, and for a file that would become invalid; [`OpError::Stale`] for another version.
-/// The file is then unchanged.
+/// are dangerous, that misspell the name of an existing tool, or that fail their own examples, and
+/// for a file that would become invalid; [`OpError::Stale`] for another version. The file is then
+/// unchanged.
 pub fn add(request: AddRulesRequest<'_>) -> Result<EditedRules, OpError> {
     let AddRulesRequest { place, rules, known, is_read } = request;
     if rules.is_empty() {
@@ -43,7 +43,7 @@ pub fn add(request: AddRulesRequest<'_>) -> Result<EditedRules, OpError> {
     Ok(EditedRules { place, change, remarks, act: Act::new("rule.add", said.join("; ")) })
 }
 
-/// Checks rules on their own first: their faults are then not lost among those of other rules.
+/// Checks the rules alone first, so that their faults are not lost among those of other rules.
 fn check(
     place: &RuleFile,
     rules: &[RuleText],
@@ -76,8 +76,8 @@ fn check(
     Ok(remarks.into_iter().map(RuleFinding::from).collect())
 }
 
-/// The class of tools that was probably meant, where the name of a rule begins with a capital
-/// letter as a class does and is none.
+/// Returns the class of tools that was probably meant, if the name of a rule starts with a capital
+/// letter like a class but is not one.
 fn misspelled_class(rule: &str) -> Option<&'static str> {
     let name = rule.split('(').next().unwrap_or(rule).trim();
     let is_class_like = name.starts_with(char::is_uppercase) && !name.contains(['*', '_']);

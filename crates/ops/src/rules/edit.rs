@@ -1,4 +1,4 @@
-//! A changed file of rules, and putting it in force.
+//! A changed rule file, and putting it into force.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,24 +10,23 @@ use crate::administration::{Act, Recorder};
 use crate::error::OpError;
 use crate::settings::Configuration;
 
-/// Whether the text of a file is the one that the caller has read.
+/// Returns whether the text of a file is the version that the caller has read.
 pub type IsRead<'a> = &'a dyn Fn(&str) -> bool;
 
-/// A file of rules was changed.
+/// A changed rule file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RulesChanged {
-    /// The rules of the file as it is now.
+    /// The current rules of the file.
     pub rules: Vec<RuleRow>,
-    /// Whether the file is different from before: a rule that is there already is not written
-    /// twice.
+    /// Whether the file has changed: a rule that already exists is not written twice.
     pub changed: bool,
-    /// Remarks on the rules that were added, such as that one has expired.
+    /// Remarks on the added rules, such as that one has expired.
     pub remarks: Vec<RuleFinding>,
     /// Settings that changed meanwhile and take effect only after a restart.
     pub needs_restart: Vec<String>,
 }
 
-/// A file of rules that is changed and not in force yet.
+/// A changed rule file that is not in force yet.
 #[derive(Debug, Clone)]
 pub struct EditedRules {
     pub(super) place: RuleFile,
@@ -37,13 +36,13 @@ pub struct EditedRules {
 }
 
 impl EditedRules {
-    /// The text of the file as it is now.
+    /// Returns the current text of the file.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.change.after
     }
 
-    /// The reply, for a process that has no rules in force.
+    /// Returns the reply, for a process that has no rules in force.
     ///
     /// # Errors
     /// [`OpError::Unusable`]: the rest of the file is invalid.
@@ -79,18 +78,18 @@ pub(super) fn change_file(
     Ok(changed)
 }
 
-/// The error for a file that is not the version that the caller has read.
+/// Returns the error for a file that is not the version that the caller has read.
 #[must_use]
 pub fn stale() -> OpError {
     let words = "the file of rules was changed since it was read; read it again";
     OpError::Stale(words.to_owned())
 }
 
-/// Puts a changed file in force and records the change. A file that cannot be used together with
+/// Puts a changed file into force and records the change. A file that cannot be used together with
 /// the rest of the configuration is restored.
 ///
 /// # Errors
-/// [`OpError::Invalid`] with the reason why the file was restored; those of reading the
+/// [`OpError::Invalid`] with the reason why the file was restored; the errors of reading the
 /// configuration; [`OpError::Unrecorded`].
 pub async fn put_in_force(
     edited: EditedRules,

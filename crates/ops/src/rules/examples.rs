@@ -8,13 +8,13 @@ use toolcrib_app::rules::{RuleSet, RuleSource};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TestedRules")]
 pub struct TestReply {
-    /// Rules that were read.
+    /// Number of rules.
     pub rules: usize,
-    /// Those of them that have examples.
+    /// Number of rules that have examples.
     pub rules_with_examples: usize,
-    /// All examples.
+    /// Number of examples.
     pub examples: usize,
-    /// Examples that are not as they say, each with its rule.
+    /// Failed examples, each with its rule.
     pub failed: Vec<String>,
     /// Rules that are invalid apart from their examples, and files that cannot be parsed, each with
     /// the reason.
@@ -29,7 +29,7 @@ pub fn test(rules: &[RuleSource]) -> TestReply {
         let own = rule.text.matches.len() + rule.text.not_match.len();
         reply.examples += own;
         reply.rules_with_examples += usize::from(own > 0);
-        // A fault that stays without the examples is one of the rule.
+        // A fault that remains without the examples is a fault of the rule.
         let mut bare = rule.clone();
         (bare.text.matches, bare.text.not_match) = (Vec::new(), Vec::new());
         let without = RuleSet::compile(vec![bare]).err().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Predicts the decision about a call, with the rule that decides. Nothing runs.
+//! Predicts the decision about a call, with the deciding rule. Nothing runs.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ use super::verdict::{CallVerdict, DefaultVerdict, SegmentVerdict};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// A question about a call that is not made.
+/// A question about a hypothetical call.
 #[derive(Debug, Clone)]
 pub struct ExplainRequest {
     /// The call.
     pub call: AskedCall,
-    /// Agent that calls; empty = none.
+    /// Agent that makes the call; empty = none.
     pub agent: String,
     /// Channel of the call, such as `chat`.
     pub channel: String,
-    /// How the call comes in.
+    /// Origin of the call.
     pub origin: Origin,
-    /// The rules that judge it.
+    /// The rules to evaluate.
     pub rules: RuleSet,
-    /// The verdict where no rule speaks; `None` = that of the rest of policy.
+    /// The verdict if no rule matches; `None` uses the rest of policy.
     pub default: Option<Verdict>,
 }
 
@@ -45,45 +45,45 @@ pub struct ExplainReply {
     /// The part of policy that decides: `rule`, `floor`, `preset`, `permission`, `taint`, `tool`,
     /// `switch`, `gate`, or `default` (the verdict that the request names).
     pub by: String,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: String,
-    /// The rule that decides; null = none does.
+    /// The deciding rule; null = no rule decides.
     pub rule: Option<String>,
-    /// Where that rule is written: `PATH:LINE`.
+    /// Position of that rule: `PATH:LINE`.
     pub origin: Option<String>,
-    /// Why that rule is there, as its author says.
+    /// The reason in that rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_reason: Option<String>,
-    /// All of that in one line for people.
+    /// The rule with its position and reason, in one line for people.
     #[serde(skip)]
     pub rule_line: Option<String>,
-    /// Parts of a command line, in their order; empty for other calls.
+    /// Parts of a command line, in order; empty for other calls.
     pub segments: Vec<ExplainedSegment>,
-    /// What asking means for this caller; null = no person would be asked.
+    /// The meaning of `ask` for this caller; null = no person would be asked.
     pub asking: Option<String>,
-    /// The obstacle that stops the call before the rules decide, such as a tool that is switched
-    /// off; null = only policy decides.
+    /// The obstacle that stops the call before rules decide, such as a disabled tool; null = only
+    /// policy decides.
     pub refused: Option<RefusedBeforeRules>,
 }
 
 /// The decision about one part of a command line.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedSegment {
-    /// The part, as it is written.
+    /// The part as written.
     pub text: String,
     /// The decision.
     pub verdict: Effect,
-    /// The rule that decides; null = none does.
+    /// The deciding rule; null = no rule decides.
     pub rule: Option<String>,
-    /// Where that rule is written: `PATH:LINE`.
+    /// Position of that rule: `PATH:LINE`.
     pub origin: Option<String>,
-    /// Why that rule is there, as its author says.
+    /// The reason in that rule.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule_reason: Option<String>,
-    /// All of that in one line for people.
+    /// The rule with its position and reason, in one line for people.
     #[serde(skip)]
     pub rule_line: Option<String>,
-    /// Why, in words.
+    /// The reason, in words.
     pub reason: Option<String>,
 }
 
@@ -92,12 +92,12 @@ pub struct ExplainedSegment {
 pub struct RefusedBeforeRules {
     /// The type of the error.
     pub error_type: String,
-    /// Why, in words for people.
+    /// The reason, in words for people.
     pub message: String,
 }
 
-/// Predicts the decision about a call: it passes the stages up to policy, once without rules and
-/// once with them.
+/// Predicts the decision about a call: the call passes the stages up to policy, once without rules
+/// and once with them.
 ///
 /// # Errors
 /// [`OpError::Invalid`] for a question that names no call.
@@ -120,8 +120,8 @@ pub async fn explain(
     let context = context(ctx, &request);
     let judged = evaluate(ctx, &question, &request.rules, &context);
     let mut verdict = CallVerdict::new(judged, &otherwise);
-    // The ruling of the engine is what a real call gets: an ask from a permission or from taint
-    // holds even where a rule allows.
+    // The ruling of the engine applies to real calls: an ask from a permission or from taint has
+    // precedence over a rule that allows.
     if let Some(ruling) = within.report.ruling.clone().filter(|_| request.default.is_none())
         && ruling.verdict != verdict.verdict
     {
@@ -174,8 +174,8 @@ fn evaluate(
     }
 }
 
-/// Of a tool that does not exist or is off, or arguments that it would not take: as risky as a tool
-/// that declares no risk.
+/// Returns the default for a tool that does not exist or is disabled, or for arguments that it
+/// would not accept: the call counts as that of a tool that declares no risk.
 fn default_for_unknown_tool(question: &HypotheticalCall, preset: Preset) -> DefaultVerdict {
     let verdict = preset.verdict(Risk::High, CallEffect::default());
     let what = if question.tool == SHELL_TOOL { "a command line" } else { "such a call" };

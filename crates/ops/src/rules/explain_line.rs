@@ -1,4 +1,5 @@
-//! Judges command lines with rules that come with each question: no file and no tool counts.
+//! Evaluates command lines with rules that are part of each question: neither files nor tools
+//! matter.
 
 use std::collections::HashMap;
 
@@ -12,10 +13,10 @@ use super::hypothetical_call::HypotheticalCall;
 use super::rule_body::Effect;
 use super::verdict::{CallVerdict, DefaultVerdict};
 
-/// Sets of rules that are kept compiled: consecutive questions mostly have the same.
+/// Number of compiled rule sets in the cache: consecutive questions mostly have the same rules.
 const CACHE_SIZE: usize = 64;
 
-/// A command line with the rules that judge it.
+/// A command line with the rules to evaluate.
 #[derive(Debug, Clone, Deserialize)]
 pub struct LineQuestion {
     #[serde(default)]
@@ -44,22 +45,21 @@ fn chat() -> String {
 pub struct LineAnswer {
     /// The decision.
     pub verdict: Effect,
-    /// The rule that decides; null = none does.
+    /// The deciding rule; null = no rule decides.
     pub rule: Option<String>,
-    /// The parts of the line, in their order.
+    /// The parts of the line, in order.
     pub segments: Vec<ExplainedSegment>,
 }
 
-/// Answers questions; rules that were compiled before are kept.
+/// Answers questions, and caches compiled rules.
 #[derive(Debug, Default)]
 pub struct LineJudge(HashMap<String, Result<RuleSet, String>>);
 
 impl LineJudge {
-    /// Answers a question. The rules need not pass the lint: they are judged with even where they
-    /// are dangerous.
+    /// Answers a question. The rules need not pass the lint: even dangerous rules are evaluated.
     ///
     /// # Errors
-    /// What is wrong with the rules.
+    /// A description of the fault in the rules.
     pub fn answer(&mut self, question: &LineQuestion) -> Result<LineAnswer, String> {
         let rules = self.compiled(&question.rules)?;
         let call = HypotheticalCall::from_command_line(&question.command);

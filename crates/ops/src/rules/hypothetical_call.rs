@@ -1,4 +1,4 @@
-//! The call that a question about rules means.
+//! The call that a question about rules names.
 
 use serde_json::{Map, Value, json};
 use toolcrib_app::{DryRunReport, Toolcrib};
@@ -10,7 +10,7 @@ use crate::error::OpError;
 /// The tool that runs command lines.
 pub(super) const SHELL_TOOL: &str = "execute_shell_command";
 
-/// Classes of rules with a tool that each is about, and the argument that stands in the brackets.
+/// Classes of rules, each with a tool and the argument that the brackets contain.
 const RULE_CLASSES: [(&str, &str, &str); 12] = [
     ("Bash", SHELL_TOOL, "command"),
     ("Read", "read_file", "path"),
@@ -26,10 +26,10 @@ const RULE_CLASSES: [(&str, &str, &str); 12] = [
     ("Task", "agent", "agent"),
 ];
 
-/// How a caller names a call that is not made.
+/// A hypothetical call, as named by a caller.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AskedCall {
-    /// A command line, or a call as rules name it, such as `Read(./secrets/x)`.
+    /// A command line, or a call in the notation of rules, such as `Read(./secrets/x)`.
     Text(String),
     /// A tool, or a class of rules such as `Read`, with its arguments.
     Tool {
@@ -43,7 +43,7 @@ pub enum AskedCall {
 /// A hypothetical call.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct HypotheticalCall {
-    /// The call for people.
+    /// The call in words for people.
     pub(super) display: String,
     /// The operation that policy names.
     pub(super) operation: String,
@@ -54,7 +54,7 @@ pub(super) struct HypotheticalCall {
 }
 
 impl HypotheticalCall {
-    /// A command line.
+    /// Creates the call for a command line.
     pub(super) fn from_command_line(line: &str) -> Self {
         Self::of(line, SHELL_TOOL, json!({"command": line}))
     }
@@ -64,7 +64,7 @@ impl HypotheticalCall {
         Self { display: shown.to_owned(), operation: tool.clone(), tool, args }
     }
 
-    /// Takes the operation and the arguments as the pipeline has them.
+    /// Adopts the operation and the arguments that the pipeline determined.
     pub(super) fn adopt(&mut self, forecast: &DryRunReport) {
         let Some(tool) = &forecast.tool else { return };
         self.tool = tool.to_string();
@@ -72,7 +72,7 @@ impl HypotheticalCall {
         self.args = forecast.args.clone();
     }
 
-    /// The call that is asked about.
+    /// Resolves the named call.
     pub(super) fn new(asked: &AskedCall, toolcrib: &Toolcrib) -> Result<Self, OpError> {
         match asked {
             AskedCall::Tool { tool, args } => Ok(Self::from_tool(tool, args.clone(), toolcrib)),
@@ -89,7 +89,7 @@ impl HypotheticalCall {
         Self::of(&format!("{tool} {args}"), &tool, args)
     }
 
-    /// `Tool(what)` where there is such a tool or class; a command line otherwise.
+    /// Parses `Tool(what)` if there is such a tool or class; otherwise, the text is a command line.
     fn from_text(text: &str, toolcrib: &Toolcrib) -> Result<Self, OpError> {
         let Some((name, what)) = parse_call(text) else { return Ok(Self::from_command_line(text)) };
         let tool = |tool: &str, key: &str, what: &str| {
@@ -132,7 +132,7 @@ impl HypotheticalCall {
     }
 }
 
-/// The class or tool that was probably meant, ignoring case.
+/// Returns the class or tool that was probably meant, ignoring case.
 fn nearest_name(name: &str, toolcrib: &Toolcrib) -> Option<String> {
     let tools = toolcrib.infos().into_iter().map(|info| info.id.to_string());
     let known: Vec<String> =
@@ -142,13 +142,13 @@ fn nearest_name(name: &str, toolcrib: &Toolcrib) -> Option<String> {
     known.into_iter().find(|name| name.to_lowercase() == near)
 }
 
-/// The canonical name of a tool of a server: `mcp__server__tool` is `server__tool`.
+/// Returns the canonical name of a tool of a server: `mcp__server__tool` is `server__tool`.
 fn mcp_tool_name(name: &str) -> String {
     let parts = name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
     parts.map_or_else(|| name.to_owned(), |(server, tool)| remote_name(server, tool).to_string())
 }
 
-/// `Name(what)`: the name directly in front of the bracket, which the last one closes.
+/// Parses `Name(what)`: the name directly precedes the bracket, which ends with the text.
 fn parse_call(text: &str) -> Option<(&str, &str)> {
     let (name, rest) = text.trim().split_once('(')?;
     let what = rest.strip_suffix(')')?;

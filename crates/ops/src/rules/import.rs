@@ -1,4 +1,4 @@
-//! What an import of rules would add to a file of rules. Nothing is written.
+//! Previews the rules that an import would add to a rule file. Nothing is written.
 
 use std::path::Path;
 
@@ -16,68 +16,68 @@ use crate::error::OpError;
 /// A text with rules.
 #[derive(Debug, Clone)]
 pub struct ImportRulesRequest {
-    /// The file that they would be added to.
+    /// The file to which they would be added.
     pub place: RuleFile,
     /// The text.
     pub text: String,
-    /// Name of the file that it comes from, such as `settings.json`.
+    /// Name of the source file, such as `settings.json`.
     pub name: String,
-    /// The program that it belongs to; `None` = as the name says.
+    /// The program of the source; `None` derives it from the name.
     pub format: Option<ImportFormat>,
-    /// Rules that allow more than they seem to are taken too, and marked as `unsafe`.
+    /// Whether to accept rules that allow more than they seem to, marked as `unsafe`.
     pub anyway: bool,
 }
 
-/// What an import would add.
+/// The preview of an import.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RulesImport")]
 pub struct ImportRulesReply {
-    /// The rules that would be added; one that the file has already is not among them.
+    /// The rules that would be added, except those that the file already contains.
     pub rules: Vec<ImportedRule>,
-    /// Rules that cannot be taken.
+    /// Rules that cannot be added.
     pub left_out: Vec<RefusedRule>,
-    /// Entries that are no rules.
+    /// Entries that are not rules.
     pub not_rules: Vec<SkippedEntry>,
-    /// The text of the file now.
+    /// The current text of the file.
     pub before: String,
-    /// The text that it would have.
+    /// The text after the import.
     pub after: String,
 }
 
 /// A rule that would be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImportedRule {
-    /// The rule as it is sent to be added.
+    /// The rule in the format for adding it.
     pub body: Value,
-    /// Where it is written: `NAME:LINE`.
+    /// Its position: `NAME:LINE`.
     pub from: String,
 }
 
-/// A rule that cannot be taken.
+/// A rule that cannot be added.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedRule {
-    /// Where it is written: `NAME:LINE`.
+    /// Its position: `NAME:LINE`.
     pub from: String,
     /// The rule.
     pub rule: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
-/// An entry that is no rule.
+/// An entry that is not a rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkippedEntry {
     /// The entry.
     pub what: String,
-    /// Why, and which setting has the same purpose.
+    /// The reason, and the setting with the same purpose.
     pub why: String,
 }
 
-/// Shows what an import would add.
+/// Previews an import.
 ///
 /// # Errors
-/// [`OpError::Invalid`] for a text that is not of its format, or where the name does not say which
-/// it is; [`OpError::Unavailable`] if the file of rules cannot be read.
+/// [`OpError::Invalid`] for a text that is not of its format, or if the name does not determine the
+/// format; [`OpError::Unavailable`] if the file of rules cannot be read.
 pub fn import(request: &ImportRulesRequest) -> Result<ImportRulesReply, OpError> {
     let ImportRulesRequest { place, text, name, format, anyway } = request;
     let path = Path::new(name);
@@ -98,9 +98,9 @@ pub struct PlannedImport {
     pub refused: Vec<RuleError>,
     /// Entries that are not rules.
     pub skipped: Vec<Skipped>,
-    /// The text of the file now.
+    /// The current text of the file.
     pub before: String,
-    /// The text that it would have.
+    /// The text after the import.
     pub after: String,
 }
 

@@ -1,9 +1,9 @@
-//! The names of tools that rules may be about.
+//! The names of tools that rules may refer to.
 
 use toolcrib_app::Toolcrib;
 use toolcrib_app::rules::RuleError;
 
-/// Names of the tools that there are, with their aliases.
+/// Returns the names of the existing tools, with their aliases.
 #[must_use]
 pub fn known_tools(toolcrib: &Toolcrib) -> Vec<String> {
     let specs = toolcrib.infos().into_iter().filter_map(|info| toolcrib.spec(info.id.as_str()));
@@ -12,8 +12,8 @@ pub fn known_tools(toolcrib: &Toolcrib) -> Vec<String> {
         .collect()
 }
 
-/// Whether a rule names a tool that does not exist, with a name that is nearly that of one that
-/// does. Any other unknown name may be that of a tool that is added later.
+/// Returns whether a rule names a tool that does not exist, with a name similar to that of an
+/// existing one. Any other unknown name may belong to a tool that is added later.
 #[must_use]
 pub fn is_misspelled_name(fault: &RuleError) -> bool {
     fault.what.contains("did you mean")

@@ -1,4 +1,4 @@
-//! Finds what is wrong with rules.
+//! Finds faults in rules.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,16 +10,16 @@ use toolcrib_app::rules::{Finding, RuleSet, RuleSource, Severity};
 pub struct RuleFinding {
     /// `error` (the rule is refused) or `warning`.
     pub severity: String,
-    /// Where the rule is written: `PATH:LINE`, or `rules:NUMBER` of the request.
+    /// Position of the rule: `PATH:LINE`, or `rules:NUMBER` in the request.
     pub origin: String,
-    /// The rule as it is written.
+    /// The rule as written.
     pub rule: String,
-    /// What is wrong with it, and the spelling that works.
+    /// The fault, and the spelling that works.
     pub what: String,
 }
 
 impl RuleFinding {
-    /// Whether the rule is refused.
+    /// Returns whether the rule is refused.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.severity == "error"
@@ -41,17 +41,17 @@ impl From<Finding> for RuleFinding {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "LintedRules")]
 pub struct LintReply {
-    /// Rules that were read.
+    /// Number of rules.
     pub rules: usize,
-    /// Files that could not be read as rules, each with the reason.
+    /// Files that could not be parsed as rules, each with the reason.
     pub broken: Vec<String>,
     /// The findings, in the order of the rules.
     pub findings: Vec<RuleFinding>,
 }
 
-/// Finds what is wrong with rules that hold together, such as those of all layers. `known` are the
-/// names of the tools that exist (see [`super::known_tools`]). A rule for another tool only gets a
-/// warning: the tool may be added later.
+/// Finds faults in rules that are in force together, such as the rules of all layers. `known` are
+/// the names of the tools that exist (see [`super::known_tools`]). A rule for another tool only
+/// gets a warning: the tool may be added later.
 #[must_use]
 pub fn lint(rules: &[RuleSource], known: &[String]) -> LintReply {
     let anywhere = RuleSet::lint(rules);
@@ -59,7 +59,7 @@ pub fn lint(rules: &[RuleSource], known: &[String]) -> LintReply {
     for finding in here.iter_mut().filter(|finding| !anywhere.contains(finding)) {
         finding.severity = Severity::Warning;
     }
-    // A rule for an unknown tool is checked no further by `lint_for`.
+    // `lint_for` does not check a rule for an unknown tool any further.
     let missed: Vec<Finding> =
         anywhere.into_iter().filter(|finding| !here.contains(finding)).collect();
     let findings = here.into_iter().chain(missed).map(RuleFinding::from).collect();
@@ -67,7 +67,7 @@ pub fn lint(rules: &[RuleSource], known: &[String]) -> LintReply {
 }
 
 impl LintReply {
-    /// Adds the findings about further rules, which do not hold together with these.
+    /// Adds the findings about further rules, which are not in force together with these.
     pub fn extend(&mut self, other: Self) {
         self.rules += other.rules;
         self.broken.extend(other.broken);

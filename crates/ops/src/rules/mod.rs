@@ -1,6 +1,6 @@
-//! Operations on rules: listing, checking, adding, removing and enforcing them, the decision about
-//! one call, what other rules would have decided about past calls, how often observed rules would
-//! have decided, and rules that follow from repeated approvals.
+//! Operations on rules: listing, checking, adding, removing and enforcing them, explaining the
+//! decision about one call, replaying past calls with other rules, counting matches of observed
+//! rules, and suggesting rules from repeated approvals.
 
 mod add;
 mod edit;

@@ -1,4 +1,4 @@
-//! Rules by the numbers of the list of all layers, and changing one of them.
+//! Rules by their numbers in the list of all layers, and changes of one of them.
 
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
 use toolcrib_app::rules::{Layer, RuleSource};
@@ -15,16 +15,16 @@ pub struct NumberedRule {
     pub number: usize,
     /// The file.
     pub place: RuleFile,
-    /// Place in the file, from 0.
+    /// Position in the file, from 0.
     pub index: usize,
     /// The rule.
     pub rule: RuleSource,
 }
 
-/// The rules of several files, in the order of their numbers.
+/// Returns the rules of several files, in the order of their numbers.
 ///
 /// # Errors
-/// [`OpError::Unusable`] and [`OpError::Unreadable`] for a file that is no rules.
+/// [`OpError::Unusable`] and [`OpError::Unreadable`] for a file that is not a rule file.
 pub fn numbered(files: &[RuleFile]) -> Result<Vec<NumberedRule>, OpError> {
     let mut all = Vec::new();
     for place in files {
@@ -36,21 +36,21 @@ pub fn numbered(files: &[RuleFile]) -> Result<Vec<NumberedRule>, OpError> {
     Ok(all)
 }
 
-/// How a caller names a rule.
+/// The name of a rule in a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleName {
     /// By its number, from 1.
     Number(usize),
-    /// Exactly as it is written.
+    /// The exact text of the rule.
     Text(String),
 }
 
 impl NumberedRule {
-    /// The rule that is named: `project` = one of the workspace's file.
+    /// Finds the named rule; with `project`, in the workspace's file.
     ///
     /// # Errors
     /// [`OpError::NotFound`] for a rule that does not exist; [`OpError::Invalid`] for a number of
-    /// another layer, and for a text that several rules have.
+    /// another layer, and for a text that several rules share.
     pub fn find(files: &[RuleFile], name: &RuleName, project: bool) -> Result<Self, OpError> {
         let all = numbered(files)?;
         match name {
@@ -59,8 +59,8 @@ impl NumberedRule {
         }
     }
 
-    /// Removes the rule from its file, and the comments directly above it. `is_read` is the version
-    /// that the caller has read; `None` = the one that the rule was read from.
+    /// Removes the rule from its file, and the comments directly above it. `is_read` checks the
+    /// version that the caller has read; `None` uses the version from which the rule was read.
     ///
     /// # Errors
     /// [`OpError::Denied`] for a rule of the operator; [`OpError::Stale`] for a file that changed.
@@ -68,10 +68,11 @@ impl NumberedRule {
         self.edit("rule.remove", is_read, rule_files::remove_rule)
     }
 
-    /// Puts an observed rule in force.
+    /// Puts an observed rule into force.
     ///
     /// # Errors
-    /// As [`NumberedRule::remove`], and [`OpError::Unusable`] if it contradicts another rule.
+    /// The errors of [`NumberedRule::remove`], and [`OpError::Unusable`] if it contradicts another
+    /// rule.
     pub fn enforce(self, is_read: Option<IsRead<'_>>) -> Result<EditedRules, OpError> {
         if !self.rule.text.is_observed {
             return self.edit("rule.enforce", is_read, |_, text, _| Ok(text.to_owned()));
@@ -103,8 +104,8 @@ impl NumberedRule {
         Ok(EditedRules { place, change, remarks: Vec::new(), act: Act::new(act, what) })
     }
 
-    /// Whether the rule can be meant: one of the workspace's file is meant by its number, or where
-    /// the caller says `project`.
+    /// Returns whether the name may refer to the rule: a rule of the workspace's file needs a
+    /// number, or `project`.
     fn is_meant(&self, by_number: bool, project: bool) -> bool {
         match self.place.layer {
             Layer::Managed => by_number && !project,

@@ -1,4 +1,4 @@
-//! How often rules that are only observed would have spoken.
+//! Counts the past calls that observed rules would have decided.
 
 use serde::{Deserialize, Serialize};
 use toolcrib_app::rules::{RuleSet, RuleSource};
@@ -9,21 +9,22 @@ use super::replay::SCAN_LIMIT;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// An observed rule, and the past calls that it is about.
+/// An observed rule, and the past calls that it matches.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservedRule {
-    /// Where the rule stands: `PATH:LINE`.
+    /// Position of the rule: `PATH:LINE`.
     pub origin: String,
-    /// Past calls of which it would have decided the whole, or a part of the command line.
+    /// Number of past calls that it would have decided completely, or in a part of the command
+    /// line.
     pub matched: usize,
-    /// Past calls that were compared: of the newest 1,000 of the history.
+    /// Number of compared past calls, among the newest 1,000 of the history.
     pub compared: usize,
 }
 
-/// The observed ones of these rules with the past calls that they are about.
+/// Returns the observed rules among these, with the past calls that they match.
 ///
 /// # Errors
-/// [`OpError::Store`] when the history cannot be read.
+/// [`OpError::Store`] if the history cannot be read.
 pub async fn observed(
     ctx: &OpContext<'_>,
     rules: &[RuleSource],

@@ -1,4 +1,4 @@
-//! A past call, and what rules say of it.
+//! A past call, and its evaluation by rules.
 
 use serde_json::Value;
 use toolcrib_app::rules::{Evaluation, RuleQuery, RuleSet};
@@ -16,7 +16,7 @@ pub(super) struct PastCall {
 }
 
 impl PastCall {
-    /// `None` for a call that no rules can be asked about: it was refused before its risk was
+    /// Returns `None` for a call that rules cannot evaluate: it was refused before its risk was
     /// assessed, or its arguments were too long to be stored.
     pub(super) fn from_row(row: CallRow) -> Option<Self> {
         let facts = &row.facts;
@@ -35,12 +35,12 @@ impl PastCall {
         &self.tool
     }
 
-    /// What rules say of the call as it was made.
+    /// Evaluates the call with its arguments.
     pub(super) fn evaluate(&self, rules: &RuleSet, toolcrib: &Toolcrib) -> Evaluation {
         self.evaluate_with(&self.args, rules, toolcrib)
     }
 
-    /// What rules say of the same call with other arguments.
+    /// Evaluates the call with other arguments.
     pub(super) fn evaluate_with(
         &self,
         args: &Value,
@@ -63,7 +63,7 @@ impl PastCall {
         }
     }
 
-    /// The verdict of rules and preset on the call.
+    /// Returns the verdict of rules and preset on the call.
     pub(super) fn verdict(
         &self,
         rules: &RuleSet,
@@ -71,7 +71,7 @@ impl PastCall {
         toolcrib: &Toolcrib,
     ) -> CallVerdict {
         let facts = &self.row.facts;
-        // A call that says nothing of itself is as risky as one of a tool that is not known.
+        // A call without an assessment counts as risky as one of an unknown tool.
         let (risk, effect) = (facts.risk.unwrap_or(Risk::High), facts.effect.unwrap_or_default());
         let verdict = preset.verdict(risk, effect);
         let reason = format!("no rule speaks, and the preset {preset} says {verdict}");
@@ -79,13 +79,13 @@ impl PastCall {
         CallVerdict::new(self.evaluate(rules, toolcrib), &otherwise)
     }
 
-    /// Whether a rule speaks of the call or of a part of its command line.
+    /// Returns whether a rule matches the call or a part of its command line.
     pub(super) fn is_covered(&self, rules: &RuleSet, toolcrib: &Toolcrib) -> bool {
         let said = self.evaluate(rules, toolcrib);
         said.rule.is_some() || said.segments.iter().any(|part| part.rule.is_some())
     }
 
-    /// Whether a rule set allows the call with these arguments, by a rule.
+    /// Returns whether a rule of this set allows the call with these arguments.
     pub(super) fn is_allowed(&self, args: &Value, rules: &RuleSet, toolcrib: &Toolcrib) -> bool {
         let said = self.evaluate_with(args, rules, toolcrib);
         said.verdict == Some(Verdict::Allow) && said.rule.is_some()

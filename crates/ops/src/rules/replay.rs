@@ -1,4 +1,4 @@
-//! What other rules would have decided about past calls.
+//! Replays past calls with other rules.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,27 +10,27 @@ use super::past_call::PastCall;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Calls that are compared, the newest.
+/// Maximum number of compared calls, the newest.
 pub(super) const SCAN_LIMIT: usize = 1_000;
 
 /// Two sets of rules.
 #[derive(Debug, Clone, Copy)]
 pub struct ReplayRequest<'a> {
-    /// The rules that are compared with, mostly those in force.
+    /// The rules to compare with, usually those in force.
     pub before: &'a RuleSet,
     /// The changed rules.
     pub after: &'a RuleSet,
-    /// The preset, which decides where no rule speaks, by the risk of the call.
+    /// The preset, which decides by the risk of the call if no rule matches.
     pub preset: Preset,
 }
 
 /// The calls about which the two sets of rules differ.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayReply {
-    /// Past calls that were compared: of the newest 1,000 of the history.
+    /// Number of compared past calls, among the newest 1,000 of the history.
     pub compared: usize,
-    /// Past calls that were not: they were refused before policy, or their arguments were too long
-    /// to be stored.
+    /// Number of past calls that were not compared: they were refused before policy, or their
+    /// arguments were too long to be stored.
     pub skipped: usize,
     /// Whether the history has older calls.
     pub truncated: bool,
@@ -47,13 +47,13 @@ pub struct ReplayedCall {
     pub operation: String,
     /// Its arguments as JSON text; absent for callers that may not see them.
     pub args: Option<String>,
-    /// When it was received, Unix time in milliseconds.
+    /// When it was received, in milliseconds since 1970.
     pub received_at: i64,
     /// The verdict of the first rules: `allow`, `ask` or `deny`.
     pub before: String,
     /// The verdict of the changed rules.
     pub after: String,
-    /// The rule that makes the difference, with its origin: the deciding one of the changed rules,
+    /// The rule that causes the difference, with its origin: the deciding one of the changed rules,
     /// or else of the first ones.
     pub rule: Option<String>,
 }
@@ -62,7 +62,7 @@ pub struct ReplayedCall {
 /// the same for both.
 ///
 /// # Errors
-/// [`OpError::Store`] when the history cannot be read.
+/// [`OpError::Store`] if the history cannot be read.
 pub async fn replay(
     ctx: &OpContext<'_>,
     request: ReplayRequest<'_>,

@@ -1,4 +1,4 @@
-//! A rule as clients send it.
+//! A rule in the format of clients.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,20 +7,20 @@ use toolcrib_core::Verdict;
 
 use crate::error::OpError;
 
-/// What a rule says.
+/// The verdict of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// It may run.
+    /// The call may run.
     Allow,
     /// A person decides.
     Ask,
-    /// It must not run.
+    /// The call must not run.
     Deny,
 }
 
 impl Effect {
-    /// The name in files and on the wire.
+    /// Returns the name in files and on the wire.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         Verdict::from(self).as_str()
@@ -47,39 +47,40 @@ impl From<Effect> for Verdict {
     }
 }
 
-/// A rule as it is written (docs/rules.md).
+/// A rule as written (docs/rules.md).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RuleBody {
-    /// What it says.
+    /// Its verdict.
     pub effect: Effect,
-    /// What it is about: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`.
+    /// The matching calls: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`.
     pub rule: String,
-    /// Agents it holds for; empty = all.
+    /// Agents to which it applies; empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
-    /// Channels it holds for (`chat`, `background`, `external-agent`); empty = all.
+    /// Channels to which it applies (`chat`, `background`, `external-agent`); empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
-    /// Workspace folders it holds for; empty = all.
+    /// Workspace folders to which it applies; empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspaces: Vec<String>,
-    /// Why it is there: shown wherever it decides.
+    /// The reason for the rule, shown with each of its decisions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Calls that it must match: checked before it is taken.
+    /// Calls that it must match: checked before it is accepted.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
-    /// Calls that it must not match: checked before it is taken.
+    /// Calls that it must not match: checked before it is accepted.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_match: Vec<String>,
-    /// When it ends: a date, or a time with its zone.
+    /// When it expires: a date, or a time with its zone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<String>,
-    /// That its author knows that it allows more than it seems to.
+    /// Whether its author accepts that it allows more than it seems to.
     #[serde(default, rename = "unsafe", skip_serializing_if = "std::ops::Not::not")]
     pub is_unsafe: bool,
-    /// That it decides nothing yet: `POST /rules/replay` shows what it would have decided.
+    /// Whether it is only observed and decides nothing: `POST /rules/replay` shows what it would
+    /// have decided.
     #[serde(default, rename = "observe", skip_serializing_if = "std::ops::Not::not")]
     pub is_observed: bool,
 }
@@ -126,12 +127,12 @@ impl From<RuleBody> for RuleText {
     }
 }
 
-/// Rules of one request, their examples included. Each rule is compared with those about the same
-/// calls, and each example with its rule: 1 MiB of them would take seconds.
+/// Maximum number of rules and examples in one request. Each rule is compared with those about the
+/// same calls, and each example with its rule: 1 MiB of them would take seconds.
 const MAX_RULES_AND_EXAMPLES: usize = 2_000;
 
 impl RuleBody {
-    /// Refuses more rules than are checked in one request.
+    /// Refuses more rules than one request may contain.
     ///
     /// # Errors
     /// [`OpError::Invalid`], with the limit.
@@ -147,7 +148,8 @@ impl RuleBody {
     }
 }
 
-/// Rules that are written in no file: `rules:NUMBER` says which one of the request is meant.
+/// Returns the sources of rules that are in no file: `rules:NUMBER` gives their number in the
+/// request.
 #[must_use]
 pub fn unwritten(rules: impl IntoIterator<Item = RuleText>) -> Vec<RuleSource> {
     let source =

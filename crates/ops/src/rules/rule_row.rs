@@ -1,4 +1,4 @@
-//! Lists rules, each with its place.
+//! Lists rules, each with its position.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,48 +7,47 @@ use toolcrib_core::Verdict;
 
 use super::rule_body::Effect;
 
-/// A rule with where it stands.
+/// A rule with its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleRow {
-    /// Its place in the list, from 1.
+    /// Its position in the list, from 1.
     pub number: usize,
-    /// What it says.
+    /// Its verdict.
     pub effect: Effect,
-    /// What it is about: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`.
+    /// The matching calls: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`.
     pub rule: String,
-    /// Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that is not
-    /// trusted).
+    /// Its layer: `managed`, `user`, `project`, or `untrusted` (from an untrusted workspace).
     pub layer: String,
-    /// Where it is written: `PATH:LINE`.
+    /// Its position: `PATH:LINE`.
     pub origin: String,
-    /// Agents it holds for; empty = all.
+    /// Agents to which it applies; empty = all.
     pub agents: Vec<String>,
-    /// Channels it holds for; empty = all.
+    /// Channels to which it applies; empty = all.
     pub channels: Vec<String>,
-    /// Workspace folders it holds for; empty = all.
+    /// Workspace folders to which it applies; empty = all.
     pub workspaces: Vec<String>,
-    /// Why it is there.
+    /// The reason for the rule.
     pub reason: Option<String>,
     /// Calls that it must match.
     #[serde(rename = "match")]
     pub matches: Vec<String>,
     /// Calls that it must not match.
     pub not_match: Vec<String>,
-    /// When it ends: a date, or a time with its zone.
+    /// When it expires: a date, or a time with its zone.
     pub expires: Option<String>,
-    /// That its author knows that it allows more than it seems to.
+    /// Whether its author accepts that it allows more than it seems to.
     #[serde(rename = "unsafe")]
     pub is_unsafe: bool,
-    /// That it decides nothing yet.
+    /// Whether it is only observed and decides nothing.
     #[serde(rename = "observe")]
     pub is_observed: bool,
-    /// Whether it has any effect: allow rules of an untrusted workspace have none, and rules that
-    /// are only observed have none.
+    /// Whether it has any effect: allow rules of an untrusted workspace and rules that are only
+    /// observed have none.
     pub counts: bool,
 }
 
 impl RuleRow {
-    /// A rule with its number in a list, from 1.
+    /// Creates the row of a rule with its number in a list, from 1.
     #[must_use]
     pub fn new(number: usize, rule: &RuleSource) -> Self {
         let RuleSource { text, layer, origin } = rule.clone();
@@ -78,7 +77,7 @@ pub fn list(rules: &[RuleSource]) -> Vec<RuleRow> {
     rules.iter().enumerate().map(|(at, rule)| RuleRow::new(at + 1, rule)).collect()
 }
 
-/// The name of a layer.
+/// Returns the name of a layer.
 #[must_use]
 pub fn layer_word(layer: Layer) -> &'static str {
     match layer {
@@ -89,7 +88,7 @@ pub fn layer_word(layer: Layer) -> &'static str {
     }
 }
 
-/// Whether a rule has any effect.
+/// Returns whether a rule has any effect.
 #[must_use]
 pub fn is_effective(rule: &RuleSource) -> bool {
     let is_trusted = rule.layer != Layer::Untrusted || rule.text.effect != Verdict::Allow;

@@ -1,4 +1,4 @@
-//! Rules that follow from repeated approvals: each allows exactly what a person approved.
+//! Suggests rules from repeated approvals: each allows exactly the calls that a person approved.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,15 +14,16 @@ use super::replay::SCAN_LIMIT;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Approvals of the same call from which a rule is suggested: more than twice.
+/// Minimum number of approvals of the same call for a suggestion: more than twice.
 pub const APPROVALS: usize = 3;
-/// Days that are looked back.
+/// Number of days to look back.
 pub const DAYS: i64 = 30;
 const DAY_MS: i64 = 24 * 60 * 60 * 1_000;
 const SHELL_TOOL: &str = "execute_shell_command";
 
-/// File tools for which a path says what a person approves. Others (deleting, moving, copying) have
-/// arguments that change what happens to the path, so a rule on the path would allow more.
+/// File tools for which the path describes what a person approves. Others (deleting, moving,
+/// copying) have arguments that change the effect on the path, so a rule on the path would allow
+/// more.
 const PATH_OPERATIONS: [&str; 8] = [
     "diff_editor",
     "edit_file",
@@ -34,25 +35,25 @@ const PATH_OPERATIONS: [&str; 8] = [
     "write_file",
 ];
 
-/// A rule that would have answered repeated approvals.
+/// A rule that would have covered repeated approvals.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleSuggestion {
-    /// The rule, which allows.
+    /// The allow rule.
     pub rule: String,
     /// The workspace folder that it applies to; absent if the calls had none.
     pub workspace: Option<String>,
     /// The agent that it applies to; absent if no agent made the calls.
     pub agent: Option<String>,
-    /// Approvals in the last 30 days that it would have answered.
+    /// Number of approvals in the last 30 days that it would have covered.
     pub approvals: usize,
-    /// The last of these calls, Unix time in milliseconds.
+    /// Time of the last of these calls, in milliseconds since 1970.
     pub last_at: i64,
-    /// All past calls that it would have allowed, of the newest 1,000.
+    /// Number of all past calls that it would have allowed, among the newest 1,000.
     pub past_calls: usize,
 }
 
 impl RuleSuggestion {
-    /// The rule as it is written in a file.
+    /// Returns the rule in the format of a file.
     #[must_use]
     pub fn text(&self) -> RuleText {
         RuleText {
@@ -71,13 +72,13 @@ impl RuleSuggestion {
     }
 }
 
-/// Rules for calls that a person approved at least [`APPROVALS`] times in the last [`DAYS`] days,
-/// the most frequent first. Each is checked against the engine: it passes the lint, allows these
-/// calls beside the rules in force, and allows neither a changed call nor one that a person denied.
-/// A call for which no such rule can be written is left out.
+/// Suggests rules for calls that a person approved at least [`APPROVALS`] times in the last
+/// [`DAYS`] days, the most frequent first. Each is checked against the engine: it passes the lint,
+/// allows these calls together with the rules in force, and allows neither a changed call nor one
+/// that a person denied. Calls without such a rule are omitted.
 ///
 /// # Errors
-/// [`OpError::Store`] when the history cannot be read.
+/// [`OpError::Store`] if the history cannot be read.
 pub async fn suggest(
     ctx: &OpContext<'_>,
     current: &RuleSet,
@@ -100,7 +101,7 @@ pub async fn suggest(
     Ok(found)
 }
 
-/// A rule that may be suggested: its text, workspace and agent.
+/// A possible suggestion: text, workspace and agent of a rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Candidate {
     rule: String,
@@ -108,7 +109,7 @@ struct Candidate {
     agent: String,
 }
 
-/// The questions that each candidate would have answered.
+/// Returns the questions that each candidate would have covered.
 fn grouped(judge: &Judge<'_>, calls: &[PastCall]) -> BTreeMap<Candidate, BTreeSet<ApprovalId>> {
     let mut groups: BTreeMap<Candidate, BTreeSet<ApprovalId>> = BTreeMap::new();
     for call in calls {
@@ -129,7 +130,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// Rules that allow exactly this call, or one part of its command line each.
+    /// Returns rules that allow exactly this call, or one part of its command line each.
     fn candidates(&self, call: &PastCall) -> Vec<String> {
         let name = call.operation();
         let text = |key: &str| call.args.get(key).and_then(Value::as_str);
@@ -189,7 +190,7 @@ impl Judge<'_> {
         (answered > 0 && answered == suggestion.past_calls).then_some(suggestion)
     }
 
-    /// Whether rules that ask or deny, or the floor, decide about a call.
+    /// Returns whether rules that ask or deny, or the floor, decide about a call.
     fn is_stopped(&self, rules: &RuleSet, call: &PastCall) -> bool {
         let said = call.evaluate(rules, self.toolcrib);
         let stops =
@@ -198,8 +199,8 @@ impl Judge<'_> {
         said.always_asks || by_rule || said.segments.iter().any(|part| stops(part.verdict))
     }
 
-    /// Whether a rule allows a call whose arguments differ from the approved one in what the rule
-    /// is about.
+    /// Returns whether a rule allows a call whose arguments differ from the approved ones in the
+    /// part that the rule matches.
     fn allows_a_change(&self, rule: &RuleSet, call: &PastCall) -> bool {
         let Some(args) = call.args.as_object() else { return false };
         let key = ["command", "path"].into_iter().find(|key| args.contains_key(*key));
@@ -219,7 +220,7 @@ fn source(text: RuleText) -> RuleSource {
     RuleSource { text, layer: Layer::User, origin: "suggestion".to_owned() }
 }
 
-/// A path of an argument as a rule on paths names it (docs/rules.md, Paths).
+/// Returns a path of an argument in the notation of rules on paths (docs/rules.md, Paths).
 fn path_pattern(path: &str) -> String {
     match path {
         absolute if absolute.starts_with('/') => format!("/{absolute}"),

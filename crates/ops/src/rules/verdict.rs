@@ -1,27 +1,27 @@
-//! The verdict on a call: what rules say of it, and what holds where they say nothing.
+//! The verdict on a call: the result of rules, or the default if no rule matches.
 
 use toolcrib_app::rules::{Evaluation, SegmentEvaluation};
 use toolcrib_core::{Decider, RuleRef, Ruling, Verdict};
 
-/// What holds where no rule speaks.
+/// The verdict if no rule matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DefaultVerdict {
     /// The verdict.
     pub(super) verdict: Verdict,
-    /// `default`, `preset`, or the part of policy beside rules that decides.
+    /// `default`, `preset`, or the part of policy besides rules that decides.
     pub(super) by: &'static str,
-    /// Why, in words.
+    /// The reason, in words.
     pub(super) reason: String,
 }
 
 impl DefaultVerdict {
-    /// The verdict that the caller gives.
+    /// Creates the default that the caller gives.
     #[must_use]
     pub(super) fn given(verdict: Verdict) -> Self {
         Self { verdict, by: "default", reason: format!("the default is {verdict}") }
     }
 
-    /// The ruling of all parts of policy but rules.
+    /// Creates the default from the ruling of all parts of policy except rules.
     #[must_use]
     pub(super) fn from_ruling(ruling: Ruling) -> Self {
         let by = match ruling.by {
@@ -32,22 +32,22 @@ impl DefaultVerdict {
     }
 }
 
-/// The verdict on a call, with the rule that decides.
+/// The verdict on a call, with the deciding rule.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct CallVerdict {
     /// The verdict.
     pub(super) verdict: Verdict,
-    /// The rule that decides; `None` = no rule does.
+    /// The deciding rule; `None` if no rule decides.
     pub(super) rule: Option<RuleRef>,
-    /// Why, in words.
+    /// The reason, in words.
     pub(super) reason: String,
-    /// `rule`, `floor`, or as [`DefaultVerdict::by`].
+    /// `rule`, `floor`, or a value of [`DefaultVerdict::by`].
     pub(super) by: &'static str,
-    /// Parts of a command line, in their order; empty for other calls.
+    /// Parts of a command line, in order; empty for other calls.
     pub(super) segments: Vec<SegmentVerdict>,
 }
 
-/// The part of policy that decides, in one word.
+/// Returns the part of policy that decides, in one word.
 fn decider_word(by: Decider) -> &'static str {
     match by {
         Decider::Permission => "permission",
@@ -63,14 +63,15 @@ fn decider_word(by: Decider) -> &'static str {
 /// The verdict on one part of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SegmentVerdict {
-    /// What rules say of it.
+    /// The evaluation by rules.
     pub(super) evaluation: SegmentEvaluation,
     /// The verdict.
     pub(super) verdict: Verdict,
 }
 
 impl CallVerdict {
-    /// The strictest verdict of all parts wins; a part of which no rule speaks has the default.
+    /// Combines the parts: the strictest verdict wins; a part that no rule matches gets the
+    /// default.
     #[must_use]
     pub(super) fn new(evaluation: Evaluation, otherwise: &DefaultVerdict) -> Self {
         let Evaluation { verdict, rule, always_asks, reason, segments } = evaluation;
@@ -103,7 +104,7 @@ impl CallVerdict {
         Self { verdict: whole, rule: None, reason, by, segments }
     }
 
-    /// The same with the ruling of the engine in place of the verdict.
+    /// Replaces the verdict by the ruling of the engine.
     pub(super) fn overruled(self, ruling: Ruling) -> Self {
         Self {
             verdict: ruling.verdict,
@@ -115,7 +116,7 @@ impl CallVerdict {
     }
 }
 
-/// A file that is only read asks for no rule.
+/// Returns whether the text is an input redirect: reading a file needs no rule.
 fn is_input_redirect(text: &str) -> bool {
     text.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with('<')
 }

@@ -1,5 +1,5 @@
-//! The snapshot of a run, as a page shows it. A snapshot and the events after it give the same
-//! state as all events.
+//! The snapshot of a run for display. A snapshot and the later events give the same state as all
+//! events.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -23,7 +23,7 @@ pub struct RunSnapshot {
     /// Why it waits (`approval_needed`, `clarification_needed`) or how it ended (docs/agents.md);
     /// `None` while it is active.
     pub status: Option<String>,
-    /// Why it ended, if the status alone does not say it.
+    /// Why it ended, if the status alone is not sufficient.
     pub message: Option<String>,
     /// The first model of its chain, `provider/model`.
     pub model: Option<String>,
@@ -37,14 +37,14 @@ pub struct RunSnapshot {
     pub waiting: Vec<Value>,
     /// Skills that were loaded.
     pub skills: Vec<String>,
-    /// Rounds of calls; known when it waits or has ended.
+    /// Number of rounds; known when it waits or has ended.
     pub rounds: u32,
     /// Tokens, as far as providers report them; known when it has ended.
     pub usage: Option<Value>,
     /// Estimated cost in millionths of a US dollar; known when it has ended.
     pub cost: Option<Value>,
-    /// Estimated tokens of schemas that requests left out, because tools are searched for instead
-    /// of declared; known when it has ended.
+    /// Estimated tokens of schemas that requests omitted, because tools are searched instead of
+    /// declared; known when it has ended.
     #[serde(default)]
     pub tokens_saved: u64,
 }
@@ -88,11 +88,11 @@ pub enum SnapshotItem {
     Question {
         /// The call of the question.
         call: String,
-        /// The id under which it is answered.
+        /// The id for answering it.
         approval: String,
         /// The question with its context and options.
         question: Value,
-        /// The answer; `None` = none yet.
+        /// The answer; `None` if there is none yet.
         said: Option<Value>,
     },
     /// A notice for people.
@@ -130,7 +130,7 @@ pub struct SnapshotCall {
     pub round: u32,
     /// Index in its answer, from 0.
     pub index: usize,
-    /// Its id, when it has one.
+    /// Its id, after it was assigned.
     pub call: Option<String>,
     /// The tool.
     pub tool: String,
@@ -160,7 +160,7 @@ pub struct SnapshotCall {
     pub elapsed_ms: Option<u64>,
 }
 
-/// State of a call whose arguments are being written.
+/// State of a call while the model writes its arguments.
 const WRITING: &str = "input-streaming";
 
 impl RunSnapshot {
@@ -260,7 +260,8 @@ impl RunSnapshot {
         }
     }
 
-    /// The snapshot without texts, arguments and results, for principals with the role viewer only.
+    /// Returns the snapshot without texts, arguments and results, for principals with only the role
+    /// viewer.
     #[must_use]
     pub fn without_payloads(mut self) -> Self {
         self.text.clear();
@@ -294,7 +295,7 @@ impl RunSnapshot {
         self.items.push(SnapshotItem::Notice { text });
     }
 
-    /// Changes the answer that is being written.
+    /// Changes the answer that the model is writing.
     fn change_answer(&mut self, change: impl FnOnce(&mut ModelAnswer)) {
         let open = self.items.iter_mut().rev().find_map(|item| match item {
             SnapshotItem::Answer(answer) => Some(answer),
@@ -310,7 +311,7 @@ impl RunSnapshot {
         }
     }
 
-    /// Removes an incomplete answer and its calls: another request replaces it.
+    /// Removes an incomplete answer and its calls, which another request replaces.
     fn drop_incomplete(&mut self) {
         self.drop_unsent();
         self.items.retain(|item| !matches!(item, SnapshotItem::Answer(answer) if !answer.done));
@@ -361,7 +362,7 @@ impl RunSnapshot {
         }
     }
 
-    /// The call of an event: by its id, or by its index while it has none.
+    /// Finds the call of an event: by its id, or by its index if it has no id yet.
     fn call(&mut self, event: &ToolEvent) -> Option<&mut SnapshotCall> {
         let id = event.call.as_ref().map(CallId::to_string);
         let is_it = |call: &SnapshotCall| match &call.call {
@@ -390,7 +391,7 @@ fn is_question(item: &SnapshotItem, of: &str) -> bool {
     matches!(item, SnapshotItem::Question { call, .. } if call == of)
 }
 
-/// Arguments as JSON, from any form that the provider sent.
+/// Converts arguments to JSON, from any form that the provider sent.
 #[must_use]
 pub fn args_value(args: &RawArgs) -> Value {
     match args {
@@ -403,7 +404,7 @@ pub fn args_value(args: &RawArgs) -> Value {
     }
 }
 
-/// The value as JSON; `None` for null.
+/// Converts a value to JSON; returns `None` for null.
 pub fn to_value(value: &impl Serialize) -> Option<Value> {
     serde_json::to_value(value).ok().filter(|value| !value.is_null())
 }

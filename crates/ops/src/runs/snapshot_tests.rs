@@ -1,4 +1,4 @@
-//! A snapshot and the events after it give the same state as all events.
+//! A snapshot and the later events give the same state as all events.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -129,7 +129,7 @@ proptest! {
         let cut = cut.min(events.len());
         let mut first = RunSnapshot::default();
         events[..cut].iter().for_each(|event| first.apply(event));
-        // Through its serialized form.
+        // Round trip through the serialized form.
         let wire = serde_json::to_string(&first).unwrap();
         let mut again: RunSnapshot = serde_json::from_str(&wire).unwrap();
         events[cut..].iter().for_each(|event| again.apply(event));
@@ -175,7 +175,7 @@ fn parts_of_a_request_that_is_retried_are_removed() {
         })
         .collect();
     assert_eq!(texts, ["Hello"]);
-    // The same for a model that another one replaces.
+    // The same applies to a model that another one replaces.
     let other = view(&[request(0), text("Hal"), request(0), text("Hello"), answer("Hello".into())]);
     assert_eq!(other.items.len(), 1, "{:?}", other.items);
 }

@@ -1,21 +1,21 @@
-//! What uses a secret.
+//! The consumer of a secret.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What uses a secret.
+/// The consumer of a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum SecretConsumer {
-    /// A tool, as the value of this key.
+    /// A tool, with the secret as the value of this key.
     Tool {
         /// The tool.
         tool: String,
         /// The key.
         key: String,
     },
-    /// A provider, as its key.
+    /// A provider, with the secret as its key.
     Provider {
         /// Id of the provider.
         provider: String,

@@ -1,4 +1,4 @@
-//! What the operations on secrets run on.
+//! The context of operations on secrets.
 
 use toolcrib_app::Secrets;
 use toolcrib_store::vault::{SecretName, Vault, VaultError};
@@ -7,21 +7,22 @@ use crate::administration::Recorder;
 use crate::error::{OpError, Resource};
 use crate::settings::Configuration;
 
-/// The vault, and what follows a change of it.
+/// The vault, and the consequences of a change.
 #[derive(Clone)]
 pub struct SecretContext<'a> {
     /// The vault.
     pub vault: Vault,
-    /// Masks new values in all output of this process; `None` where it ends at once.
+    /// Masks new values in all output of this process; `None` if it ends at once.
     pub masked: Option<&'a Secrets>,
     /// Records changes, by the names of secrets.
     pub recorder: Recorder<'a>,
-    /// Gives tools and providers what the vault has now; `None` where the process ends at once.
+    /// Passes the current content of the vault to tools and providers; `None` if the process ends
+    /// at once.
     pub configuration: Option<&'a dyn Configuration>,
 }
 
 impl SecretContext<'_> {
-    /// Runs work on the vault, which reads and writes files, on a thread of its own.
+    /// Runs work on the vault, which reads and writes files, on a thread for blocking tasks.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Vault) -> Result<T, VaultError> + Send + 'static,
@@ -33,7 +34,7 @@ impl SecretContext<'_> {
         }
     }
 
-    /// Puts the change of a secret in force.
+    /// Applies the change of a secret.
     pub(super) async fn reload(&self, name: &SecretName) -> Result<(), OpError> {
         let Some(configuration) = self.configuration else { return Ok(()) };
         configuration.reload().await.map(drop).map_err(|error| {

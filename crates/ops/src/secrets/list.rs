@@ -1,4 +1,4 @@
-//! Lists secrets by name, with what uses them.
+//! Lists secrets by name, with their consumers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,12 +11,13 @@ use super::context::SecretContext;
 use crate::error::OpError;
 use crate::settings::SECRET_MASK;
 
-/// What is known about uses of secrets.
+/// Information about the use of secrets.
 #[derive(Clone)]
 pub struct ListSecretsRequest<'a> {
-    /// Names in the configuration, each with what uses it.
+    /// Names in the configuration, each with its consumer.
     pub configured: Vec<(String, SecretConsumer)>,
-    /// The tools, which declare keys that secrets are named for; `None` = they cannot be loaded.
+    /// The tools, which declare the keys that secrets are named after; `None` if they cannot be
+    /// loaded.
     pub toolcrib: Option<&'a Toolcrib>,
 }
 
@@ -25,7 +26,7 @@ pub struct ListSecretsRequest<'a> {
 pub struct ListSecretsReply {
     /// The secrets, by name.
     pub secrets: Vec<SecretReply>,
-    /// Names in the configuration that the vault does not have.
+    /// Names in the configuration that are missing in the vault.
     pub missing: Vec<MissingSecret>,
 }
 
@@ -39,22 +40,22 @@ pub struct SecretReply {
     pub value: String,
     /// When it was set, in milliseconds since 1970.
     pub set_at: i64,
-    /// What uses it, in words.
+    /// Its consumers, in words.
     pub used_by: Vec<String>,
-    /// The same as objects: a `tool` with the `key`, a `provider`, or a `service`.
+    /// Its consumers as objects: a `tool` with the `key`, a `provider`, or a `service`.
     #[schemars(with = "Vec<Value>")]
     pub consumers: Vec<SecretConsumer>,
-    /// The tool and the key that it is named for, where nothing uses it.
+    /// The tool and the key that it is named after, if it has no consumer.
     #[serde(skip)]
     pub unused_key: Option<(String, String)>,
 }
 
-/// A name that the vault does not have.
+/// A name that is missing in the vault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct MissingSecret {
     /// The name.
     pub name: String,
-    /// What names it.
+    /// The part of the configuration that names it.
     pub named_by: SecretConsumer,
 }
 
@@ -88,7 +89,7 @@ pub async fn list(
     Ok(ListSecretsReply { secrets, missing })
 }
 
-/// The tool that declares the key that the secret is named for, and what names it in the
+/// Returns the tool that declares the key that the secret is named after, and the consumers in the
 /// configuration; each once.
 fn consumers(name: &SecretName, request: &ListSecretsRequest<'_>) -> Vec<SecretConsumer> {
     let declared = name.tool_and_key().and_then(|(tool, key)| {

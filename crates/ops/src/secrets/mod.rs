@@ -1,4 +1,4 @@
-//! Operations on the secrets of the vault. Values go in and are in no reply.
+//! Operations on the secrets of the vault. Values can be written, but no reply contains them.
 
 mod consumer;
 mod context;

@@ -6,14 +6,14 @@ use super::context::{SecretContext, missing, parse_name};
 use crate::administration::Act;
 use crate::error::OpError;
 
-/// Which secret.
+/// The secret to remove.
 #[derive(Debug, Clone)]
 pub struct RemoveSecretRequest {
     /// Its name.
     pub name: String,
 }
 
-/// A secret was removed.
+/// The removed secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RemovedSecret {
     /// Its name.

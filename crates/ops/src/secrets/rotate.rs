@@ -7,14 +7,15 @@ use super::context::SecretContext;
 use crate::administration::Act;
 use crate::error::OpError;
 
-/// The secrets have a new key.
+/// The result of a rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RotatedSecrets {
-    /// How many there are.
+    /// Number of secrets.
     pub rotated: usize,
 }
 
-/// Encrypts all secrets with a new key. The old one opens calls that wait, until the next rotation.
+/// Encrypts all secrets with a new key. Until the next rotation, the old key still opens waiting
+/// calls.
 ///
 /// # Errors
 /// [`OpError::Vault`], [`OpError::Unrecorded`].

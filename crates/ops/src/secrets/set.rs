@@ -10,16 +10,17 @@ use crate::administration::Act;
 use crate::error::OpError;
 use crate::settings::SECRET_MASK;
 
-/// A secret.
+/// A secret to store.
 pub struct SetSecretRequest {
     /// Its name.
     pub name: String,
-    /// Its value; `None` keeps the one that is there.
+    /// Its value; `None` keeps the stored one.
     pub value: Option<Secret>,
 }
 
 impl SetSecretRequest {
-    /// A value as text, 8 characters to 64 KB; [`SECRET_MASK`] keeps the one that is there.
+    /// Creates a request from a value as text, 8 characters to 64 KB; [`SECRET_MASK`] keeps the
+    /// stored one.
     ///
     /// # Errors
     /// [`OpError::Invalid`].
@@ -37,17 +38,17 @@ impl SetSecretRequest {
 pub struct SecretStored {
     /// Its name.
     pub name: String,
-    /// Whether there was one before.
+    /// Whether the name had a value before.
     pub replaced: bool,
-    /// Whether it is the one that was there, because `***` was written back.
+    /// Whether the stored value was kept, because `***` was written back.
     pub unchanged: bool,
 }
 
-/// Stores a secret, encrypted, and gives it to what uses it.
+/// Stores a secret, encrypted, and passes it to its consumers.
 ///
 /// # Errors
-/// [`OpError::Invalid`] for a bad name, [`OpError::NotFound`] if there is none to keep,
-/// [`OpError::Conflict`] if one of nearly this name is there, [`OpError::Vault`],
+/// [`OpError::Invalid`] for a bad name, [`OpError::NotFound`] if there is no value to keep,
+/// [`OpError::Conflict`] if a secret with a similar name exists, [`OpError::Vault`],
 /// [`OpError::Unrecorded`].
 pub async fn set(
     ctx: &SecretContext<'_>,
@@ -61,7 +62,7 @@ pub async fn set(
         }
         return Ok(SecretStored { name: name.to_string(), replaced: true, unchanged: true });
     };
-    // Masked before anything else is done with it.
+    // Mask the value before any other use.
     if let Some(masked) = ctx.masked {
         masked.add([secret.expose()]);
     }

@@ -1,4 +1,4 @@
-//! What the operations on the configuration run on.
+//! The context of operations on the configuration.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,12 +17,12 @@ pub struct SettingRow {
     /// The layer that sets it, such as `user` or `default`.
     #[serde(default)]
     pub layer: String,
-    /// Where the layer sets it: a file with its line, or a variable; empty for a default.
+    /// Position in the layer: a file with its line, or a variable; empty for a default.
     pub origin: String,
     /// Whether it is a secret, whose value is never shown.
     #[serde(default)]
     pub secret: bool,
-    /// Whether a change takes effect without a restart.
+    /// Whether changes take effect without a restart.
     pub live: bool,
 }
 
@@ -35,22 +35,22 @@ pub struct Reloaded {
     pub remarks: Vec<String>,
 }
 
-/// The configuration of this process: its files, and what is in force.
+/// The configuration of this process: its files, and the values in force.
 pub trait Configuration: Send + Sync {
-    /// All keys with the values in force.
+    /// Returns all keys with the values in force.
     ///
     /// # Errors
-    /// What keeps the configuration from being read.
+    /// The reason why the configuration cannot be read.
     fn settings(&self) -> Result<Vec<SettingRow>, OpError>;
 
     /// Writes a key into a file; `None` removes it. If the whole configuration would not be valid,
     /// the file stays unchanged.
     ///
     /// # Errors
-    /// [`OpError::Invalid`] for a key or value that does not fit, [`OpError::Absent`] for a key to
-    /// remove that the file does not have.
+    /// [`OpError::Invalid`] for an invalid key or value, [`OpError::Absent`] for a key to remove
+    /// that the file does not have.
     fn write(&self, key: &str, value: Option<&str>) -> Result<(), OpError>;
 
-    /// Reads all files again and puts them in force. An invalid configuration changes nothing.
+    /// Reads all files again and applies them. An invalid configuration changes nothing.
     fn reload(&self) -> BoxFuture<'_, Result<Reloaded, OpError>>;
 }

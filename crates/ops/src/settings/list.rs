@@ -3,10 +3,10 @@
 use super::configuration::{Configuration, SettingRow};
 use crate::error::OpError;
 
-/// Lists every key with its value in force and the layer that it comes from.
+/// Lists every key with its value in force and the layer that sets it.
 ///
 /// # Errors
-/// What keeps the configuration from being read.
+/// The reason why the configuration cannot be read.
 pub fn list(configuration: &dyn Configuration) -> Result<Vec<SettingRow>, OpError> {
     configuration.settings()
 }

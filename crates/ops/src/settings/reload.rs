@@ -1,13 +1,13 @@
-//! Reads the configuration again.
+//! Reloads the configuration.
 
 use super::configuration::{Configuration, Reloaded};
 use crate::administration::{Act, Recorder};
 use crate::error::OpError;
 
-/// Reads all files of the configuration again and puts them in force.
+/// Reads all files of the configuration again and applies them.
 ///
 /// # Errors
-/// What is wrong with the configuration, which then stays as it was; [`OpError::Unrecorded`].
+/// The fault of the configuration, which then stays unchanged; [`OpError::Unrecorded`].
 pub async fn reload(
     configuration: &dyn Configuration,
     recorder: &Recorder<'_>,

@@ -13,25 +13,25 @@ use crate::error::OpError;
 pub struct ChangeSettingRequest {
     /// The key, such as `limits.calls`.
     pub key: String,
-    /// Its value as text; `None` removes the key from the file, and [`SECRET_MASK`] keeps what is
-    /// there.
+    /// Its value as text; `None` removes the key from the file, and [`SECRET_MASK`] keeps the
+    /// present value.
     pub value: Option<String>,
 }
 
-/// A setting was changed.
+/// A changed setting.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingChanged {
-    /// The key with its value in force now; absent = there is none.
+    /// The key with its value in force; absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<SettingRow>,
     /// The result of reloading the configuration.
     pub reloaded: Reloaded,
 }
 
-/// Changes a key of the configuration, and puts the change in force.
+/// Changes a key of the configuration, and applies the change.
 ///
 /// # Errors
-/// Those of [`Configuration::write`]; [`OpError::Invalid`] if the key is written and the whole
+/// The errors of [`Configuration::write`]; [`OpError::Invalid`] if the key is written and the whole
 /// configuration cannot be used; [`OpError::Unrecorded`].
 pub async fn change(
     configuration: &dyn Configuration,
@@ -43,7 +43,7 @@ pub async fn change(
         Reloaded::default()
     } else {
         configuration.write(&key, value.as_deref())?;
-        // The value is not repeated: what people type into a configuration is sometimes a secret.
+        // Omit the value: people sometimes enter a secret.
         let act = if value.is_some() { "setting.set" } else { "setting.unset" };
         recorder.record(Act::new(act, key.as_str())).await?;
         configuration.reload().await.map_err(|error| {

@@ -13,15 +13,15 @@ use crate::library::LibraryContext;
 pub struct AddSkillRequest {
     /// Its folder, with its `SKILL.md`.
     pub from: PathBuf,
-    /// The folder of skills that it is copied to.
+    /// The folder of skills into which it is copied.
     pub to: PathBuf,
 }
 
-/// Copies the folder of a skill, after it was checked.
+/// Checks a skill and copies its folder.
 ///
 /// # Errors
-/// [`OpError::Absent`] if there is no such folder, [`OpError::Conflict`] if there is a skill of
-/// this name, [`OpError::Unusable`] if the skill cannot be loaded or copied,
+/// [`OpError::Absent`] if the folder does not exist, [`OpError::Conflict`] if a skill with this
+/// name exists, [`OpError::Unusable`] if the skill cannot be loaded or copied,
 /// [`OpError::Unavailable`].
 pub fn add(ctx: &LibraryContext<'_>, request: &AddSkillRequest) -> Result<SkillReply, OpError> {
     let AddSkillRequest { from, to } = request;
@@ -30,7 +30,7 @@ pub fn add(ctx: &LibraryContext<'_>, request: &AddSkillRequest) -> Result<SkillR
     }
     let real = from.canonicalize().map_err(|error| OpError::Unavailable(error.to_string()))?;
     let name = real.file_name().unwrap_or_default().to_string_lossy();
-    // Of two skills with one name, neither is loaded.
+    // If two skills have the same name, neither is loaded.
     if let Ok(other) = ctx.library.skill(&name) {
         let what = format!("there is a skill {name} already ({})", other.location);
         return Err(OpError::Conflict(what));

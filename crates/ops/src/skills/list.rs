@@ -3,16 +3,16 @@
 use super::skill::{SkillReply, all};
 use crate::library::{FileProblem, LibraryContext, problems_of};
 
-/// Skills with what is wrong with others.
+/// The skills, and the faults of broken files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListSkillsReply {
     /// All skills that can be loaded.
     pub skills: Vec<SkillReply>,
-    /// Files of skills that cannot be loaded, and why.
+    /// Files of skills that cannot be loaded, with the reasons.
     pub problems: Vec<FileProblem>,
 }
 
-/// Lists the skills, those that are switched off too.
+/// Lists the skills, including disabled ones.
 #[must_use]
 pub fn list(ctx: &LibraryContext<'_>) -> ListSkillsReply {
     ListSkillsReply {

@@ -9,14 +9,14 @@ use super::skill::{SkillReply, find};
 use crate::error::OpError;
 use crate::library::LibraryContext;
 
-/// Which skill.
+/// The skill to show.
 #[derive(Debug, Clone)]
 pub struct ShowSkillRequest {
     /// Its name.
     pub name: String,
 }
 
-/// A skill, whole.
+/// A skill with all details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillDetails {
     /// The skill.
@@ -28,7 +28,7 @@ pub struct SkillDetails {
     pub compatibility: Option<String>,
     /// Further metadata of the author.
     pub metadata: Value,
-    /// What a person fills in when it is started with `/name`.
+    /// Values that a person enters when starting it with `/name`.
     pub parameters: Vec<SkillParameter>,
     /// The instructions.
     pub instructions: String,
@@ -36,15 +36,15 @@ pub struct SkillDetails {
     pub files: Vec<String>,
 }
 
-/// What a person fills in when a skill is started.
+/// A value that a person enters when starting a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillParameter {
     /// Its name.
     pub name: String,
-    /// Its type, such as `string`, as the author words it.
+    /// Its type in the words of the author, such as `string`.
     #[serde(rename = "type")]
     pub kind: Option<String>,
-    /// What it is.
+    /// Its description.
     pub description: Option<String>,
     /// Whether the skill needs it.
     pub required: bool,
@@ -61,10 +61,10 @@ impl From<&Parameter> for SkillParameter {
     }
 }
 
-/// Shows a skill as its file is now.
+/// Shows a skill, read from its current file.
 ///
 /// # Errors
-/// [`OpError::NotFound`], [`OpError::Conflict`] if its file cannot be read any more.
+/// [`OpError::NotFound`], [`OpError::Conflict`] if its file can no longer be read.
 pub fn show(ctx: &LibraryContext<'_>, request: &ShowSkillRequest) -> Result<SkillDetails, OpError> {
     let body = find(ctx, &request.name)?
         .body()

@@ -15,25 +15,25 @@ pub struct SkillReply {
     pub name: String,
     /// Name for people.
     pub display_name: Option<String>,
-    /// What it does and when to use it.
+    /// Its purpose, and when to use it.
     pub description: String,
     /// Its version.
     pub version: String,
     /// The tools that may be used while it is active; empty = no limit.
     pub allowed_tools: Vec<String>,
-    /// Tools that it cannot do without.
+    /// Tools that it requires.
     pub tools_required: Vec<String>,
-    /// Whether models may have it: the switch `skill:NAME`.
+    /// Whether models may use it: the switch `skill:NAME`.
     pub enabled: bool,
-    /// Agents whose runs begin with it.
+    /// Agents whose runs start with it.
     pub agents: Vec<String>,
-    /// Where it comes from: `built in`, or its file.
+    /// Its origin: `built in`, or its file.
     pub place: String,
     /// Its licence.
     pub license: Option<String>,
-    /// What it needs of its environment.
+    /// Its requirements on the environment.
     pub compatibility: Option<String>,
-    /// Its file, and the owner of that.
+    /// Its file, and the owner of the file.
     #[serde(flatten)]
     pub source: FileSource,
 }
@@ -58,7 +58,7 @@ impl SkillReply {
     }
 }
 
-/// All skills by name, those that are switched off too.
+/// Returns all skills by name, including disabled ones.
 pub(super) fn all<'a>(ctx: &'a LibraryContext<'_>) -> impl Iterator<Item = &'a Skill> {
     let mut all: Vec<&Skill> = ctx.library.skills.iter().chain(&ctx.library.skills_off).collect();
     all.sort_by(|a, b| a.name.cmp(&b.name));

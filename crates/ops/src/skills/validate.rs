@@ -1,4 +1,4 @@
-//! Checks a skill more strictly than loading does.
+//! Checks a skill more strictly than loading it does.
 
 use std::path::PathBuf;
 
@@ -8,7 +8,7 @@ use super::skill::find;
 use crate::error::OpError;
 use crate::library::{FileProblem, LibraryContext, LibraryReport};
 
-/// Which skill.
+/// The skill to check.
 #[derive(Debug, Clone)]
 pub enum ValidateSkillRequest {
     /// A skill of the library, by its name.
@@ -17,11 +17,11 @@ pub enum ValidateSkillRequest {
     Path(PathBuf),
 }
 
-/// Checks a skill: unknown keys, metadata that is not text and names of missing tools are problems
-/// too.
+/// Checks a skill: unknown keys, metadata that is not text, and names of missing tools also count
+/// as faults.
 ///
 /// # Errors
-/// [`OpError::NotFound`], [`OpError::Absent`] if there is no such file.
+/// [`OpError::NotFound`], [`OpError::Absent`] if the file does not exist.
 pub fn validate(
     ctx: &LibraryContext<'_>,
     request: ValidateSkillRequest,

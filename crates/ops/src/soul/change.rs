@@ -1,4 +1,4 @@
-//! Changes the text.
+//! Changes the person's part of the system prompt.
 
 use super::show::SoulReply;
 use crate::context::OpContext;
@@ -12,14 +12,14 @@ pub enum ChangeSoulRequest {
     Set(String),
     /// Removes it.
     Clear,
-    /// Takes back the last change. Changes are kept for 30 days, the last 300 at most.
+    /// Undoes the last change. Changes are stored for 30 days, at most the last 300.
     Undo,
 }
 
-/// Changes the text; returns it as it is now. It is in the prompt of runs that begin from now on.
+/// Changes the text; returns the current one. It applies to runs that start afterwards.
 ///
 /// # Errors
-/// [`OpError::Invalid`], [`OpError::Gone`] if there is nothing to take back, [`OpError::Store`].
+/// [`OpError::Invalid`], [`OpError::Gone`] if there is no change to undo, [`OpError::Store`].
 pub async fn change(ctx: &OpContext<'_>, request: ChangeSoulRequest) -> Result<SoulReply, OpError> {
     let (souls, writer) = (ctx.toolcrib.souls(), writer(&ctx.store));
     Ok(match request {

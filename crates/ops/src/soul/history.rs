@@ -1,4 +1,4 @@
-//! The last changes of the text.
+//! The last changes of the person's part of the system prompt.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,16 +16,16 @@ pub struct SoulHistoryRequest;
 pub struct SoulChangeReply {
     /// Milliseconds since 1970.
     pub at: i64,
-    /// What was done.
+    /// The kind of the change.
     pub change: String,
-    /// Who did it.
+    /// The person or token that made it.
     pub by: String,
-    /// The text before; absent = there was none.
+    /// The previous text; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<String>,
 }
 
-/// The last changes, newest first.
+/// Returns the last changes, newest first.
 ///
 /// # Errors
 /// [`OpError::Denied`] for a caller that may not see texts, [`OpError::Store`].

@@ -1,4 +1,4 @@
-//! Shows the text.
+//! Shows the person's part of the system prompt.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ pub struct ShowSoulRequest;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Soul")]
 pub struct SoulReply {
-    /// The text; absent = there is none.
+    /// The text; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Milliseconds since 1970.
@@ -30,7 +30,7 @@ impl From<Option<Soul>> for SoulReply {
     }
 }
 
-/// The text.
+/// Returns the text.
 ///
 /// # Errors
 /// [`OpError::Denied`] for a caller that may not see texts, [`OpError::Store`].

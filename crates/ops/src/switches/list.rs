@@ -1,4 +1,4 @@
-//! Lists everything that can be switched.
+//! Lists all switches.
 
 use toolcrib_app::SwitchTarget;
 
@@ -10,7 +10,7 @@ use crate::error::OpError;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListSwitchesRequest;
 
-/// Lists all switches by name, apart from the one of all tools, which is part of the kill switch.
+/// Lists all switches by name, except the switch of all tools, which is part of the kill switch.
 ///
 /// # Errors
 /// [`OpError::Store`].

@@ -1,4 +1,4 @@
-//! Takes the setting of a switch back.
+//! Resets a switch to its default.
 
 use serde::{Deserialize, Serialize};
 use toolcrib_app::SwitchTarget;
@@ -9,7 +9,7 @@ use super::target::canonical_target;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which switch.
+/// The switch to reset.
 #[derive(Debug, Clone)]
 pub struct ResetSwitchRequest {
     /// The tool, group, source, tier or feature.
@@ -21,14 +21,14 @@ pub struct ResetSwitchRequest {
 pub struct ResetSwitchReply {
     /// The switch.
     pub switch: SwitchRow,
-    /// Whether there was a setting.
+    /// Whether the switch had a setting.
     pub changed: bool,
 }
 
-/// Takes the setting of a switch back, so that its default holds again.
+/// Removes the setting of a switch, so that its default applies again.
 ///
 /// # Errors
-/// As [`canonical_target`], except for settings of things that do not exist any more;
+/// The errors of [`canonical_target`], except for settings of objects that no longer exist;
 /// [`OpError::Store`].
 pub async fn reset(
     ctx: &OpContext<'_>,
@@ -37,7 +37,7 @@ pub async fn reset(
     let (switches, owner) = (&ctx.store.stores.switches, ctx.store.owner);
     let set = switches.switches(owner).await?;
     let name = request.target.name();
-    // A setting outlives the tool or source that it is for, and must be removable then.
+    // A setting outlives its tool or source, and must then be removable.
     let is_set = set.iter().any(|switch| switch.name == name);
     let target = match request.target {
         target if is_set && target != SwitchTarget::Everything => target,

@@ -16,7 +16,7 @@ use crate::error::OpError;
 pub enum SwitchMode {
     /// Disabled: calls end without running.
     Off,
-    /// Enabled, but a person is asked about every call. Only tools and groups can have this state.
+    /// Enabled, but every call asks a person. Only tools and groups can have this state.
     Ask,
     /// Enabled.
     On,
@@ -42,25 +42,25 @@ impl From<SwitchMode> for SwitchState {
     }
 }
 
-/// Something that can be switched.
+/// A switch.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchRow {
     /// Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`, `feature:NAME` or
     /// `skill:NAME`.
     pub name: String,
-    /// Its stored state; absent = none: the default applies.
+    /// Its stored state; absent = the default applies.
     pub state: Option<SwitchMode>,
-    /// Who set it.
+    /// The person or token that set it.
     pub by: Option<String>,
-    /// When, in milliseconds since 1970.
+    /// When it was set, in milliseconds since 1970.
     pub at: Option<i64>,
-    /// Number of tools that it switches now; 0 = its subject does not exist at present.
+    /// Number of tools that it currently controls; 0 = its subject does not exist at present.
     pub tools: usize,
-    /// Of these, those that are on, everything above them too.
+    /// Number of these tools that are enabled, taking into account the switches above them.
     pub on: usize,
 }
 
-/// Number of tools below each switch, and of those that are on.
+/// Returns the number of tools below each switch, and the number of enabled ones.
 pub(super) fn switchable(infos: &[ToolInfo]) -> BTreeMap<String, (usize, usize)> {
     let mut all: BTreeMap<String, (usize, usize)> = BTreeMap::new();
     for info in infos {
@@ -95,7 +95,7 @@ impl SwitchRow {
     }
 }
 
-/// The switch as it is in force now.
+/// Returns the switch in its current state.
 pub(super) async fn current_row(
     ctx: &OpContext<'_>,
     target: &SwitchTarget,

@@ -10,7 +10,7 @@ use super::target::canonical_target;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// What a switch is set to.
+/// The new state of a switch.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "SetSwitch")]
 #[serde(deny_unknown_fields)]
@@ -19,23 +19,24 @@ pub struct SetSwitchBody {
     pub state: SwitchMode,
 }
 
-/// Which switch, and its new state.
+/// The switch, and its new state.
 #[derive(Debug, Clone)]
 pub struct SetSwitchRequest {
     /// The tool, group, source, tier or feature.
     pub target: SwitchTarget,
-    /// The state. Only tools and groups can be [`SwitchState::Ask`].
+    /// The new state. Only tools and groups can have [`SwitchState::Ask`].
     pub state: SwitchState,
 }
 
-/// Sets a switch, in force for every call of this process from the next stage on.
+/// Sets a switch. It applies to every call of this process from the next stage on.
 ///
 /// # Errors
-/// As [`canonical_target`]; [`OpError::Refused`] for a state that the target cannot have,
-/// [`OpError::Store`].
+/// The errors of [`canonical_target`]; [`OpError::Refused`] for a state that the target cannot
+/// have, [`OpError::Store`].
 pub async fn set(ctx: &OpContext<'_>, request: SetSwitchRequest) -> Result<SwitchRow, OpError> {
     let target = canonical_target(ctx, request.target)?;
-    // The engine first: it refuses what must not be stored, such as a tool that is off for good.
+    // Ask the engine first: it refuses settings that must not be stored, such as one for a
+    // permanently disabled tool.
     ctx.toolcrib.engine().set_switch(&target, Some(request.state)).map_err(OpError::Refused)?;
     let switch = Switch {
         owner: ctx.store.owner.to_owned(),
@@ -45,7 +46,7 @@ pub async fn set(ctx: &OpContext<'_>, request: SetSwitchRequest) -> Result<Switc
         at: SystemClock.now_ms(),
     };
     let stored = ctx.store.stores.switches.set_switch(switch).await;
-    // Whether or not it could be stored, the stored switches are the ones in force.
+    // Whether or not storing succeeded, the stored switches are the ones in force.
     let refreshed = ctx.toolcrib.refresh_switches().await;
     stored?;
     refreshed?;

@@ -1,4 +1,4 @@
-//! What a switch is for.
+//! The target of a switch.
 
 use toolcrib_app::SwitchTarget;
 use toolcrib_core::suggest;
@@ -8,11 +8,11 @@ use crate::context::OpContext;
 use crate::error::{OpError, Resource};
 use crate::tools::find_tool;
 
-/// The target with a tool under its canonical name.
+/// Returns the target, with the canonical name of a tool.
 ///
 /// # Errors
-/// [`OpError::NotFound`] where nothing has this switch, [`OpError::NoOwnSwitch`] for a tool that a
-/// feature controls, [`OpError::Invalid`] for all tools at once, which the kill switch stops.
+/// [`OpError::NotFound`] for an unknown target, [`OpError::NoOwnSwitch`] for a tool that a feature
+/// controls, [`OpError::Invalid`] for all tools at once, which the kill switch stops.
 pub fn canonical_target(
     ctx: &OpContext<'_>,
     target: SwitchTarget,
@@ -47,8 +47,8 @@ pub fn canonical_target(
     }
 }
 
-/// Refuses a skill that the library does not have. Without a library, as in a command, the caller
-/// has looked it up.
+/// Refuses a skill that is not in the library. Without a library, as in a command, the caller has
+/// checked it.
 fn check_skill(ctx: &OpContext<'_>, name: &str) -> Result<(), OpError> {
     let Some(library) = ctx.library else { return Ok(()) };
     if library.skills_off.iter().any(|skill| skill.name == name) {

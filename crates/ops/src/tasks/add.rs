@@ -1,4 +1,4 @@
-//! Makes a task.
+//! Creates a task.
 
 use toolcrib_assistant::task::{NewTask, When};
 use toolcrib_core::{Author, Surroundings, TaskKind};
@@ -7,28 +7,28 @@ use super::row::TaskReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// A task to make.
+/// A task to create.
 #[derive(Debug, Clone)]
 pub struct AddTaskRequest {
     /// Its purpose.
     pub description: String,
-    /// What its runs are told.
+    /// The prompt of its runs.
     pub prompt: String,
-    /// When it is due.
+    /// The condition that makes it due.
     pub when: When,
-    /// IANA name of a zone; `None` = that of the person, or of this machine.
+    /// IANA name of a time zone; `None` selects the zone of the person, or of this machine.
     pub zone: Option<String>,
-    /// What is known about the person, for its runs.
+    /// Information about the person, for its runs.
     pub surroundings: Surroundings,
     /// Whether it is an alarm: it notifies instead of running an agent.
     pub is_alarm: bool,
     /// Whether it notifies once instead of running an agent.
     pub is_notification: bool,
-    /// The agent; `None` = the configured one.
+    /// The agent; `None` selects the configured one.
     pub agent: Option<String>,
 }
 
-/// Makes a task.
+/// Creates a task.
 ///
 /// # Errors
 /// [`OpError::Invalid`], [`OpError::Conflict`], [`OpError::Store`].

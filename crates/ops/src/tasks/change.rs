@@ -1,4 +1,4 @@
-//! Changes where a task stands.
+//! Changes the state of a task.
 
 use toolcrib_core::TaskId;
 
@@ -6,22 +6,22 @@ use super::row::TaskReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// What is changed.
+/// The change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskChange {
-    /// It does not run again.
+    /// Cancels the task: it does not run again.
     Cancel,
-    /// It does not run until it is resumed.
+    /// Pauses the task until it is resumed.
     Pause,
-    /// It runs again.
+    /// Resumes the task.
     Resume,
-    /// It is due now.
+    /// Makes the task due now.
     Run,
-    /// It is an alarm, and stops ringing.
+    /// Stops the ringing of an alarm.
     Dismiss,
 }
 
-/// Which task.
+/// The task to change.
 #[derive(Debug, Clone, Copy)]
 pub struct ChangeTaskRequest {
     /// Its id.
@@ -31,7 +31,7 @@ pub struct ChangeTaskRequest {
 }
 
 /// Cancels, pauses or resumes a task, makes it due now, or ends the ringing of an alarm. A daemon
-/// runs what is due.
+/// runs due tasks.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Conflict`] if its state does not allow that,

@@ -4,10 +4,10 @@ use super::row::TaskReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which tasks.
+/// Filter of tasks.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListTasksRequest {
-    /// Only those that may run again.
+    /// Only tasks that may run again.
     pub only_open: bool,
 }
 

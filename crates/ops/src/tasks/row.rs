@@ -1,4 +1,4 @@
-//! A task as callers see it.
+//! A task in replies.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +9,7 @@ use toolcrib_core::{Task, TaskExecution, TaskTrigger};
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
 
-/// Times that lie ahead in a reply.
+/// Number of upcoming times in a reply.
 const NEXT: usize = 3;
 
 /// A task.
@@ -25,20 +25,20 @@ pub struct TaskReply {
     pub kind: String,
     /// How often an alarm has rung since it became due.
     pub rings: u32,
-    /// Events that wait for their execution.
+    /// Number of events that wait for their execution.
     pub waiting_events: usize,
     /// The prompt of its runs, or the text of an alarm; only for callers that may see payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt: Option<String>,
     /// `PENDING`, `RUNNING`, `PAUSED`, `COMPLETED` or `CANCELLED`.
     pub status: String,
-    /// When it runs, in words.
+    /// Its schedule, in words.
     pub schedule: String,
     /// IANA name of the time zone of its schedule.
     pub zone: String,
-    /// Its next times, RFC 3339 with offset.
+    /// Its next times, in RFC 3339 with offset.
     pub next: Vec<String>,
-    /// The same in words.
+    /// Its next times in words.
     #[serde(default)]
     pub next_in_words: Vec<String>,
     /// The webhook that starts it.
@@ -47,17 +47,17 @@ pub struct TaskReply {
     /// The agent of its runs; absent = the configured one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// The conversation of its runs, once there was one.
+    /// The conversation of its runs, after the first one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// Failed executions since the last success.
+    /// Number of failed executions since the last success.
     pub consecutive_failures: u32,
-    /// What its text comes from, if that is outside text: it is paused until a person resumes it.
+    /// Source of its text, if that is untrusted: the task is then paused until a person resumes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
-    /// The person, token or agent that made it.
+    /// The person, token or agent that created it.
     pub by: String,
-    /// The run that made it.
+    /// The run that created it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_by_run: Option<String>,
     /// Milliseconds since 1970.
@@ -70,7 +70,7 @@ pub struct TaskReply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "TaskExecution")]
 pub struct TaskExecutionReply {
-    /// The time that it was for, milliseconds since 1970.
+    /// The time for which it was due, in milliseconds since 1970.
     pub due_at: i64,
     /// Milliseconds since 1970.
     pub started_at: i64,
@@ -84,12 +84,12 @@ pub struct TaskExecutionReply {
     /// Its run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<String>,
-    /// Later times that passed until it ended, and that were not run.
+    /// Number of later times that passed before it ended, and that were skipped.
     pub missed: u64,
-    /// Its conversation, if it is of this execution alone.
+    /// Its conversation, if that belongs to this execution only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// What its run had read from outside.
+    /// The source that made its run untrusted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub untrusted: Option<String>,
 }
@@ -127,7 +127,7 @@ impl TaskReply {
     }
 }
 
-/// The schedule in words, and the next times, as RFC 3339 and in words.
+/// Returns the schedule in words, and the next times, in RFC 3339 and in words.
 fn schedule(task: &Task) -> (String, Vec<String>, Vec<String>) {
     match schedule_of(task) {
         Ok((schedule, zone)) => {

@@ -6,7 +6,7 @@ use super::row::TaskReply;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which task.
+/// The task to show.
 #[derive(Debug, Clone, Copy)]
 pub struct ShowTaskRequest {
     /// Its id.

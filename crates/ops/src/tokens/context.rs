@@ -1,4 +1,4 @@
-//! What the operations on tokens run on.
+//! The context of operations on tokens.
 
 use toolcrib_app::Secrets;
 use toolcrib_core::{ApiToken, BoxFuture, Clock as _, StoreError, SystemClock, TokenId};
@@ -9,21 +9,21 @@ use crate::error::{OpError, Resource};
 
 /// The tokens of a daemon.
 pub trait TokenTable: Send + Sync {
-    /// A new random token.
+    /// Generates a random token.
     ///
     /// # Errors
-    /// [`OpError::Internal`] if the system has no random bits.
+    /// [`OpError::Internal`] if the system provides no random bits.
     fn generate(&self) -> Result<String, OpError>;
 
-    /// All tokens, oldest first.
+    /// Returns all tokens, oldest first.
     fn list(&self) -> BoxFuture<'_, Result<Vec<ApiToken>, StoreError>>;
 
-    /// Stores a new token, which is masked in all output from then on. `false` = a valid token has
-    /// its name.
+    /// Stores a new token, which is masked in all output from then on. Returns `false` if a valid
+    /// token already has its name.
     fn add<'a>(&'a self, token: &'a str, row: ApiToken) -> BoxFuture<'a, Result<bool, StoreError>>;
 
-    /// Revokes a token; it is not valid any more when this returns. `false` = it was revoked
-    /// before.
+    /// Revokes a token, which is no longer valid when this returns. Returns `false` if it was
+    /// already revoked.
     fn revoke<'a>(
         &'a self,
         token: &'a ApiToken,
@@ -36,16 +36,17 @@ pub trait TokenTable: Send + Sync {
 pub struct TokenContext<'a> {
     /// The caller and the stores.
     pub store: StoreContext<'a>,
-    /// What is masked in audit records.
+    /// The secrets to mask in audit records.
     pub secrets: &'a Secrets,
     /// The tokens.
     pub tokens: &'a dyn TokenTable,
-    /// What the caller has: no token that it creates or revokes has more.
+    /// The rights of the caller, which no token that it creates or revokes exceeds.
     pub rights: CallerRights<'a>,
 }
 
 impl TokenContext<'_> {
-    /// The tokens of the caller's owner, oldest first; all if the caller is the local owner.
+    /// Returns the tokens of the caller's owner, oldest first; all tokens if the caller is the
+    /// local owner.
     pub(super) async fn visible(&self) -> Result<Vec<ApiToken>, OpError> {
         let mut tokens = self.tokens.list().await?;
         let owner = self.store.owner;
@@ -53,19 +54,19 @@ impl TokenContext<'_> {
         Ok(tokens)
     }
 
-    /// One of them.
+    /// Returns one of the visible tokens.
     pub(super) async fn find(&self, id: TokenId) -> Result<ApiToken, OpError> {
         let found = self.visible().await?.into_iter().find(|token| token.id == id);
         found.ok_or_else(|| OpError::not_found(Resource::Token, id))
     }
 }
 
-/// The description of a token in audit records.
+/// Returns the description of a token in audit records.
 pub(super) fn audit_text(token: &ApiToken) -> String {
     format!("{} \"{}\" ({})", token.id, token.name, token.roles.join(", "))
 }
 
-/// The present time in milliseconds since 1970.
+/// Returns the current time in milliseconds since 1970.
 pub(super) fn now() -> i64 {
     SystemClock.now_ms()
 }

@@ -11,25 +11,25 @@ use crate::administration::{self, Act};
 use crate::error::OpError;
 use crate::role::Role;
 
-/// Characters of a token's name.
+/// Maximum number of characters of a token's name.
 const NAME_CHARS: usize = 60;
-/// The longest time that a token can be given: ten years.
+/// Maximum lifetime of a token: ten years.
 const LONGEST_SECONDS: u64 = 10 * 366 * 86_400;
 
-/// A token that is wanted.
+/// A token to create.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "NewToken")]
 #[serde(deny_unknown_fields)]
 pub struct CreateTokenRequest {
-    /// Its name, for people: 1 to 60 characters in one line.
+    /// Its name for people: 1 to 60 characters on one line.
     pub name: String,
-    /// Its roles; none beyond the roles of its creator.
+    /// Its roles, at most those of its creator.
     pub roles: Vec<Role>,
-    /// Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs
-    /// with `*`; absent = all in view.
+    /// Tools that it may call, in the notation of tool lists: exact, `group:NAME`, `server:NAME`,
+    /// or globs with `*`; absent = all in view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// Whose rows it sees and writes, if not those of its creator.
+    /// Owner of the rows that it reads and writes; by default the owner of its creator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<String>,
     /// Seconds for which it is valid; absent = until it is revoked.
@@ -37,13 +37,13 @@ pub struct CreateTokenRequest {
     pub expires_in_seconds: Option<u64>,
 }
 
-/// Creates a token with at most the roles, the tools and the time of the caller. The reply alone
-/// has the token itself.
+/// Creates a token with at most the roles, the tools and the time of the caller. Only the reply
+/// contains the token itself.
 ///
 /// # Errors
 /// [`OpError::Invalid`]; [`OpError::Denied`] for rights that the caller does not have;
-/// [`OpError::Conflict`] if a valid token has the name; [`OpError::Internal`], [`OpError::Store`],
-/// [`OpError::Unrecorded`].
+/// [`OpError::Conflict`] if a valid token already has the name; [`OpError::Internal`],
+/// [`OpError::Store`], [`OpError::Unrecorded`].
 pub async fn create(
     ctx: &TokenContext<'_>,
     request: CreateTokenRequest,
@@ -62,7 +62,8 @@ pub async fn create(
     Ok(MadeToken { token, row: TokenRow::new(row, now) })
 }
 
-/// The row of a token that may be created: none of its rights exceeds its creator's.
+/// Validates the request and returns the row of the token: its rights must not exceed those of its
+/// creator.
 fn validate(
     ctx: &TokenContext<'_>,
     request: CreateTokenRequest,

@@ -9,13 +9,13 @@ use crate::error::OpError;
 /// A part of the list.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListTokensRequest {
-    /// Only tokens after this one; `None` = from the first.
+    /// Only tokens after this one; `None` starts with the first.
     pub after: Option<TokenId>,
-    /// At most this many; `None` = all.
+    /// Maximum number of tokens; `None` lists all.
     pub limit: Option<usize>,
 }
 
-/// Lists tokens, oldest first, expired and revoked ones too.
+/// Lists tokens, oldest first, including expired and revoked ones.
 ///
 /// # Errors
 /// [`OpError::Store`].

@@ -7,23 +7,23 @@ use super::context::{TokenContext, audit_text};
 use crate::administration::{self, Act};
 use crate::error::OpError;
 
-/// Which token.
+/// The token to revoke.
 #[derive(Debug, Clone, Copy)]
 pub struct RevokeTokenRequest {
     /// Its id.
     pub id: TokenId,
 }
 
-/// A token was revoked.
+/// The revoked token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RevokedToken {
     /// Its id.
     pub revoked: TokenId,
-    /// Whether it was not revoked before. Revoking a token twice has the result of doing it once.
+    /// Whether this request revoked it. Revoking a token twice has the same result as once.
     pub changed: bool,
 }
 
-/// Revokes a token: it is not valid any more when this returns.
+/// Revokes a token, which is no longer valid when this returns.
 ///
 /// # Errors
 /// [`OpError::NotFound`]; [`OpError::Denied`] if it may call a tool that the caller may not call;

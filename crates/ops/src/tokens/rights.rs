@@ -1,29 +1,30 @@
-//! What a caller has, as the limit of what it may give to a token or take from one.
+//! The rights of a caller, which limit the tokens that it may create or revoke.
 
 use crate::error::OpError;
 use crate::role::{Role, Roles};
 
-/// Tools that a token may be limited to, at most.
+/// Maximum number of tools in the limit of a token.
 const MAX_TOOLS: usize = 200;
-/// Bytes of the name of a tool.
+/// Maximum number of bytes of a tool's name.
 const MAX_TOOL_NAME: usize = 80;
 
-/// What a caller has.
+/// The rights of a caller.
 #[derive(Debug, Clone, Copy)]
 pub struct CallerRights<'a> {
     /// Its roles.
     pub roles: Roles,
-    /// Names or globs of the tools that it may call; `None` = all in view.
+    /// Names or globs of the tools that it may call; `None` for all tools in view.
     pub tools: Option<&'a [String]>,
-    /// When its own token expires, in milliseconds since 1970; `None` = never.
+    /// Expiry of its own token in milliseconds since 1970; `None` if it never expires.
     pub expires_at: Option<i64>,
 }
 
 impl CallerRights<'_> {
-    /// The names of these roles, each one once.
+    /// Returns the names of these roles, each once.
     ///
     /// # Errors
-    /// [`OpError::Invalid`] for none, [`OpError::Denied`] for a role that the caller does not have.
+    /// [`OpError::Invalid`] for an empty list, [`OpError::Denied`] for a role that the caller does
+    /// not have.
     pub(super) fn require_roles(&self, roles: &[Role]) -> Result<Vec<String>, OpError> {
         if roles.is_empty() {
             return Err(OpError::Invalid("roles names at least one role".to_owned()));
@@ -38,7 +39,7 @@ impl CallerRights<'_> {
     /// Checks the tools of a new token.
     ///
     /// # Errors
-    /// [`OpError::Invalid`] for what is no name of a tool, [`OpError::Denied`] for a tool that the
+    /// [`OpError::Invalid`] for an invalid name of a tool, [`OpError::Denied`] for a tool that the
     /// caller may not call.
     pub(super) fn require_new_tools(&self, tools: Option<&[String]>) -> Result<(), OpError> {
         let is_name = |name: &String| {
@@ -76,7 +77,8 @@ impl CallerRights<'_> {
         Ok(())
     }
 
-    /// Whether a limit to these tools is within the caller's own; `None` = all tools.
+    /// Returns whether a limit to these tools is within the caller's own; `None` means all
+    /// tools.
     fn has_tools(&self, tools: Option<&[String]>) -> bool {
         let Some(own) = self.tools else { return true };
         tools.is_some_and(|tools| tools.iter().all(|name| own.contains(name)))

@@ -12,44 +12,44 @@ pub struct TokenRow {
     pub id: TokenId,
     /// Its name.
     pub name: String,
-    /// What it may do.
+    /// Its roles.
     pub roles: Vec<String>,
-    /// Whose rows it sees and writes; empty = the owner of this daemon.
+    /// Owner of the rows that it reads and writes; empty = the owner of this daemon.
     pub owner: String,
     /// Names or globs of the tools that it may call; absent = all in view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
-    /// Who made it.
+    /// The principal that created it.
     pub created_by: String,
-    /// When, in milliseconds since 1970.
+    /// When it was created, in milliseconds since 1970.
     pub created_at: i64,
-    /// When it ends, in milliseconds since 1970; absent = when it is revoked.
+    /// When it expires, in milliseconds since 1970; absent = never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
-    /// When it was revoked.
+    /// When it was revoked, in milliseconds since 1970.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<i64>,
-    /// Who revoked it.
+    /// The principal that revoked it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_by: Option<String>,
-    /// When it was used last, to the minute.
+    /// When it was last used, to the minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_used_at: Option<i64>,
-    /// Whether it is valid now.
+    /// Whether it is currently valid.
     pub holds: bool,
 }
 
-/// A token that was made.
+/// A new token.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MadeToken {
-    /// The token. It is shown only in this response and stored nowhere.
+    /// The token. Only this response contains it, and it is not stored.
     pub token: String,
-    /// The stored facts about the token.
+    /// The stored row of the token.
     pub row: TokenRow,
 }
 
 impl TokenRow {
-    /// The row of a stored token at this time.
+    /// Creates the row of a stored token at this time.
     #[must_use]
     pub fn new(token: ApiToken, now: i64) -> Self {
         let holds = token.is_valid_at(now);

@@ -6,14 +6,14 @@ use super::context::{TokenContext, now};
 use super::row::TokenRow;
 use crate::error::OpError;
 
-/// Which token.
+/// The token to show.
 #[derive(Debug, Clone, Copy)]
 pub struct ShowTokenRequest {
     /// Its id.
     pub id: TokenId,
 }
 
-/// Shows what is stored of a token; the token itself is stored nowhere.
+/// Shows the stored row of a token; the token itself is not stored.
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Store`].

@@ -1,4 +1,4 @@
-//! Values that a tool needs: plain ones are in the user's own file, secrets in the vault.
+//! Configuration values of a tool: plain ones are in the user's own file, secrets in the vault.
 
 use std::sync::Arc;
 
@@ -12,24 +12,24 @@ use crate::error::OpError;
 use crate::secrets::{self, RemoveSecretRequest, SecretContext, SetSecretRequest};
 use crate::settings::{self, ChangeSettingRequest, Configuration, SECRET_MASK};
 
-/// A value that a tool needs.
+/// A configuration value of a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigRow {
     /// Name of the value.
     pub key: String,
-    /// What it is.
+    /// Its description.
     pub description: String,
     /// Whether it is a secret: stored in the vault, masked everywhere.
     pub secret: bool,
-    /// Whether the tool does not work without it.
+    /// Whether the tool requires it.
     pub required: bool,
     /// Whether it has a value.
     pub set: bool,
-    /// The value; `***` for a secret, absent when there is none.
+    /// The value; `***` for a secret, absent if there is none.
     pub value: Option<String>,
 }
 
-/// The value as it is now.
+/// The current value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigChanged {
     /// The tool.
@@ -38,17 +38,17 @@ pub struct ConfigChanged {
     pub config: ConfigRow,
 }
 
-/// What changes of these values run on.
+/// The context for changing these values.
 pub struct ConfigContext<'a> {
     /// The tools.
     pub toolcrib: &'a Toolcrib,
-    /// Where plain values are.
+    /// The store of plain values.
     pub configuration: &'a dyn Configuration,
-    /// Where secrets are, and the recorder of all changes.
+    /// The store of secrets, and the recorder of all changes.
     pub secrets: SecretContext<'a>,
 }
 
-/// One value of one tool.
+/// One configuration value of one tool.
 #[derive(Debug, Clone)]
 pub struct ConfigTarget {
     spec: Arc<ToolSpec>,
@@ -56,7 +56,7 @@ pub struct ConfigTarget {
 }
 
 impl ConfigTarget {
-    /// The value `key` of the tool `name`.
+    /// Finds the value `key` of the tool `name`.
     ///
     /// # Errors
     /// [`OpError::NotFound`] for an unknown tool, [`OpError::Absent`] for a value that it does not
@@ -74,24 +74,24 @@ impl ConfigTarget {
         Ok(Self { spec, key: found })
     }
 
-    /// The canonical name of the tool.
+    /// Returns the canonical name of the tool.
     #[must_use]
     pub fn tool(&self) -> &str {
         self.spec.name.as_str()
     }
 
-    /// Whether it is a secret, which only an owner changes.
+    /// Returns whether it is a secret, which only an owner may change.
     #[must_use]
     pub fn is_secret(&self) -> bool {
         self.key.secret
     }
 
-    /// Its key in the configuration.
+    /// Returns its key in the configuration.
     fn setting(&self) -> String {
         format!("tools.{}.config.{}", self.spec.name, self.key.key)
     }
 
-    /// Its name in the vault.
+    /// Returns its name in the vault.
     fn secret(&self) -> String {
         format!("{}.{}", self.spec.name, self.key.key)
     }
@@ -117,7 +117,7 @@ impl ConfigTarget {
     }
 }
 
-/// The values that a tool needs, with those that it has.
+/// Returns the configuration values of a tool, with their current state.
 #[must_use]
 pub fn config(toolcrib: &Toolcrib, spec: &ToolSpec) -> Vec<ConfigRow> {
     let settings = toolcrib.engine().settings();
@@ -139,10 +139,10 @@ pub fn config(toolcrib: &Toolcrib, spec: &ToolSpec) -> Vec<ConfigRow> {
     spec.config.iter().map(row).collect()
 }
 
-/// Sets a value; [`SECRET_MASK`] keeps the one that is there.
+/// Sets a value; [`SECRET_MASK`] keeps the stored one.
 ///
 /// # Errors
-/// Those of [`settings::change`] and [`secrets::set`]; [`OpError::Conflict`] if the tool has
+/// The errors of [`settings::change`] and [`secrets::set`]; [`OpError::Conflict`] if the tool has
 /// changed meanwhile.
 pub async fn set_config(
     ctx: &ConfigContext<'_>,
@@ -151,7 +151,7 @@ pub async fn set_config(
 ) -> Result<ConfigChanged, OpError> {
     if value != SECRET_MASK {
         if target.is_secret() {
-            // The configuration wins over the vault, and is no place for a secret.
+            // The configuration has precedence over the vault, and must not contain a secret.
             target.unwrite(ctx).await?;
             let request = SetSecretRequest::from_text(target.secret(), value)?;
             secrets::set(&ctx.secrets, request).await?;
@@ -162,10 +162,10 @@ pub async fn set_config(
     target.now(ctx.toolcrib)
 }
 
-/// Removes a value, also one that is not there.
+/// Removes a value, even a missing one.
 ///
 /// # Errors
-/// As [`set_config`].
+/// The errors of [`set_config`].
 pub async fn remove_config(
     ctx: &ConfigContext<'_>,
     target: &ConfigTarget,

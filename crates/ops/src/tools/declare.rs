@@ -12,24 +12,24 @@ use super::why::{find_agent, view_of_agent};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Which tools, and for which caller.
+/// The tools, and the caller.
 #[derive(Debug, Clone)]
 pub struct DeclareRequest {
     /// The provider's format.
     pub format: Format,
-    /// Whether to ask for strict mode where a schema can be expressed in it.
+    /// Whether to request strict mode if a schema supports it.
     pub strict: bool,
-    /// Name of an agent; `None` = a caller with a loop of its own and without a tool list, which
-    /// is not offered the tools of Toolcrib's loop unless it lists them.
+    /// Name of an agent; `None` for a caller with its own loop and without a tool list, which is
+    /// not offered the tools of Toolcrib's loop unless it lists them.
     pub agent: Option<String>,
-    /// The tools: names, aliases, `group:G`, `server:S` or globs with `*`; empty = every tool that
-    /// is offered.
+    /// The tools: names, aliases, `group:G`, `server:S` or globs with `*`; empty = every offered
+    /// tool.
     pub tools: Vec<String>,
 }
 
 /// Declares the tools that are offered, or those that the request lists. A tool that the request
-/// names is declared even if it is not offered, with a warning that says why: a person who asks
-/// for the declaration of a tool by its name wants to see it, whether it is switched on or not.
+/// names is declared even if it is not offered, with a warning that gives the reason: a person who
+/// requests the declaration of a tool by its name wants to see it, whether it is enabled or not.
 ///
 /// # Errors
 /// [`OpError::NotFound`] for an unknown agent and for an item that matches no tool.
@@ -56,14 +56,14 @@ pub fn declare(ctx: &OpContext<'_>, request: &DeclareRequest) -> Result<Declarat
     Ok(declared)
 }
 
-/// The tools that only Toolcrib's agent loop runs, such as `ask_user`. `exec` and single calls
-/// refuse them, so a caller with a loop of its own must not be told of them.
+/// Returns the tools that only Toolcrib's agent loop runs, such as `ask_user`. `exec` and single
+/// calls refuse them, so they must not be declared to a caller with its own loop.
 fn tools_of_the_loop(toolcrib: &Toolcrib) -> Vec<ToolName> {
     let infos = toolcrib.infos().into_iter();
     infos.filter(|info| info.source == AGENT_SOURCE).map(|info| info.id).collect()
 }
 
-/// The listed tools in the catalog's order, and a warning for each that is not offered.
+/// Returns the listed tools in the catalog's order, and a warning for each that is not offered.
 fn select(
     toolcrib: &Toolcrib,
     view: &View,
@@ -105,7 +105,7 @@ fn matches(item: &str, info: &ToolInfo, entry: &Entry) -> bool {
     tool_pattern::matches(item, &tool)
 }
 
-/// Whether the item names this tool, and not a group, a server or a glob that contains it.
+/// Returns whether the item names this tool, and not a group, a server or a glob that contains it.
 fn is_named(item: &str, entry: &Entry) -> bool {
     let spec = entry.spec();
     spec.name.as_str() == item || spec.aliases.iter().any(|alias| alias == item)

@@ -1,4 +1,4 @@
-//! What would become of a call: it passes the stages up to policy, and nothing runs.
+//! Predicts the outcome of a call: it passes the stages up to policy, and nothing runs.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,25 +12,25 @@ use crate::advice::{error_advice, ruling_advice};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// A call that is not made.
+/// A hypothetical call.
 #[derive(Debug)]
 pub struct DryRunRequest {
     /// A batch with this one call, in the view and with the permissions of the caller.
     pub batch: Batch,
 }
 
-/// What would become of a call.
+/// The predicted outcome of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DryRunReply {
-    /// The end of the call.
+    /// The predicted end.
     pub would: Prediction,
     /// The tool, as the caller named it.
     pub asked: String,
-    /// The tool, by its canonical name; `None` = there is no such tool.
+    /// The tool, by its canonical name; `None` if it does not exist.
     pub tool: Option<ToolName>,
     /// The operation that policy names.
     pub operation: Option<String>,
-    /// The arguments that it would run with, secrets masked; null = they could not be parsed.
+    /// The arguments of the run, with secrets masked; null if they cannot be parsed.
     pub args: Value,
     /// Assessed risk.
     pub risk: Option<Risk>,
@@ -40,19 +40,19 @@ pub struct DryRunReply {
     pub reach: Option<Reach>,
     /// The decision of policy, with the rule.
     pub ruling: Option<Ruling>,
-    /// What the run of the caller has read before.
+    /// Current taint labels of the caller's run.
     pub labels: Labels,
-    /// Why a person would be asked.
+    /// The reasons for asking a person.
     pub reasons: Vec<ApprovalReason>,
-    /// What asking means here, in words; `None` = no person would be asked.
+    /// The meaning of asking for this caller, in words; `None` if no person would be asked.
     pub asking: Option<String>,
-    /// Why it would not run.
+    /// The reason why it would not run.
     pub refused: Option<Refusal>,
     /// The stages that it passed.
     pub stages: Vec<StageRecord>,
 }
 
-/// The end that a dry run predicts.
+/// The predicted end of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prediction {
@@ -62,12 +62,12 @@ pub enum Prediction {
     Ask,
     /// Policy denies it, or no person can be asked.
     Deny,
-    /// It fails before policy sees it.
+    /// It fails before policy evaluates it.
     Fail,
 }
 
 impl Prediction {
-    /// The name in JSON.
+    /// Returns the name in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -96,17 +96,17 @@ impl Prediction {
     }
 }
 
-/// Why a call would not run.
+/// The reason why a call would not run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     /// The type of the error.
     pub error_type: ErrorType,
     /// The text for the model.
     pub message: String,
-    /// The text without its instructions to the model; absent if it has none.
+    /// The text without its instructions to the model; `None` if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_people: Option<String>,
-    /// What the owner can change.
+    /// The obstacle that the owner can remove.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub obstacle: Option<Box<Obstacle>>,
 }
@@ -114,7 +114,7 @@ pub struct Refusal {
 /// Predicts the end of a call. Nothing runs, no person is asked, and nothing is recorded.
 ///
 /// # Errors
-/// [`OpError::Invalid`] for a batch that is not one call.
+/// [`OpError::Invalid`] for a batch that does not contain exactly one call.
 pub async fn dry_run(ctx: &OpContext<'_>, request: DryRunRequest) -> Result<DryRunReply, OpError> {
     let mut reports = ctx.toolcrib.engine().dry_run(request.batch).await;
     match (reports.pop(), reports.is_empty()) {
@@ -124,7 +124,7 @@ pub async fn dry_run(ctx: &OpContext<'_>, request: DryRunRequest) -> Result<DryR
 }
 
 impl DryRunReply {
-    /// What the owner can do about the call; `None` = it runs, or nothing can be said.
+    /// Returns advice for the owner on the call; `None` if it runs, or there is no advice.
     #[must_use]
     pub fn advice(&self) -> Option<String> {
         let tool = self.tool.as_ref().map_or(self.asked.as_str(), |tool| tool.as_str());

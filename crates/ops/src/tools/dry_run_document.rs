@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 
 use super::dry_run::DryRunReply;
 
-/// What would become of a call.
+/// The predicted outcome of a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "ForecastDocument")]
 pub struct DryRunDocument {
-    /// `run`, `ask`, `deny`, or `fail` before it comes to policy.
+    /// `run`, `ask`, `deny`, or `fail` before policy evaluates it.
     pub would: String,
-    /// The tool, by its canonical name; null = there is no such tool.
+    /// The tool, by its canonical name; null if it does not exist.
     pub tool: Option<String>,
     /// The tool, as the caller named it.
     pub asked: String,
     /// The operation that policy names.
     pub operation: Option<String>,
-    /// The arguments that it would run with, secrets masked.
+    /// The arguments of the run, with secrets masked.
     pub args: Value,
     /// Assessed risk.
     pub risk: Option<Value>,
@@ -26,19 +26,19 @@ pub struct DryRunDocument {
     pub effect: Option<Value>,
     /// Assessed reach.
     pub reach: Option<Value>,
-    /// What policy says, with the rule.
+    /// The ruling of policy, with the rule.
     pub ruling: Option<Value>,
-    /// What the run of the caller has read before.
+    /// Current taint labels of the caller's run.
     pub labels: Value,
-    /// Why a person would be asked.
+    /// The reasons for asking a person.
     pub reasons: Vec<Value>,
-    /// What asking means here, in words.
+    /// The meaning of asking for this caller, in words.
     pub asking: Option<String>,
-    /// Why it would not run.
+    /// The type of the error, if it would not run.
     pub error_type: Option<String>,
-    /// The same in words.
+    /// The error in words.
     pub message: Option<String>,
-    /// What the owner can do about it.
+    /// Advice for the owner.
     pub advice: Option<String>,
     /// The stages that it passed.
     pub stages: Vec<Value>,

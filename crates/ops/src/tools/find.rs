@@ -1,4 +1,4 @@
-//! Looks a tool up by its canonical name or an alias.
+//! Finds a tool by its canonical name or an alias.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use toolcrib_core::{ToolSpec, suggest};
 
 use crate::error::{OpError, Resource};
 
-/// The definition of a tool.
+/// Returns the definition of a tool.
 ///
 /// # Errors
-/// [`OpError::NotFound`] with near names.
+/// [`OpError::NotFound`] with similar names.
 pub fn find_tool(toolcrib: &Toolcrib, name: &str) -> Result<Arc<ToolSpec>, OpError> {
     toolcrib.spec(name).ok_or_else(|| {
         let infos = toolcrib.infos();

@@ -1,4 +1,4 @@
-//! Lists tools, and finds those that serve a need.
+//! Lists tools, and finds tools for a need.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,30 +11,30 @@ use super::row::ToolRow;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// Number of tools that are found: the default, and the maximum.
+/// Number of found tools: the default, and the maximum.
 const FOUND: usize = 5;
 const MOST_FOUND: usize = 100;
 
-/// Which tools, and for which caller.
+/// The tools to list, and the caller.
 #[derive(Debug, Clone, Default)]
 pub struct ListToolsRequest {
-    /// What decides which tools the caller is offered.
+    /// The properties of the caller that determine the offered tools.
     pub caller: ViewRequest,
-    /// A need in plain words: only the tools that serve it, best first, then those that would and
-    /// are not ready. `None` = all tools.
+    /// A need in plain words: only matching tools, best first, then matching tools that are not
+    /// ready. `None` lists all tools.
     pub find: Option<String>,
-    /// Most tools that are found, 1 to 100; default 5.
+    /// Maximum number of found tools, 1 to 100; default 5.
     pub limit: Option<usize>,
-    /// Whether the numbers of their calls are added, from this time on if one is given (Unix time
-    /// in milliseconds).
+    /// Whether to add the metrics of their calls, counted from this time if one is given
+    /// (milliseconds since 1970).
     pub metrics: Option<Option<i64>>,
 }
 
-/// Lists the tools, switched on or not, in the order of the offering.
+/// Lists the tools, enabled or not, in the order in which they are offered.
 ///
 /// # Errors
 /// [`OpError::Invalid`] for a limit out of range; [`OpError::Internal`] if tools cannot be
-/// searched; [`OpError::Store`] when the history cannot be read.
+/// searched; [`OpError::Store`] if the history cannot be read.
 pub async fn list(ctx: &OpContext<'_>, request: ListToolsRequest) -> Result<Vec<ToolRow>, OpError> {
     let mut rows = rows(ctx, &request.caller, |_| true);
     if let Some(need) = &request.find {
@@ -50,7 +50,7 @@ pub async fn list(ctx: &OpContext<'_>, request: ListToolsRequest) -> Result<Vec<
     Ok(rows)
 }
 
-/// The rows of these tools for a caller.
+/// Returns the rows of these tools for a caller.
 pub(super) fn rows(
     ctx: &OpContext<'_>,
     caller: &ViewRequest,
@@ -66,7 +66,7 @@ pub(super) fn rows(
         .collect()
 }
 
-/// The rows of the tools that do what is needed.
+/// Returns the rows of the tools that match the need.
 async fn find(
     ctx: &OpContext<'_>,
     request: &ListToolsRequest,
@@ -78,7 +78,7 @@ async fn find(
         return Err(OpError::Invalid(format!("limit is from 1 to {MOST_FOUND}")));
     }
     let view = Arc::new(request.caller.clone());
-    // The first search makes the index.
+    // The first search builds the index.
     let sought = ctx.toolcrib.search_tools(&view, need, limit).await.map_err(|error| {
         let why = error.detail.unwrap_or(error.message);
         OpError::Internal(format!("tools cannot be searched, see `[discovery]`: {why}"))

@@ -1,4 +1,4 @@
-//! How the calls of tools went, in numbers.
+//! Metrics of the calls of tools.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,33 +9,34 @@ use super::find_tool;
 use crate::context::{OpContext, StoreContext};
 use crate::error::OpError;
 
-/// How the calls of a tool went.
+/// Metrics of the calls of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ToolNumbers {
-    /// Calls that ended.
+    /// Number of calls that ended.
     pub count: u64,
-    /// Of these, those that succeeded.
+    /// Number of calls that succeeded.
     pub succeeded: u64,
-    /// Failed.
+    /// Number of calls that failed.
     pub failed: u64,
-    /// Ran out of time.
+    /// Number of calls that timed out.
     pub timed_out: u64,
-    /// Denied, expired or stopped: nothing that the tool did.
+    /// Number of calls that were denied, expired or were cancelled; the tool did not cause these.
     pub not_run: u64,
-    /// Ended as unknown.
+    /// Number of calls that ended as unknown.
     pub unknown: u64,
-    /// Median time of the calls that ran, in milliseconds.
+    /// Median run time of the calls that ran, in milliseconds.
     pub p50_ms: Option<f64>,
-    /// 95th percentile of the same.
+    /// 95th percentile of the run time, in milliseconds.
     pub p95_ms: Option<f64>,
-    /// The newest failure: type, words, time, call.
+    /// The newest failure: type, message, time, call.
     pub last_error: Option<Value>,
     /// When the newest call was received, milliseconds since 1970.
     pub last_at: Option<i64>,
 }
 
 impl ToolNumbers {
-    /// The stored numbers of a tool; the words of its newest failure only if `shows_payloads`.
+    /// Creates the metrics of a tool; the message of its newest failure is included only if
+    /// `shows_payloads`.
     #[must_use]
     pub fn new(metrics: ToolMetrics, shows_payloads: bool) -> Self {
         let millis = |nanos: u64| nanos as f64 / 1e6;
@@ -58,8 +59,8 @@ impl ToolNumbers {
     }
 }
 
-/// The numbers of every tool that was called since this time (Unix time in milliseconds; `None` =
-/// ever), by its canonical name.
+/// Returns the metrics of every tool that was called since this time (milliseconds since 1970;
+/// `None` for all calls), by its canonical name.
 pub(super) async fn all(
     store: &StoreContext<'_>,
     since: Option<i64>,
@@ -69,7 +70,7 @@ pub(super) async fn all(
     Ok(metrics.into_iter().map(|one| (one.tool.clone(), ToolNumbers::new(one, shows))).collect())
 }
 
-/// The numbers of one tool; all 0 when it was not called.
+/// Returns the metrics of one tool; all 0 if it was not called.
 ///
 /// # Errors
 /// [`OpError::NotFound`] for an unknown tool that was never called; [`OpError::Store`].
@@ -79,7 +80,7 @@ pub async fn numbers(
     since: Option<i64>,
 ) -> Result<ToolNumbers, OpError> {
     let spec = ctx.toolcrib.spec(name);
-    // A tool that was removed has still had its calls.
+    // A tool that was removed still has its past calls.
     let canonical = spec.as_ref().map_or(name, |spec| spec.name.as_str());
     let found = all(&ctx.store, since).await?.into_iter().find(|(tool, _)| tool == canonical);
     match found {

@@ -17,59 +17,60 @@ pub struct ToolRow {
     pub name: String,
     /// Name for people.
     pub title: String,
-    /// What it does.
+    /// Its description.
     pub description: String,
-    /// Where it comes from: `builtin`, a folder, a server.
+    /// Its source: `builtin`, a folder, a server.
     pub source: String,
-    /// Place in the offering: `innate`, `first_party` or `interface`.
+    /// Its tier: `innate`, `first_party` or `interface`.
     pub tier: String,
-    /// Group it is listed and switched with.
+    /// The group with which it is listed and switched.
     pub group: Option<String>,
     /// `system`, `available` (configuration is missing), `connected`, `disabled`, `offline` or
     /// `error`.
     pub status: String,
-    /// Configuration that is missing.
+    /// Missing configuration.
     pub missing: Vec<String>,
     /// Why it is offline or broken, or else why it is not offered to this caller.
     pub reason: Option<String>,
-    /// Whether it is on, and everything above it too.
+    /// Whether it is enabled, taking into account the switches above it.
     pub enabled: bool,
-    /// What holds for calls of it now, with all that is above it.
+    /// The state that applies to its calls, taking into account the switches above it.
     pub state: SwitchMode,
     /// The state of its own switch, without the switches above it.
     pub own_state: SwitchMode,
-    /// The feature that switches it, for a tool without a switch of its own.
+    /// The feature that controls it, for a tool without a separate switch.
     pub controlled_by: Option<String>,
     /// Whether this caller can call it.
     pub offered: bool,
-    /// What keeps it away otherwise: `because` is one word, with what belongs to it.
+    /// The reason if it is not offered: `because` is one word, followed by its details.
     #[schemars(with = "Option<Value>")]
     pub excluded: Option<Exclusion>,
-    /// `safe`, `high` or `critical`: the worst that a call can be.
+    /// `safe`, `high` or `critical`: the highest risk of its calls.
     pub risk: String,
-    /// What a crash in the middle of it means, such as `side_effect`.
+    /// Effect that determines the outcome after a crash, such as `side_effect`.
     pub effect: String,
-    /// What the host must have granted.
+    /// The permissions that it needs.
     pub permissions: Vec<String>,
-    /// Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or
-    /// `hosted` (a provider runs it too).
+    /// Where it is declared and run: `local`, `provider_defined` (a provider declares it) or
+    /// `hosted` (a provider also runs it).
     pub kind: String,
-    /// About how many tokens its declaration costs in every request that carries it.
+    /// Estimated tokens of its declaration in every request that contains it.
     pub tokens: u64,
     /// Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub page: bool,
-    /// How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
-    /// fit and is not ready.
+    /// Match with the search, from 0 to about 1; null if it is only listed, or if it matches but is
+    /// not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
-    /// How its calls went, when that was asked for and it was called.
+    /// Metrics of its calls, if they were requested and it was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<ToolNumbers>,
 }
 
 impl ToolRow {
-    /// A tool as a caller sees it who is not offered it for this reason, if there is one.
+    /// Creates the row of a tool for a caller that is not offered it for this reason, if there is
+    /// one.
     pub(super) fn new(toolcrib: &Toolcrib, info: ToolInfo, excluded: Option<Exclusion>) -> Self {
         let entry = toolcrib.entry(info.id.as_str());
         let (missing, reason) = match &info.status {

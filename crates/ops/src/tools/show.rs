@@ -21,34 +21,34 @@ pub struct ToolDocument {
     pub row: ToolRow,
     /// JSON Schema of its arguments.
     pub input_schema: Value,
-    /// JSON Schema of its data, when it promises any.
+    /// JSON Schema of its data, if it declares one.
     pub output_schema: Option<Value>,
-    /// Other names that mean it.
+    /// Alternative names.
     pub aliases: Vec<String>,
-    /// Sample calls: what a person would ask for, and the arguments.
+    /// Sample calls: the request of a person, and the arguments.
     pub examples: Vec<Value>,
-    /// Milliseconds that one attempt may take, as it is set up.
+    /// Configured time limit of one attempt, in milliseconds.
     pub timeout_ms: u64,
-    /// Milliseconds that it declares itself.
+    /// Time limit that the tool declares, in milliseconds.
     pub declared_timeout_ms: u64,
-    /// Attempts of a call that may be repeated, the first one included.
+    /// Maximum number of attempts of a repeatable call, including the first one.
     pub attempts: u32,
-    /// How far a call reaches: `outbound`, `exec`, `private_read`.
+    /// Its reach: `outbound`, `exec`, `private_read`.
     pub reach: Value,
-    /// Whose words its results are: `tool`, `workspace` or `external`.
+    /// Origin of the text of its results: `tool`, `workspace` or `external`.
     pub trust: String,
     /// Its version.
     pub version: String,
-    /// SHA-256 of the whole definition: approvals and records are bound to it.
+    /// SHA-256 of the complete definition, which approvals and records refer to.
     pub definition_hash: String,
-    /// Values that it needs.
+    /// Its configuration values.
     pub config: Vec<ConfigRow>,
 }
 
 /// Shows a tool to a caller, by its canonical name or an alias.
 ///
 /// # Errors
-/// [`OpError::NotFound`] with near names.
+/// [`OpError::NotFound`] with similar names.
 pub fn show(
     ctx: &OpContext<'_>,
     name: &str,

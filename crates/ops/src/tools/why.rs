@@ -1,4 +1,4 @@
-//! Whether a tool is offered to a caller, and what excludes it otherwise.
+//! Explains whether a tool is offered to a caller, and what excludes it otherwise.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::advice::exclusion_advice;
 use crate::context::OpContext;
 use crate::error::{OpError, Resource};
 
-/// Which tool, and for which caller.
+/// The tool, and the caller.
 #[derive(Debug, Clone, Default)]
 pub struct WhyRequest {
     /// The tool, canonical or an alias.
     pub tool: String,
-    /// Name of an agent; `None` = the caller that `caller` describes.
+    /// Name of an agent; `None` selects the caller that `caller` describes.
     pub agent: Option<String>,
-    /// Provider of the model, such as `anthropic`: some tools are offered to the models of one
-    /// provider only.
+    /// Provider of the model, such as `anthropic`: some tools are offered only to the models of one
+    /// provider.
     pub provider: Option<String>,
     /// Whether the model runs on this device, which limits its tools.
     pub on_device: bool,
@@ -38,14 +38,14 @@ pub struct WhyReply {
     pub tool: String,
     /// Whether it is offered.
     pub offered: bool,
-    /// Why the caller does not get it: `because` is one word, with its details.
+    /// Why the caller is not offered it: `because` is one word, with its details.
     #[schemars(with = "Option<Value>")]
     pub excluded: Option<Exclusion>,
-    /// The same in words.
+    /// The reason in words.
     pub reason: Option<String>,
-    /// What the owner can do about it.
+    /// Advice for the owner.
     pub advice: Option<String>,
-    /// The agent that was asked about; absent = the caller.
+    /// The agent in question; absent = the caller.
     #[serde(default)]
     pub agent: Option<String>,
 }
@@ -85,16 +85,16 @@ pub(crate) fn find_agent<'a>(ctx: &OpContext<'a>, name: &str) -> Result<&'a Agen
     library.agent(name).map_err(|unknown| missing(unknown.near))
 }
 
-/// What decides which tools an agent is offered, apart from its model.
+/// Returns the view of an agent, without the limits of its model.
 #[must_use]
 pub fn view_of_agent(agent: &Agent) -> ViewRequest {
     ViewRequest { role: agent.role.clone(), agent: agent.tools.clone(), ..ViewRequest::default() }
 }
 
-/// Every tool that a caller with this view is not offered, with the reason.
+/// Returns every tool that a caller with this view is not offered, with the reason.
 #[must_use]
 pub fn exclusions(toolcrib: &Toolcrib, request: &ViewRequest) -> Vec<(String, Exclusion)> {
-    // The kill switch is a file that no view contains.
+    // The kill switch is a file, which views do not take into account.
     if !toolcrib.engine().tools_enabled() {
         let all = toolcrib.infos().into_iter();
         return all.map(|info| (info.id.to_string(), Exclusion::KillSwitch)).collect();

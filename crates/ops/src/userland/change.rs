@@ -1,4 +1,4 @@
-//! Installs the userland, or installs it anew; removes it.
+//! Installs, reinstalls and removes the userland.
 
 use toolcrib_net::HttpClient;
 use toolcrib_sandbox::userland::State;
@@ -10,23 +10,23 @@ use crate::error::OpError;
 /// An installation.
 #[derive(Debug, Clone, Default)]
 pub struct InstallUserlandRequest {
-    /// Whether one that is ready is replaced. The home folder of programs stays.
+    /// Whether to replace an installed userland. The home folder of programs stays.
     pub anew: bool,
-    /// Mirrors in their order; empty = those of the release.
+    /// Mirrors in order of preference; empty selects those of the release.
     pub mirrors: Vec<String>,
 }
 
-/// What is removed.
+/// Options of the removal.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct UninstallUserlandRequest {
-    /// Whether the home folder of programs is removed too.
+    /// Whether to also remove the home folder of programs.
     pub home: bool,
 }
 
-/// Begins to install the userland in the background.
+/// Starts to install the userland in the background.
 ///
 /// # Errors
-/// [`OpError::Conflict`] if something else is being done.
+/// [`OpError::Conflict`] if other work is in progress.
 pub fn install(
     place: UserlandPlace,
     work: &UserlandWork,
@@ -59,10 +59,10 @@ pub fn install(
     Ok(())
 }
 
-/// Removes the userland. Returns whether there was one.
+/// Removes the userland. Returns whether it existed.
 ///
 /// # Errors
-/// [`OpError::Conflict`] if something is being done with it, [`OpError::Unavailable`].
+/// [`OpError::Conflict`] if work on it is in progress, [`OpError::Unavailable`].
 pub async fn uninstall(
     place: UserlandPlace,
     work: &UserlandWork,

@@ -1,7 +1,7 @@
-//! Operations on the Linux userland: looking at it, installing it anew, removing it, its packages.
+//! Operations on the Linux userland: showing, installing and removing it, and its packages.
 //!
-//! Installing takes minutes, so a daemon does it in the background: [`UserlandWork`] has what is
-//! being done, with its log.
+//! An installation takes minutes, so a daemon runs it in the background: [`UserlandWork`] holds the
+//! current work with its log.
 
 mod change;
 mod packages;

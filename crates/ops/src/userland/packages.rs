@@ -1,4 +1,4 @@
-//! Packages of the userland: listing, finding, installing, removing.
+//! Packages of the userland: listing, searching, installing and removing them.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,13 +8,13 @@ use super::place::UserlandPlace;
 use super::work::UserlandWork;
 use crate::error::OpError;
 
-/// Most packages of one change.
+/// Maximum number of packages in one change.
 const MOST: usize = 50;
 
-/// Which packages.
+/// Filter of packages.
 #[derive(Debug, Clone, Default)]
 pub struct ListPackagesRequest {
-    /// Those of the mirror that have this word; `None` = those that are installed.
+    /// A word in packages of the mirror; `None` lists the installed packages.
     pub find: Option<String>,
 }
 
@@ -26,7 +26,7 @@ pub struct PackageReply {
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it is; only in a search.
+    /// Its description; only in a search.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
 }
@@ -35,9 +35,9 @@ pub struct PackageReply {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PackageChange {
-    /// They are installed with their dependencies.
+    /// Installs the packages with their dependencies.
     Install,
-    /// They are removed, with what nothing else needs.
+    /// Removes the packages, and dependencies that no other package needs.
     Remove,
 }
 
@@ -46,15 +46,15 @@ pub enum PackageChange {
 pub struct ChangePackagesRequest {
     /// The action.
     pub change: PackageChange,
-    /// The names.
+    /// Names of the packages.
     pub names: Vec<String>,
 }
 
 /// Lists packages.
 ///
 /// # Errors
-/// [`OpError::Conflict`] if the userland is not ready, [`OpError::Invalid`] for a word that is no
-/// name, [`OpError::Unavailable`].
+/// [`OpError::Conflict`] if the userland is not ready, [`OpError::Invalid`] for a word that cannot
+/// be part of a name, [`OpError::Unavailable`].
 pub async fn list_packages(
     place: &UserlandPlace,
     request: ListPackagesRequest,
@@ -70,11 +70,10 @@ pub async fn list_packages(
     Ok(found.into_iter().map(reply).collect())
 }
 
-/// Begins to install or remove packages in the background.
+/// Starts to install or remove packages in the background.
 ///
 /// # Errors
-/// [`OpError::Invalid`] for names that are none, [`OpError::Conflict`] if something else is being
-/// done.
+/// [`OpError::Invalid`] for invalid names, [`OpError::Conflict`] if other work is in progress.
 pub fn change_packages(
     place: UserlandPlace,
     work: &UserlandWork,

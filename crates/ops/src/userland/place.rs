@@ -1,4 +1,4 @@
-//! Where the userland is, and what may be reached for it.
+//! The location of the userland, and the addresses that its installation may reach.
 
 use std::sync::Arc;
 
@@ -13,12 +13,12 @@ use crate::error::OpError;
 pub struct UserlandPlace {
     /// The userland.
     pub userland: Userland,
-    /// Public addresses, and those that the owner allows.
+    /// Public addresses, and addresses that the owner allows.
     pub addresses: AddressPolicy,
 }
 
 impl UserlandPlace {
-    /// What runs its package manager.
+    /// Returns the backend that runs its package manager.
     #[must_use]
     pub fn backend(&self) -> Local {
         Local::new().egress(Egress::new(self.addresses.clone(), Arc::new(SystemResolver)))

@@ -1,23 +1,23 @@
-//! What an installation does, in words.
+//! Describes the progress of an installation in words.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use toolcrib_sandbox::userland::Progress;
 
-/// Bytes after which the growth of a download is said again.
+/// Number of bytes between two reports on the progress of a download.
 const STEP: u64 = 8 << 20;
 const MEBIBYTE: u64 = 1 << 20;
 
-/// Turns progress into lines.
+/// Converts progress to lines of text.
 #[derive(Debug, Default)]
 pub struct ProgressText {
-    /// Downloaded bytes that were said last.
+    /// Downloaded bytes at the last report.
     said: AtomicU64,
 }
 
 impl ProgressText {
-    /// The line for a step; `None` = it is not worth one. Text of mirrors and programs is in it as
-    /// it came.
+    /// Returns the line for a step; `None` if the step needs none. The line contains text of
+    /// mirrors and programs unchanged.
     pub fn line(&self, progress: Progress) -> Option<String> {
         Some(match progress {
             Progress::Asking(mirror) => format!("asking {mirror}"),

@@ -1,4 +1,4 @@
-//! Shows the userland: its state, the isolation of programs, and the disk space that it takes.
+//! Shows the userland: its state, the isolation of programs, and the disk space that it uses.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use toolcrib_sandbox::userland::State;
 use super::place::UserlandPlace;
 use crate::error::OpError;
 
-/// Most entries of a folder whose sizes are added up.
+/// Maximum number of entries of a folder whose sizes are summed.
 const ENTRIES: usize = 500_000;
 
 /// The userland.
@@ -19,7 +19,7 @@ const ENTRIES: usize = 500_000;
 pub struct UserlandReply {
     /// `absent`, `downloading`, `verifying`, `unpacking`, `ready` or `broken`.
     pub state: String,
-    /// The state in words, with what to do.
+    /// The state in words, with instructions.
     pub message: String,
     /// Its release, such as `Alpine Linux 3.24.2`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,18 +29,18 @@ pub struct UserlandReply {
     pub mirror: Option<String>,
     /// Its folder.
     pub root: String,
-    /// The home folder of programs, which outlives it.
+    /// The home folder of programs, which stays when the userland is removed.
     pub home: String,
-    /// Bytes of its files.
+    /// Size of its files in bytes.
     pub root_bytes: u64,
-    /// Bytes of the files in the home folder.
+    /// Size of the files in the home folder in bytes.
     pub home_bytes: u64,
-    /// The strongest isolation that this machine gives programs: `namespace` and others of
+    /// The strongest isolation that this machine provides for programs: `namespace` and others of
     /// docs/sandbox.md.
     pub level: String,
 }
 
-/// Shows the userland. The level is tried, not believed.
+/// Shows the userland. The isolation level is determined by a trial.
 ///
 /// # Errors
 /// [`OpError::Internal`].
@@ -69,7 +69,8 @@ pub async fn show(place: &UserlandPlace) -> Result<UserlandReply, OpError> {
     })
 }
 
-/// Bytes of the files in a folder. Links are not followed: programs of the sandbox made them.
+/// Returns the size of the files in a folder, in bytes. Links are not followed, because programs in
+/// the sandbox create them.
 fn size_of(folder: &Path) -> u64 {
     let (mut open, mut total, mut seen) = (vec![folder.to_path_buf()], 0_u64, 0);
     while let Some(folder) = open.pop() {

@@ -1,4 +1,4 @@
-//! Work on the userland in the background of a daemon: one at a time, with its log.
+//! Background work of a daemon on the userland: one job at a time, with its log.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,32 +11,32 @@ use toolcrib_sandbox::userland::Progress;
 use super::progress::ProgressText;
 use crate::error::OpError;
 
-/// Lines of the log that are kept.
+/// Maximum number of lines of the log.
 const LINES: usize = 500;
-/// Characters of a line.
+/// Maximum number of characters of a line.
 const LINE_CHARS: usize = 400;
 
 /// The current or last work on the userland.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct UserlandWorkReply {
-    /// What: `install`, `packages add hello`; absent = nothing was done since the daemon started.
+    /// The work, such as `install` or `packages add hello`; absent = none since the daemon started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub what: Option<String>,
     /// Whether it is still running.
     pub running: bool,
-    /// Why it failed.
+    /// The reason for a failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failed: Option<String>,
     /// The last lines of its log.
     pub log: Vec<String>,
-    /// Lines before those.
+    /// Number of earlier lines that were removed.
     pub dropped: usize,
     /// Milliseconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<i64>,
 }
 
-/// The work of a process. Clones are the same.
+/// The work of a process. Clones share their state.
 #[derive(Debug, Clone, Default)]
 pub struct UserlandWork {
     now: Arc<Mutex<Now>>,
@@ -52,14 +52,14 @@ struct Now {
     started_at: Option<i64>,
 }
 
-/// The log of work that goes on. Dropping it ends the work.
+/// The log of work in progress. Dropping it ends the work.
 pub(super) struct WorkLog {
     work: UserlandWork,
     text: ProgressText,
 }
 
 impl UserlandWork {
-    /// The current or last work.
+    /// Returns the current or last work.
     #[must_use]
     pub fn show(&self) -> UserlandWorkReply {
         let now = self.lock();
@@ -73,7 +73,7 @@ impl UserlandWork {
         }
     }
 
-    /// Begins work, unless other work goes on.
+    /// Starts work, unless other work is in progress.
     pub(super) fn begin(&self, what: String) -> Result<WorkLog, OpError> {
         let mut now = self.lock();
         if now.running {
@@ -92,7 +92,7 @@ impl UserlandWork {
 }
 
 impl WorkLog {
-    /// Writes what is done into the log.
+    /// Writes the progress to the log.
     pub(super) fn told(&self, progress: Progress) {
         let Some(line) = self.text.line(progress) else { return };
         let mut now = self.work.lock();
@@ -134,7 +134,7 @@ mod tests {
         log.end(Err(OpError::Unavailable("no mirror".to_owned())));
         let now = work.show();
         assert_eq!((now.running, now.failed.as_deref()), (false, Some("no mirror")));
-        // What panics or is aborted does not keep it busy.
+        // Work that panics or is aborted does not block later work.
         drop(work.begin("remove".to_owned()).unwrap());
         assert!(!work.show().running && work.show().log.is_empty());
     }

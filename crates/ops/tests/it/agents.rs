@@ -52,7 +52,7 @@ async fn agents_are_listed_and_shown_with_what_their_tools_come_to() {
         (&["greet".to_owned()][..], 0)
     );
     assert_eq!(shown.tools.offered, ["greet"]);
-    // With the kill switch it is offered nothing, and the reason is shown.
+    // With the kill switch engaged, the agent is offered no tool, and the reply gives the reason.
     fixture.toolcrib.kill_switch().engage("a test").unwrap();
     let shown = agents::show(&ctx, &ShowAgentRequest { name: "reader".to_owned() }).unwrap();
     assert_eq!((shown.tools.offered.len(), shown.tools.excluded.len()), (0, 1));
@@ -117,7 +117,7 @@ async fn a_file_is_written_whole_and_only_over_the_version_that_was_read() {
     let broken = agents::put(&ctx, broken).await.unwrap_err();
     assert_eq!((broken.class(), broken.exit_code()), (ErrorClass::Invalid, 3), "{broken}");
     assert_eq!(own.read("agents/reader.md"), text);
-    // In the other format, the file takes the place of the old one.
+    // In the other format, the file replaces the old one.
     let toml = PutAgentRequest {
         format: Some(AgentFormat::Toml),
         ..put("reader", "prompt = \"You write.\"\n", ExpectedVersion::Matching(&|_| true))

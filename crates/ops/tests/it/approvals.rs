@@ -12,7 +12,7 @@ use toolcrib_ops::{ErrorClass, OpError, Resource};
 
 use crate::fixture::Fixture;
 
-/// A question about a call with these arguments.
+/// Asks a question about a call with these arguments.
 async fn ask(fixture: &Fixture, args: Value) -> ApprovalId {
     let call = fixture.toolcrib.call("greet", RawArgs::Value(args), Origin::Rest).await.unwrap();
     let suspended = match call {

@@ -1,4 +1,4 @@
-//! Operations on stored results.
+//! Operations on artifacts.
 
 use toolcrib_core::artifact::NewArtifact;
 use toolcrib_core::{ArtifactRef, CallId, Trust};

@@ -14,7 +14,7 @@ use toolcrib_ops::{ErrorClass, StoreContext};
 
 use crate::fixture::Fixture;
 
-/// With stores on disk: those in memory record no calls.
+/// Creates a fixture with stores on disk, because in-memory stores record no calls.
 async fn recording(risk: Risk) -> (TempDir, Fixture) {
     let folder = tempfile::tempdir().unwrap();
     let stores = Stores::open(Some(&folder.path().join("toolcrib.db"))).unwrap();

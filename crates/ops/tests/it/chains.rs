@@ -1,4 +1,4 @@
-//! Operations on scripts that are kept as tools.
+//! Operations on saved scripts.
 
 use toolcrib_app::ToolFolder;
 use toolcrib_core::Risk;
@@ -18,7 +18,7 @@ fn remove(expected: ExpectedText<'_>) -> RemoveChainRequest<'_> {
     RemoveChainRequest { name: "count".to_owned(), folder: None, expected }
 }
 
-/// With a folder of tools that any author writes to.
+/// Creates a fixture with an untrusted folder of tools.
 async fn with_folder(folder: &tempfile::TempDir) -> Fixture {
     let path = folder.path().to_owned();
     let folder = ToolFolder { id: "workspace".to_owned(), path, is_untrusted: true };

@@ -1,4 +1,4 @@
-//! Operations on what tools changed in the workspace.
+//! Operations on changes that tools made in the workspace.
 
 use serde_json::json;
 use toolcrib_core::{Clock as _, SystemClock};

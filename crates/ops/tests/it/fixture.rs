@@ -24,7 +24,7 @@ impl Fixture {
         Self::with(|builder| builder).await
     }
 
-    /// With a tool that a person is asked about.
+    /// Creates a fixture with a tool that asks for an approval.
     pub(crate) async fn asking() -> Self {
         Self::build(Risk::High, |builder| builder).await
     }
@@ -60,12 +60,12 @@ impl Fixture {
         OpContext { toolcrib: &self.toolcrib, library: Some(&self.library), store: self.store() }
     }
 
-    /// With rules in force.
+    /// Creates a fixture with rules in force.
     pub(crate) async fn build_with_rules(risk: Risk, rules: RuleSet) -> Self {
         Self::build_with(risk, |settings| settings.rules = rules, |builder| builder).await
     }
 
-    /// The same for another caller.
+    /// Returns the context of another caller.
     pub(crate) fn ctx_of<'a>(&'a self, store: StoreContext<'a>) -> OpContext<'a> {
         OpContext { store, ..self.ctx() }
     }
@@ -80,17 +80,17 @@ impl Fixture {
         }
     }
 
-    /// The same for a caller that sees no arguments and no results.
+    /// Returns the context of a caller that sees no arguments and no results.
     pub(crate) fn viewer(&self) -> StoreContext<'_> {
         StoreContext { shows_payloads: false, ..self.store() }
     }
 
-    /// The same for another owner.
+    /// Returns the context of another owner.
     pub(crate) fn other_owner(&self) -> StoreContext<'_> {
         StoreContext { owner: "ben", ..self.store() }
     }
 
-    /// Makes a call that ends.
+    /// Makes a call that runs to its end.
     pub(crate) async fn call(&self, tool: &str, args: Value) -> CallId {
         match self.toolcrib.call(tool, RawArgs::Value(args), Origin::Rest).await.unwrap() {
             Answer::Done(outcome) => outcome.call,

@@ -77,7 +77,7 @@ async fn a_grant_is_revoked_once_and_by_its_owner() {
     assert!(matches!(again, OpError::NotFound { .. }), "{again:?}");
 }
 
-/// A question about a call of a tool with high risk.
+/// Asks a question about a call of a tool with high risk.
 async fn question(fixture: &Fixture) -> ApprovalRequest {
     fixture.call("greet", json!({"name": "ann"})).await;
     let pending = fixture.toolcrib.stores().approvals.pending().await.unwrap();

@@ -1,4 +1,4 @@
-//! Operations that look back at calls.
+//! Operations on past calls.
 
 use serde_json::json;
 use toolcrib_core::OutcomeKind;

@@ -1,4 +1,4 @@
-//! Operations on skills, kits and the problems of the library.
+//! Operations on skills, kits and the faults of the library.
 
 use std::fs;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl OwnLibrary {
         fs::read_to_string(self.folder.path().join(path)).unwrap()
     }
 
-    /// The library as the files are now.
+    /// Returns the context with the library read from its current files.
     pub(crate) fn context<'a>(&'a self, fixture: &'a Fixture) -> LibraryContext<'a> {
         let toolcrib = &fixture.toolcrib;
         let library = Arc::new(runner::load_library(toolcrib, &self.folders));

@@ -1,4 +1,4 @@
-//! Every operation on a Toolcrib whose stores are in memory.
+//! Tests of every operation on a Toolcrib with in-memory stores.
 #![expect(
     clippy::unwrap_used,
     reason = "a helper of a test fails the test, as the test itself would"

@@ -48,11 +48,11 @@ async fn servers_are_added_switched_and_listed() {
     let request = ListMcpServersRequest { configured: Some(file.read().unwrap()), vault: None };
     let rows = mcp_servers::list(&fixture.ctx(), request).await.unwrap();
     let shown: Vec<_> = rows.iter().map(|row| (row.name.as_str(), row.enabled)).collect();
-    // The file has them by name, and none of those that were refused.
+    // The file contains the accepted servers by name, and none of the refused ones.
     assert_eq!(shown, [("mail", true), ("notes", false)]);
     assert_eq!((rows[1].transport, rows[1].state), (McpTransport::Stdio, McpServerState::Off));
     assert_eq!(rows[1].endpoint, "mcp-notes --all");
-    // This process uses none.
+    // This process uses no servers.
     let own = mcp_servers::list(&fixture.ctx(), ListMcpServersRequest::default()).await.unwrap();
     assert_eq!(own, []);
 }

@@ -57,7 +57,7 @@ async fn the_decision_names_the_rule_or_the_part_of_policy() {
     assert_eq!(word(&class), pair("deny", "rule"));
 }
 
-/// A tool that is off had no verdict over REST.
+/// Regression: REST returned no verdict for a disabled tool.
 #[tokio::test]
 async fn a_tool_that_is_off_has_the_verdict_of_rules_and_a_refusal() {
     let fixture = Fixture::new().await;
@@ -67,7 +67,7 @@ async fn a_tool_that_is_off_has_the_verdict_of_rules_and_a_refusal() {
     assert_eq!(said.refused.unwrap().error_type, "tool_disabled");
 }
 
-/// The rules of the request judge, not those in force.
+/// The rules of the request apply, not those in force.
 #[tokio::test]
 async fn rules_in_force_are_replaced_by_those_of_the_question() {
     let in_force = set(&[(Verdict::Deny, "greet")]);
@@ -129,7 +129,7 @@ async fn rules_are_added_listed_enforced_and_removed_in_their_file() {
     let first = NumberedRule::find(&files, &RuleName::Number(1), false).unwrap();
     let enforced = first.clone().enforce(None).unwrap().reply().unwrap();
     assert!(enforced.changed && enforced.rules[0].counts, "{enforced:?}");
-    // The file is not the one any more that the number was read from.
+    // The file has changed since the number was read.
     assert!(matches!(first.remove(None), Err(OpError::Stale(_))));
     let by_text = RuleName::Text("greet".to_owned());
     let found = NumberedRule::find(&files, &by_text, false).unwrap();

@@ -13,7 +13,7 @@ use toolcrib_ops::{ErrorClass, OpError};
 
 use crate::fixture::Fixture;
 
-/// A file with one key, `limits.calls`, which is put in force by a reload.
+/// A configuration file with one key, `limits.calls`, which a reload applies.
 #[derive(Default)]
 pub(crate) struct OneKey {
     file: Mutex<Option<String>>,
@@ -68,7 +68,7 @@ async fn a_key_is_set_and_removed_in_force_and_without_its_value_in_the_audit() 
     assert_eq!(changed.setting.as_ref().map(|row| &row.value), Some(&"7-as-text".into()));
     assert_eq!(changed.reloaded.needs_restart, ["server"]);
     assert_eq!(settings::list(&configuration).unwrap(), [changed.setting.unwrap()]);
-    // Written back as it is shown, it stays.
+    // Writing the mask back keeps the value.
     let kept = change("limits.calls", Some(SECRET_MASK)).await.unwrap();
     assert_eq!(kept.setting.map(|row| row.value), Some("7-as-text".into()));
     assert_eq!(*configuration.reloads.lock().unwrap(), 1);

@@ -73,7 +73,7 @@ fn context<'a>(
     TokenContext { store, secrets, tokens, rights }
 }
 
-/// A token for a caller with some fields changed.
+/// Returns a request for a caller's token with some fields changed.
 fn wanted(changes: &Value) -> CreateTokenRequest {
     let mut whole = json!({"name": "ci", "roles": ["caller"]});
     for (key, value) in changes.as_object().unwrap() {
@@ -139,7 +139,7 @@ async fn a_token_with_more_tools_than_the_caller_has_is_not_revoked() {
     assert_eq!(refused.class(), ErrorClass::Denied);
 }
 
-/// The class of the failure to create a token with these changes; `None` = it is created.
+/// Returns the class of the failure to create a token with these changes; `None` if it is created.
 async fn failure(
     store: fn(&Fixture) -> StoreContext<'_>,
     rights: CallerRights<'_>,

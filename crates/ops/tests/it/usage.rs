@@ -1,4 +1,4 @@
-//! Usage, added up.
+//! Sums of usage.
 
 use serde_json::json;
 use toolcrib_ops::usage::{self, UsageRequest, UsageRows};

@@ -38,7 +38,7 @@ pub(crate) struct ActiveCall {
     pub(crate) over: CancellationToken,
 }
 
-/// A request in the table; removed on drop. It holds the permit of its calls.
+/// An entry of a request in the table, removed on drop. It holds the permit of the request's calls.
 pub(super) struct ActiveRequestGuard {
     table: Arc<ActiveCallTable>,
     supervisor: RunSupervisor,
@@ -51,7 +51,7 @@ impl ActiveCallTable {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A call that has not ended.
+    /// Returns a call that has not ended.
     pub(crate) fn get(&self, call: CallId) -> Option<ActiveCall> {
         self.lock().calls.get(&call).cloned()
     }
@@ -105,7 +105,7 @@ impl Drop for ActiveRequestGuard {
     }
 }
 
-/// The calls of a batch, under these ids.
+/// Returns the table entries for the calls of a batch, under these ids.
 pub(super) fn active_calls(
     batch: &Batch,
     ids: impl Iterator<Item = CallId>,

@@ -8,7 +8,8 @@ use toolcrib_core::{Batch, Call, Context, Origin, ViewRequest};
 use crate::role::{Principal, Role};
 use crate::telemetry::Telemetry;
 
-/// A batch of these calls on behalf of this principal, linked to the trace of the current request.
+/// Builds a batch of these calls on behalf of this principal, linked to the trace of the current
+/// request.
 pub(super) fn build_batch(
     toolcrib: &Toolcrib,
     telemetry: &Telemetry,
@@ -25,13 +26,13 @@ pub(super) fn build_batch(
     Batch { context: Arc::new(context), view: Arc::new(view_request_for(principal)), ..batch }
 }
 
-/// The channel of a principal's calls. A principal that may decide about calls is asked about its
-/// own, as a person in a chat is; all others are external agents.
+/// Returns the channel of a principal's calls: `chat` if the principal may decide about calls, so
+/// that it is asked about its own calls; `external-agent` otherwise.
 pub(crate) fn channel_for(principal: &Principal) -> &'static str {
     if principal.has_role(Role::Approver) { "chat" } else { "external-agent" }
 }
 
-/// What a principal may call: the tools that its token is limited to, and those that its strongest
+/// Returns the view of a principal: the tools that its token is limited to and that its strongest
 /// role allows.
 pub(crate) fn view_request_for(principal: &Principal) -> ViewRequest {
     let role = principal.roles.list().last().map(|role| role.as_str().to_owned());

@@ -19,7 +19,7 @@ use crate::role::Principal;
 use crate::run_supervisor::RunSupervisor;
 use crate::telemetry::{self, Telemetry};
 
-/// Calls of one batch.
+/// Maximum number of calls in one batch.
 pub(crate) const MAX_BATCH_CALLS: usize = 100;
 /// Time for cancelled calls to record their outcome.
 const CANCEL_GRACE: Duration = Duration::from_secs(5);
@@ -34,11 +34,11 @@ pub(crate) struct CallRunner {
     active: Arc<ActiveCallTable>,
 }
 
-/// The state of calls after the time that their client waits.
+/// The state of calls when the client's wait time is over.
 pub(crate) enum CallsReply {
     /// All calls have an answer.
     Answers(Vec<Answer>),
-    /// The calls run on under these ids.
+    /// The calls continue under these ids.
     Accepted(Vec<CallId>),
 }
 
@@ -52,17 +52,17 @@ impl CallRunner {
         Self { toolcrib, telemetry, admission, supervisor, active: Arc::default() }
     }
 
-    /// The calls that have not ended.
+    /// Returns the calls that have not ended.
     pub(crate) fn active(&self) -> &ActiveCallTable {
         &self.active
     }
 
-    /// The queue in front of calls.
+    /// Returns the queue in front of calls.
     pub(crate) fn queue(&self) -> &FairQueue {
         self.admission.calls.queue()
     }
 
-    /// A batch of these calls, with the identity and the view of this principal.
+    /// Builds a batch of these calls, with the identity and the view of this principal.
     pub(crate) fn build_batch(&self, principal: &Principal, calls: Vec<Call>) -> Batch {
         batch::build_batch(&self.toolcrib, &self.telemetry, principal, calls)
     }
@@ -79,11 +79,11 @@ impl CallRunner {
         self.admission.calls.acquire(caller, calls).await
     }
 
-    /// Runs calls to their end, or replies after `wait` while they run on. With `wait` or a key,
+    /// Runs calls to their end, or replies after `wait` while they continue. With `wait` or a key,
     /// they are stored first. Dropping the future does not stop calls that were admitted.
     ///
     /// # Errors
-    /// [`CallRefused`] and [`SubmitError`]; then no call was run.
+    /// [`CallRefused`] and [`SubmitError`]; no call was run in either case.
     pub(crate) async fn run(
         &self,
         caller: &AdmittedCaller,
@@ -100,7 +100,7 @@ impl CallRunner {
             let answers = self.run_detached(calls, permit, work).await?;
             return Ok(self.calls_reply(caller, answers));
         }
-        // Without a key of the caller, the batch is stored under the id of its first call.
+        // If the caller sends no key, the batch is stored under the id of its first call.
         let own = batch.calls.first().map(|call| call.id.to_string()).unwrap_or_default();
         let key = key.map_or(own, str::to_owned);
         let (accept, accepted) = oneshot::channel();
@@ -124,8 +124,9 @@ impl CallRunner {
         Ok(answers.map_or(CallsReply::Accepted(calls), |answers| self.calls_reply(caller, answers)))
     }
 
-    /// Counts refused calls against the requests per minute of their client, apart from the first,
-    /// whose request was counted: they are recorded, and nothing else slows them down.
+    /// Counts refused calls against the request limit of their client, except the first call, which
+    /// the request itself already counted. Refused calls are recorded, and no other limit slows
+    /// them down.
     pub(crate) fn charge_refused(&self, caller: &Principal, answers: &[Answer]) {
         let is_refused = |answer: &&Answer| {
             let outcome = answer.outcome();
@@ -135,8 +136,8 @@ impl CallRunner {
         self.admission.rates.charge(&caller.client, refused.saturating_sub(1));
     }
 
-    /// Stores calls, sends their ids, and runs them. `None` = another process has taken them over;
-    /// they are found by their ids.
+    /// Stores calls, sends their ids, and runs them. `None` if another process has taken the calls
+    /// over; their outcomes are found by id.
     async fn accept_and_run(
         self,
         batch: Batch,
@@ -154,7 +155,7 @@ impl CallRunner {
         let answers = self.toolcrib.engine().accept_once(batch.clone(), &key, accepted).await;
         match answers {
             Err(SubmitError::RunningElsewhere(_)) if !is_known => Ok(None),
-            // The same key was sent to another daemon before: wait for the answers there.
+            // The same key was sent to another daemon before: wait for that daemon's answers.
             Err(SubmitError::RunningElsewhere(_)) => {
                 Ok(Some(self.toolcrib.batch_with_key(batch, &key).await?))
             }
@@ -172,11 +173,11 @@ impl CallRunner {
         CallsReply::Answers(answers)
     }
 
-    /// Runs work that makes calls to its end, holding their permit. Dropping the future does not
-    /// stop the work.
+    /// Runs work that makes calls, to its end, while holding their permit. Dropping the future does
+    /// not stop the work.
     ///
     /// # Errors
-    /// Those of the work.
+    /// The errors of the work.
     pub(crate) async fn run_with_permit<T: Send + 'static>(
         &self,
         permit: Permit,

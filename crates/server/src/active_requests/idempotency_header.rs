@@ -5,15 +5,15 @@ use toolcrib_core::store::KEY_CHARS;
 
 use crate::problem::{Code, Problem};
 
-/// The header.
+/// Name of the header.
 pub(crate) const IDEMPOTENCY_KEY_HEADER: &str = "idempotency-key";
-/// Its description in the OpenAPI document.
+/// Description of the header in the OpenAPI document.
 pub(crate) const IDEMPOTENCY_KEY_DESCRIPTION: &str = "The idempotency key of this request, 1 to 200 characters. Repeating the request with the same content runs nothing twice and returns the first response; with other content it is a `conflict`.";
 
-/// The key of a request.
+/// Returns the idempotency key of a request.
 ///
 /// # Errors
-/// `bad_request` if there are several, or it is not plain text, or too long.
+/// `bad_request` if the request has several keys, or if the key is not plain text or is too long.
 pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     let mut keys = headers.get_all(IDEMPOTENCY_KEY_HEADER).iter();
     let Some(key) = keys.next() else { return Ok(None) };

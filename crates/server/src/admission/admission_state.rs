@@ -1,4 +1,4 @@
-//! The limits of one daemon that last as long as it does.
+//! The limits that last as long as the daemon.
 
 use std::num::NonZero;
 
@@ -11,24 +11,24 @@ use super::rate_limit::ClientRateLimits;
 use super::request_admission::RequestAdmission;
 use crate::settings::DaemonSettings;
 
-/// The limits of one daemon, except that of connections: its size depends on how many files the
+/// The limits of one daemon, except the limit on connections: it depends on how many files the
 /// process may open, which is known when the daemon listens.
 pub(crate) struct Admission {
-    /// Requests that are read and checked.
+    /// Limit on requests that are being read and checked.
     pub(crate) requests: RequestAdmission,
-    /// Requests per minute.
+    /// Limit on requests per minute.
     pub(crate) rates: ClientRateLimits,
-    /// Failed logins per minute.
+    /// Limit on failed logins per minute.
     pub(crate) logins: LoginThrottle,
-    /// Calls.
+    /// Limit on running calls.
     pub(crate) calls: CallAdmission,
-    /// Requests that compute, such as comparing with rules.
+    /// Limit on requests that compute, such as comparing with rules.
     pub(crate) computations: FairQueue,
 }
 
 impl Admission {
-    /// The limits of these settings. `batch_concurrency` is how many calls of one batch the engine
-    /// runs at once; `shutdown` ends the waiting for a slot.
+    /// Creates the limits of these settings. `batch_concurrency` is the number of calls of one
+    /// batch that the engine runs at once; `shutdown` ends the waiting for a slot.
     pub(crate) fn new(
         settings: &DaemonSettings,
         batch_concurrency: usize,
@@ -46,17 +46,17 @@ impl Admission {
     }
 }
 
-/// Computations that may wait; each takes milliseconds.
+/// Maximum number of waiting computations; each takes milliseconds.
 const MAX_WAITING_COMPUTATIONS: usize = 256;
 
-/// Computations at once: half of the processors are left for other requests, such as the kill
-/// switch.
+/// Returns the number of concurrent computations: half of the processors are left for other
+/// requests, such as the kill switch.
 fn max_computations() -> usize {
     (std::thread::available_parallelism().map_or(1, NonZero::get) / 2).max(1)
 }
 
-/// Permits of one client that may be starting: two for each processor keep all of them busy, and
-/// other clients wait behind no more than that.
+/// Returns the number of permits of one client that may be starting: two for each processor keep
+/// all of them busy, and other clients wait behind no more than that.
 fn max_starting_per_client() -> usize {
     2 * std::thread::available_parallelism().map_or(1, NonZero::get)
 }

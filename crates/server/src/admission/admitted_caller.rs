@@ -14,14 +14,14 @@ use crate::role::Principal;
 /// permit.
 #[derive(Debug, Clone)]
 pub(crate) struct AdmittedCaller {
-    /// The principal.
+    /// The authenticated principal.
     pub(crate) principal: Principal,
     /// The permit of the request.
     pub(super) request_permit: RequestPermit,
 }
 
 impl AdmittedCaller {
-    /// The caller with the extensions of its request.
+    /// Creates the caller from its principal and the extensions of its request.
     pub(crate) fn new(principal: Principal, extensions: &axum::http::Extensions) -> Self {
         let request_permit = extensions.get::<RequestPermit>().cloned().unwrap_or_default();
         Self { principal, request_permit }

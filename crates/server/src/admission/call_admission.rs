@@ -7,7 +7,7 @@ use toolcrib_core::CancellationToken;
 use super::admitted_caller::AdmittedCaller;
 use super::fair_queue::{FairQueue, Permit};
 
-/// Why the calls of a request did not get a permit. None of them was run.
+/// The reason why the calls of a request did not get a permit. None of them was run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum CallRefused {
     /// The daemon is stopping.
@@ -16,7 +16,7 @@ pub(crate) enum CallRefused {
     /// The queue is full.
     #[error("too many calls are waiting; this one was not accepted, send it again later")]
     QueueFull,
-    /// The client does not wait as long as the queue takes.
+    /// The queue would take longer than the client waits.
     #[error(
         "no slot became free within the time that you wait; nothing was run, send it again later"
     )]
@@ -26,7 +26,8 @@ pub(crate) enum CallRefused {
 /// The queue in front of calls.
 pub(crate) struct CallAdmission {
     queue: FairQueue,
-    /// Calls of one batch that the engine runs at once: a batch occupies no more slots than that.
+    /// Number of calls of one batch that the engine runs at once: a batch occupies at most this
+    /// many slots.
     batch_concurrency: usize,
     shutdown: CancellationToken,
 }
@@ -40,13 +41,13 @@ impl CallAdmission {
         Self { queue, batch_concurrency, shutdown }
     }
 
-    /// The queue, for its statistics.
+    /// Returns the queue, for its statistics.
     pub(crate) fn queue(&self) -> &FairQueue {
         &self.queue
     }
 
-    /// Waits for slots for this many calls of one request. Releases the request permit: reading the
-    /// request is done, and the next one of this client can be read.
+    /// Waits for slots for this many calls of one request. Releases the request permit: the request
+    /// is read, so the daemon can read the next one of this client.
     ///
     /// # Errors
     /// [`CallRefused::QueueFull`] or [`CallRefused::Stopping`].
@@ -71,7 +72,7 @@ impl CallAdmission {
     /// Like [`acquire`](Self::acquire), for at most this long; `None` waits without a limit.
     ///
     /// # Errors
-    /// Those of [`acquire`](Self::acquire), and [`CallRefused::WaitElapsed`].
+    /// The errors of [`acquire`](Self::acquire), and [`CallRefused::WaitElapsed`].
     pub(crate) async fn acquire_within(
         &self,
         caller: &AdmittedCaller,

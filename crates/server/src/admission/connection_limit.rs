@@ -1,6 +1,6 @@
 //! Limit 1: how many connections are open. Connections without a token cannot keep others out, one
-//! client cannot take all of them with one, and processes on the unix socket have a reserve: the
-//! owner of an overloaded daemon can always connect.
+//! client cannot take all of them with a token, and processes on the unix socket have a reserve:
+//! the owner of an overloaded daemon can always connect.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -13,28 +13,28 @@ use toolcrib_core::CancellationToken;
 use super::fd_limit;
 use crate::settings::DaemonSettings;
 
-/// Age below which a connection is not evicted: a client that has a token has shown it by then.
+/// Age below which a connection is not evicted: a client that has a token has sent it by then.
 const AUTHENTICATION_GRACE: Duration = Duration::from_secs(5);
 
 /// Connections for processes on the unix socket when all others are in use.
 const UNIX_RESERVE: usize = 64;
 
-/// How many connections may be open.
+/// Limits on open connections.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ConnectionLimits {
-    /// Over TCP and on the socket together, without the reserve.
+    /// All connections over TCP and the socket, without the reserve.
     pub(super) total: usize,
-    /// Of one client with a token.
+    /// Connections of one client with a token.
     pub(super) per_client: usize,
-    /// Of one address without one.
+    /// Connections without a token from one address.
     pub(super) unauthenticated_per_address: usize,
 }
 
-/// A client has as many connections as it may have: this many.
+/// A client has reached its limit of this many connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TooManyConnections(pub(crate) usize);
 
-/// All connections.
+/// All open connections.
 pub(crate) struct ConnectionLimiter {
     limits: ConnectionLimits,
     state: Mutex<LimiterState>,
@@ -44,7 +44,7 @@ pub(crate) struct ConnectionLimiter {
 struct LimiterState {
     total: usize,
     next_number: u64,
-    /// Connections on which no token was shown yet, oldest first.
+    /// Connections that have not sent a token yet, oldest first.
     unauthenticated: BTreeMap<u64, UnauthenticatedConnection>,
     by_address: HashMap<IpAddr, usize>,
     by_client: HashMap<String, usize>,
@@ -56,8 +56,8 @@ struct UnauthenticatedConnection {
     evicted: CancellationToken,
 }
 
-/// The right to keep a connection open; returned when the last clone is dropped. In the extensions
-/// of every request.
+/// The right to keep a connection open; returned when the last clone is dropped. The extensions of
+/// every request contain a clone.
 #[derive(Clone)]
 pub(crate) struct ConnectionPermit {
     inner: Arc<PermitInner>,
@@ -65,16 +65,16 @@ pub(crate) struct ConnectionPermit {
 
 struct PermitInner {
     limiter: Arc<ConnectionLimiter>,
-    /// `None` = a process on the socket, which counts as authenticated.
+    /// `None` for a process on the socket, which counts as authenticated.
     number: Option<u64>,
-    /// The client whose token was shown; of several, as behind a proxy, the last one.
+    /// The client that sent a token; if there are several, as behind a proxy, the last one.
     client: Mutex<Option<String>>,
     evicted: CancellationToken,
 }
 
 impl ConnectionLimiter {
-    /// The limits of these settings, within the number of files that the process may open. One
-    /// client has at most half of all connections.
+    /// Creates the limiter for these settings, within the number of files that the process may
+    /// open. One client gets at most half of all connections.
     pub(crate) fn for_settings(settings: &DaemonSettings) -> Arc<Self> {
         let total = settings.max_connections.min(fd_limit::max_connections(UNIX_RESERVE));
         Self::new(ConnectionLimits {
@@ -92,8 +92,8 @@ impl ConnectionLimiter {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Admits a connection from this address (`None` = on the socket). `None` = the limit is
-    /// reached and no connection can be evicted.
+    /// Admits a connection from this address (`None` for the unix socket). Returns `None` if the
+    /// limit is reached and no connection can be evicted.
     pub(crate) fn acquire(self: &Arc<Self>, address: Option<IpAddr>) -> Option<ConnectionPermit> {
         self.acquire_at(address, Instant::now())
     }
@@ -113,7 +113,7 @@ impl ConnectionLimiter {
         let number = address.map(|address| {
             let of_address = state.by_address.get(&address).copied().unwrap_or(0);
             if of_address >= self.limits.unauthenticated_per_address {
-                // Without an old one to evict, the address exceeds its limit: all of its
+                // If there is no old connection to evict, the address exceeds its limit: all of its
                 // connections are new and may have tokens. The total still bounds them.
                 state.evict_oldest(Some(address), now);
             }
@@ -123,7 +123,7 @@ impl ConnectionLimiter {
         Some(ConnectionPermit { inner: Arc::new(PermitInner { limiter, number, client, evicted }) })
     }
 
-    /// Evicts all connections on which no token was shown.
+    /// Evicts all connections that have not sent a token.
     pub(crate) fn evict_unauthenticated(&self) {
         let connections = std::mem::take(&mut self.lock().unauthenticated);
         for connection in connections.into_values() {
@@ -140,8 +140,8 @@ impl LimiterState {
         self.next_number
     }
 
-    /// Evicts the oldest unauthenticated connection, of this address or of any; `false` = all are
-    /// within the grace time.
+    /// Evicts the oldest unauthenticated connection, of this address or of any; returns `false` if
+    /// all are within the grace time.
     fn evict_oldest(&mut self, address: Option<IpAddr>, now: Instant) -> bool {
         let mut connections = self.unauthenticated.iter();
         let oldest =
@@ -181,12 +181,12 @@ impl PermitInner {
 }
 
 impl ConnectionPermit {
-    /// Counts the connection for the client whose token was shown on it. It cannot be evicted any
-    /// more.
+    /// Counts the connection for the client that sent a token on it. The connection can then no
+    /// longer be evicted.
     ///
     /// # Errors
-    /// When the client has too many connections; then this one stays what it was. Connections on
-    /// the socket are not counted.
+    /// [`TooManyConnections`]; the connection then stays unauthenticated. Connections on the socket
+    /// are not counted.
     pub(crate) fn assign_client(&self, client: &str) -> Result<(), TooManyConnections> {
         let Some(number) = self.inner.number else { return Ok(()) };
         let mut counted_for = self.inner.client();
@@ -207,7 +207,7 @@ impl ConnectionPermit {
         Ok(())
     }
 
-    /// The client whose token was shown on it.
+    /// Returns the client that sent a token on this connection.
     pub(super) fn authenticated_client(&self) -> Option<String> {
         self.inner.client().clone()
     }

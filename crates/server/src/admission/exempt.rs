@@ -8,8 +8,8 @@ use crate::api::BASE;
 /// Path of the kill switch, below the base.
 const KILL_SWITCH: &str = "/kill-switch";
 
-/// Whether this request engages the kill switch (`PUT`): the limits of a client that runs wild must
-/// not keep its owner from stopping it.
+/// Returns whether this request engages the kill switch (`PUT`): the limits of a client that sends
+/// too many requests must not keep its owner from stopping it.
 pub(crate) fn is_exempt(request: &Request) -> bool {
     let path = request.uri().path().strip_prefix(BASE);
     request.method() == Method::PUT && path == Some(KILL_SWITCH)

@@ -25,10 +25,10 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-/// Time after which a permit is expected to have started: its work has ended by then, or waits for
+/// Time after which a permit is expected to have started: by then its work has ended, or waits for
 /// something other than a processor.
 pub(crate) const START_TIME: Duration = Duration::from_millis(2);
-/// How long a client counts as active after a request.
+/// Time after a request for which its client counts as active.
 const ACTIVE_TIME: Duration = Duration::from_secs(1);
 /// Divides the number of starting permits while another client is active. With two permits for each
 /// processor, a client then keeps half of the processors busy.
@@ -40,11 +40,11 @@ pub(crate) struct FairQueue {
     state: Arc<Mutex<QueueState>>,
 }
 
-/// Too many requests are waiting.
+/// The maximum number of requests is waiting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueueFull;
 
-/// Numbers for metrics.
+/// Figures for metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QueueStats {
     /// Slots that are held.
@@ -64,15 +64,15 @@ struct QueueState {
     max_starting: usize,
     /// The two clients that sent the latest requests, the latest first, and when.
     recent_clients: [Option<(Arc<str>, Instant)>; 2],
-    /// When the queue last looked for the next request. Other clients become inactive only at that
-    /// moment; otherwise a request could become eligible without being granted a slot.
+    /// Time at which the queue last granted slots. Other clients become inactive only at that time;
+    /// otherwise a request could become eligible without being granted a slot.
     last_checked: Instant,
-    /// Requests that may wait.
+    /// Maximum number of waiting requests.
     max_waiting: usize,
     waiting: usize,
-    /// Clients that hold slots or wait.
+    /// Clients that hold slots or wait for them.
     clients: HashMap<Arc<str>, ClientQueue>,
-    /// Clients that wait, the next one first.
+    /// Clients with waiting requests, the next one first.
     round_robin: VecDeque<Arc<str>>,
     last_ticket: u64,
 }
@@ -80,9 +80,9 @@ struct QueueState {
 #[derive(Default)]
 struct ClientQueue {
     held: usize,
-    /// Slots among `held` whose permit is starting.
+    /// Held slots whose permit is starting.
     starting: usize,
-    /// By ticket, the oldest first.
+    /// Requests by ticket, the oldest first.
     queue: BTreeMap<u64, QueuedRequest>,
 }
 
@@ -92,31 +92,31 @@ struct QueuedRequest {
     grant: oneshot::Sender<Permit>,
 }
 
-/// Slots that are held; returned on drop. It is starting until [`Permit::mark_started`] is called.
+/// Held slots, returned on drop. The permit is starting until [`Permit::mark_started`] is called.
 pub(crate) struct Permit {
-    /// `None` = its slots were returned by the queue itself.
+    /// `None` if the queue itself returned the slots.
     state: Option<Arc<Mutex<QueueState>>>,
     client: Arc<str>,
     weight: usize,
     is_starting: AtomicBool,
 }
 
-/// Resolves to the permit. Dropped before, it leaves the queue.
+/// A future that resolves to the permit. Dropping it earlier removes the request from the queue.
 pub(crate) struct PermitWaiter {
     queue: FairQueue,
     state: WaiterState,
 }
 
 enum WaiterState {
-    /// The permit is here, or was taken.
+    /// The permit was granted; `None` after it was taken.
     Granted(Option<Permit>),
-    /// In the queue of its client.
+    /// The request waits in the queue of its client.
     Waiting { client: Arc<str>, ticket: u64, granted: oneshot::Receiver<Permit> },
 }
 
 impl FairQueue {
-    /// A queue for this many slots. `max_starting` slots of one client may be starting, and
-    /// `max_waiting` requests may wait.
+    /// Creates a queue with this many slots. `max_starting` slots of one client may be starting,
+    /// and `max_waiting` requests may wait.
     pub(crate) fn new(slots: usize, max_starting: usize, max_waiting: usize) -> Self {
         let slots = slots.max(1);
         let state = QueueState {
@@ -135,8 +135,8 @@ impl FairQueue {
         Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Takes `weight` slots for this client, at once or when it is its turn. A weight beyond the
-    /// share of a client is reduced to it.
+    /// Takes `weight` slots for this client, at once or in its turn. A weight beyond the share of a
+    /// client is reduced to it.
     ///
     /// # Errors
     /// [`QueueFull`].
@@ -163,7 +163,7 @@ impl FairQueue {
         Ok(PermitWaiter { queue: self.clone(), state })
     }
 
-    /// How many slots are held and how many requests wait.
+    /// Returns the number of held slots and of waiting requests.
     pub(crate) fn stats(&self) -> QueueStats {
         let state = self.lock();
         QueueStats { held: state.slots - state.free, waiting: state.waiting }
@@ -205,8 +205,8 @@ impl QueueState {
             .map_or_else(|| Arc::from(client), |(name, _)| Arc::clone(name))
     }
 
-    /// Whether a request of this client is granted at once: enough slots are free, and all waiting
-    /// requests wait because of the share of their own client.
+    /// Returns whether a request of this client is granted at once: enough slots are free, and all
+    /// waiting requests wait because of the share of their own client.
     fn can_admit(&self, client: &str, weight: usize) -> bool {
         let entry = self.clients.get(client);
         entry.is_none_or(|entry| {
@@ -215,13 +215,13 @@ impl QueueState {
             && !self.round_robin.iter().any(|other| self.next_weight(other).is_some())
     }
 
-    /// Whether this many more slots are within the limits of a client.
+    /// Returns whether this many more slots are within the limits of a client.
     fn is_within_share(&self, client: &str, entry: &ClientQueue, weight: usize) -> bool {
         entry.held + weight <= self.client_share
             && (entry.starting == 0 || entry.starting + weight <= self.start_limit(client))
     }
 
-    /// Slots of a client that may be starting.
+    /// Returns the number of slots of a client that may be starting.
     fn start_limit(&self, client: &str) -> usize {
         let other = self.recent_clients.iter().flatten().find(|(other, _)| **other != *client);
         match other {
@@ -262,7 +262,7 @@ impl QueueState {
         }
     }
 
-    /// Forgets a client that neither holds slots nor waits.
+    /// Removes a client that neither holds slots nor waits.
     fn remove_if_idle(&mut self, client: &Arc<str>) {
         if self.clients.get(client).is_some_and(|entry| entry.held == 0 && entry.queue.is_empty()) {
             self.clients.remove(client);
@@ -280,7 +280,7 @@ impl QueueState {
         self.last_ticket
     }
 
-    /// Removes a waiting request; `false` = it was granted already.
+    /// Removes a waiting request; returns `false` if its permit was already granted.
     fn remove_waiter(&mut self, client: &Arc<str>, ticket: u64) -> bool {
         let Some(entry) = self.clients.get_mut(client) else { return false };
         if entry.queue.remove(&ticket).is_none() {
@@ -294,15 +294,16 @@ impl QueueState {
         true
     }
 
-    /// The weight of a client's first request, unless the limits of the client do not allow it.
+    /// Returns the weight of a client's first request, unless the limits of the client do not allow
+    /// it.
     fn next_weight(&self, client: &str) -> Option<usize> {
         let entry = self.clients.get(client)?;
         let weight = entry.queue.values().next()?.weight;
         self.is_within_share(client, entry, weight).then_some(weight)
     }
 
-    /// The next request, with its slots taken. A client whose request only lacks free slots is not
-    /// passed by others: it could wait forever.
+    /// Removes the next request from the queue and takes its slots. A client whose request only
+    /// lacks free slots is not overtaken by others: otherwise it could wait forever.
     fn next(&mut self) -> Option<(QueuedRequest, Arc<str>)> {
         self.last_checked = Instant::now();
         let (at, weight) = self
@@ -326,7 +327,8 @@ impl QueueState {
 }
 
 impl Permit {
-    /// The work has started: another request of the client may. Calling it again has no effect.
+    /// Marks the work as started, so that another request of the client may start. Calling it again
+    /// has no effect.
     pub(crate) fn mark_started(&self) {
         let Some(state) = &self.state else { return };
         if self.is_starting.swap(false, Ordering::AcqRel) {
@@ -358,11 +360,11 @@ impl Future for PermitWaiter {
 impl Drop for PermitWaiter {
     fn drop(&mut self) {
         let WaiterState::Waiting { client, ticket, .. } = &self.state else { return };
-        // A permit that was sent and not received is dropped with the channel and returns its
+        // A permit that was sent and not received is dropped with the channel, which returns its
         // slots.
         let was_waiting = self.queue.lock().remove_waiter(client, *ticket);
         if was_waiting {
-            // A lighter request may have been behind it.
+            // A lighter request may have been waiting behind it.
             self.queue.grant_next();
         }
     }

@@ -10,7 +10,7 @@ use super::*;
 /// Slots of one client that may be starting.
 const MAX_STARTING: usize = 8;
 
-/// The permit, if it is granted.
+/// Returns the permit, if it was granted.
 fn poll_waiter(waiter: &mut PermitWaiter) -> Option<Permit> {
     let mut context = Context::from_waker(Waker::noop());
     match Pin::new(waiter).poll(&mut context) {
@@ -37,8 +37,8 @@ fn one_client_has_at_most_half_and_a_full_queue_refuses() {
     assert!(poll_waiter(&mut waits).is_some());
 }
 
-/// Found under load: thousands of quick calls of one client made those of others take fifteen times
-/// as long.
+/// Regression, found under load: thousands of quick calls of one client made the calls of others
+/// take fifteen times as long.
 #[test]
 fn only_a_few_permits_of_a_client_start_at_once() {
     let queue = FairQueue::new(100, MAX_STARTING, 100);
@@ -63,8 +63,8 @@ fn only_a_few_permits_of_a_client_start_at_once() {
     assert!(queue.lock().clients.is_empty());
 }
 
-/// Found under load: with all processors busy with one client's calls, those of others waited for a
-/// time slice of the scheduler.
+/// Regression, found under load: while one client's calls kept all processors busy, the calls of
+/// others waited for a time slice of the scheduler.
 #[test]
 fn fewer_permits_start_while_another_client_is_active() {
     let queue = FairQueue::new(100, MAX_STARTING, 100);
@@ -104,7 +104,7 @@ fn clients_are_served_round_robin() {
     assert!(poll_waiter(&mut greedy[0]).is_some());
 }
 
-/// A request for many slots must not be passed by light ones forever.
+/// Light requests must not overtake a request for many slots forever.
 #[test]
 fn a_heavy_request_is_not_starved_by_light_ones() {
     let queue = FairQueue::new(8, MAX_STARTING, 100);
@@ -126,7 +126,7 @@ fn a_heavy_request_is_not_starved_by_light_ones() {
     assert!(poll_waiter(&mut light).is_some());
 }
 
-/// A permit that was sent and never received goes to the next request.
+/// A permit that was sent and not received goes to the next request.
 #[test]
 fn a_waiter_that_is_dropped_when_it_is_granted_blocks_nothing() {
     let queue = FairQueue::new(1, MAX_STARTING, 10);
@@ -151,7 +151,8 @@ async fn a_waiter_is_woken_when_a_slot_becomes_free() {
     assert_eq!(queue.stats().held, 0);
 }
 
-/// What clients do: request a weight, poll, mark a permit as started, drop a permit, drop a waiter.
+/// Actions of clients: request a weight, poll, mark a permit as started, drop a permit, drop a
+/// waiter.
 #[derive(Debug, Clone)]
 enum Act {
     Acquire(u8, usize),
@@ -172,7 +173,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act, 1..120)
 }
 
-/// Requests are numbered, so that the order within a client can be checked.
+/// A simulated queue. Requests are numbered, so that the order within a client can be checked.
 struct Simulation {
     queue: FairQueue,
     waiting: Vec<(u8, u64, PermitWaiter)>,
@@ -227,7 +228,7 @@ impl Simulation {
         true
     }
 
-    /// As permits are dropped, all waiting requests are granted.
+    /// Drops permits until all waiting requests are granted, and checks that they are.
     fn drain(&mut self) {
         while !self.waiting.is_empty() {
             self.held.clear();
@@ -283,7 +284,8 @@ proptest! {
         prop_assert!(simulation.queue.lock().clients.is_empty());
     }
 
-    /// However many requests of each client wait, each client gets as many turns as the others.
+    /// Each client gets as many turns as the others, however many requests each of them has
+    /// waiting.
     #[test]
     fn clients_that_wait_have_equal_turns(backlogs in prop::collection::vec(1..30usize, 2..6)) {
         let queue = FairQueue::new(2, MAX_STARTING, 1_000);

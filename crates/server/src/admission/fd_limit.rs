@@ -1,12 +1,12 @@
-//! How many files this process may open, raised to the hard limit of the system.
+//! The number of files that this process may open, raised to the hard limit of the system.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Files that are not connections: databases, artifacts, pipes of tools.
+/// Files other than connections: databases, artifacts, pipes of tools.
 const OTHER_FILES: u64 = 256;
 
-/// Raises the soft limit to the hard limit and returns how many connections it leaves room for,
-/// with `reserve` more that are not counted.
+/// Raises the soft limit to the hard limit and returns the number of connections that it allows,
+/// besides `reserve` connections that are not counted.
 pub(super) fn max_connections(reserve: usize) -> usize {
     let now = getrlimit(Resource::Nofile);
     if now.current != now.maximum {

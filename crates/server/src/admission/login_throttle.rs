@@ -1,4 +1,4 @@
-//! Limit 4: failed logins per network. Each one beyond the limit is answered later than the one
+//! Limit 4: failed logins per network. Each answer beyond the limit is delayed longer than the one
 //! before. Requests with a valid token are never delayed.
 
 use std::collections::HashMap;
@@ -12,17 +12,18 @@ use super::network_prefix::network_prefix;
 const WINDOW: Duration = Duration::from_secs(60);
 /// Delay of the first answer beyond the limit; each further one is delayed twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// The longest delay of an answer: an open connection costs the daemon more than the attacker.
+/// The longest delay of an answer: beyond it, holding the connection open costs the daemon more
+/// than the attacker.
 const MAX_PAUSE: Duration = Duration::from_secs(1);
 /// The largest value of `Retry-After` in seconds.
 const MAX_RETRY_AFTER: u64 = 60;
-/// Networks that are counted.
+/// Maximum number of counted networks.
 const MAX_NETWORKS: usize = 10_000;
 
 /// The consequence of a failed login beyond the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Penalty {
-    /// How long its answer is delayed.
+    /// Delay of the answer.
     pub(crate) pause: Duration,
     /// Value of `Retry-After` in seconds.
     pub(crate) retry_after: u64,
@@ -40,12 +41,12 @@ struct Tally {
 }
 
 impl LoginThrottle {
-    /// This many failures per minute have no consequence.
+    /// Creates a throttle that allows this many failures per minute without a consequence.
     pub(super) fn with_limit(allowed: u32) -> Self {
         Self { allowed, tallies: Mutex::default() }
     }
 
-    /// Counts a failed login.
+    /// Counts a failed login; returns a penalty beyond the limit.
     pub(crate) fn record_failure(&self, address: Option<IpAddr>) -> Option<Penalty> {
         self.record_failure_at(address, Instant::now())
     }
@@ -57,8 +58,8 @@ impl LoginThrottle {
             tallies.retain(|_, tally| !is_over(tally));
         }
         if tallies.len() >= MAX_NETWORKS {
-            // So many networks at once are one distributed attack. Forgetting all of them bounds
-            // the memory; each starts at zero again.
+            // This many networks at once are one distributed attack. Forgetting all of them bounds
+            // the memory; each starts again at zero.
             tallies.clear();
         }
         let key = address.map(network_prefix);

@@ -1,4 +1,4 @@
-//! Admission: the limits that a request passes before the daemon works on it.
+//! Admission: the limits that a request passes before the daemon processes it.
 //!
 //! One client with thousands of connections, requests or calls must not delay the others. A request
 //! passes five limits, in this order; each of them knows more about the request than the one
@@ -18,8 +18,8 @@
 //! 5. **Calls** (`call_admission`, applied by `active_requests::call_runner`). Queued per client;
 //!    answered 429 if the queue is full.
 //!
-//! Requests that compute for milliseconds, such as comparing with rules, have a small queue of
-//! their own (`api::run_cpu_bound`).
+//! Requests that compute for milliseconds, such as comparing with rules, have a separate small
+//! queue (`api::run_cpu_bound`).
 //!
 //! # Permits
 //!
@@ -43,7 +43,7 @@
 //! a few permits of one client may be *starting*. A permit stops starting 2 ms after it was granted
 //! ([`START_TIME`]), or earlier if [`Permit::mark_started`] is called: by then the work has ended
 //! or waits for something other than a processor. Without this bound, hundreds of tasks that become
-//! runnable together stand in front of every other client in the run queue of the runtime.
+//! runnable together precede every other client in the run queue of the runtime.
 //!
 //! # Exempt
 //!

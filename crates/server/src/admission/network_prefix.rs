@@ -1,9 +1,9 @@
-//! Addresses that are counted as one client before a token is shown.
+//! The part of an address that identifies a client before it sends a token.
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// An IPv4 address itself, or the first 64 bits of an IPv6 address: one subscriber usually controls
-/// a whole /64.
+/// Returns an IPv4 address unchanged, or the first 64 bits of an IPv6 address: one subscriber
+/// usually controls a whole /64.
 pub(crate) fn network_prefix(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),

@@ -1,5 +1,5 @@
-//! Limit 3: how many requests a client may send per minute, and the headers that report it
-//! (`X-RateLimit-Limit`, `-Remaining`, `-Reset`).
+//! Limit 3: the number of requests that a client may send per minute, and the headers that report
+//! it (`X-RateLimit-Limit`, `-Remaining`, `-Reset`).
 
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,13 +18,13 @@ type Limiter =
 
 /// The rate limits of all clients.
 pub(crate) struct ClientRateLimits {
-    /// `None` = there is no limit.
+    /// `None` if there is no limit.
     limiter: Option<(NonZeroU32, Limiter)>,
     clock: DefaultClock,
     requests: AtomicU32,
 }
 
-/// How much of its limit a client has left.
+/// The remaining part of a client's limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RateLimitStatus {
     limit: u32,
@@ -44,7 +44,7 @@ pub(crate) struct RateLimited {
 }
 
 impl ClientRateLimits {
-    /// This many requests of one client per minute; 0 = no limit.
+    /// Creates limits of this many requests of one client per minute; 0 means no limit.
     pub(crate) fn per_minute(requests: u32) -> Self {
         let limiter = NonZeroU32::new(requests).map(|limit| {
             let quota = Quota::per_minute(limit);
@@ -53,10 +53,10 @@ impl ClientRateLimits {
         Self { limiter, clock: DefaultClock::default(), requests: AtomicU32::new(0) }
     }
 
-    /// Counts a request of this client. `None` = there is no limit.
+    /// Counts a request of this client. Returns `None` if there is no limit.
     ///
     /// # Errors
-    /// [`RateLimited`] when there were too many.
+    /// [`RateLimited`] if the limit is used up.
     pub(crate) fn count(&self, client: &str) -> Result<Option<RateLimitStatus>, RateLimited> {
         let Some((limit, limiter)) = &self.limiter else { return Ok(None) };
         if self.requests.fetch_add(1, Ordering::Relaxed) % SWEEP_INTERVAL == SWEEP_INTERVAL - 1 {
@@ -75,8 +75,8 @@ impl ClientRateLimits {
 }
 
 impl ClientRateLimits {
-    /// Counts this many more for a request that was answered, as far as the limit allows: the next
-    /// request is refused then.
+    /// Counts this many more requests for one that was already answered, as far as the limit
+    /// allows, so that the next request is refused.
     pub(crate) fn charge(&self, client: &str, more: usize) {
         for _ in 0..more {
             if self.count(client).is_err() {

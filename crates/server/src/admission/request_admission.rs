@@ -1,10 +1,11 @@
-//! Limit 2: how many requests of one client are read and checked at once, so that a burst of
-//! thousands does not delay the requests of others.
+//! Limit 2: the number of requests of one client that are read and checked at once, so that a burst
+//! of thousands does not delay the requests of others.
 //!
-//! The client is seldom known before the request is read. A connection on which a token was shown
-//! queues as that client. A new one queues with others of its address, in a queue chosen by a hash
-//! of the `Authorization` header. The header is not verified yet, so an address has only a few
-//! queues; the hash is keyed, so that a client cannot choose the queue of another one.
+//! The client is seldom known before the request is read. Requests on a connection that has sent a
+//! token queue as that client. Requests on a new connection queue with others of its address, in a
+//! queue chosen by a hash of the `Authorization` header. The header is not verified yet, so an
+//! address has only a few queues; the hash is keyed, so that a client cannot choose the queue of
+//! another one.
 
 use std::future::Future;
 use std::hash::{BuildHasher as _, RandomState};
@@ -18,7 +19,7 @@ use super::connection_limit::ConnectionPermit;
 use super::fair_queue::{FairQueue, Permit, START_TIME};
 use crate::peer::Peer;
 
-/// Queues of an address whose clients are not known yet.
+/// Number of queues of an address whose clients are not known yet.
 const QUEUES_PER_ADDRESS: u64 = 16;
 
 /// A weak handle to the permit under which a request is read, in the extensions of the request. The
@@ -28,7 +29,7 @@ const QUEUES_PER_ADDRESS: u64 = 16;
 pub(crate) struct RequestPermit(Weak<Permit>);
 
 impl RequestPermit {
-    /// The request is read and checked: the next one of its queue may start.
+    /// Ends the reading and checking of the request: the next one of its queue may start.
     pub(super) fn release(&self) {
         if let Some(permit) = self.0.upgrade() {
             permit.mark_started();
@@ -37,20 +38,20 @@ impl RequestPermit {
 }
 
 /// The queues in front of reading requests. No request is refused: connections are bounded, and
-/// each has one request at a time.
+/// each has at most one request at a time.
 pub(crate) struct RequestAdmission {
     queues: FairQueue,
     hasher: RandomState,
 }
 
 impl RequestAdmission {
-    /// Reads this many requests of a queue at once.
+    /// Creates queues that read this many requests of one client at once.
     pub(super) fn new(at_once: usize) -> Self {
         let queues = FairQueue::new(usize::MAX / 2, at_once, usize::MAX);
         Self { queues, hasher: RandomState::new() }
     }
 
-    /// The queue of a request.
+    /// Returns the queue key of a request.
     pub(crate) fn queue_key(
         &self,
         peer: &Peer,
@@ -70,9 +71,9 @@ impl RequestAdmission {
         }
     }
 
-    /// Waits for a permit, then polls `answer`, which puts the handle it is given into the request.
-    /// The permit stops starting after [`START_TIME`], because a request that takes longer waits
-    /// for something, such as the rest of its body. It is returned once there is a response.
+    /// Waits for a permit, then polls `answer`, which puts the given handle into the request. The
+    /// permit stops starting after [`START_TIME`], because a request that takes longer waits for
+    /// something, such as the rest of its body. It is returned once there is a response.
     pub(crate) async fn admit<T, F: Future<Output = T>>(
         &self,
         queue: &str,

@@ -7,7 +7,7 @@ use crate::state::DaemonState;
 /// Runs work on a thread for blocking tasks.
 ///
 /// # Errors
-/// Those of the work, and `internal` if it panics.
+/// The errors of the work, and `internal` if it panics.
 pub(crate) async fn run_blocking<T: Send + 'static, E: Into<Problem> + Send + 'static>(
     work: impl FnOnce() -> Result<T, E> + Send + 'static,
 ) -> Result<T, Problem> {
@@ -20,11 +20,12 @@ pub(crate) async fn run_blocking<T: Send + 'static, E: Into<Problem> + Send + 's
     }
 }
 
-/// Drives work of a client that computes for milliseconds on a thread for blocking tasks. Few of
-/// them run at once, in turns between clients, so that they leave processors to other requests.
+/// Polls a client's computation of some milliseconds on a thread for blocking tasks. Few
+/// computations run at once, in turns between clients, so that they leave processors to other
+/// requests.
 ///
 /// # Errors
-/// Those of the work, `rate_limited` if too many wait, and `internal` if it panics.
+/// The errors of the work, `rate_limited` if too many wait, and `internal` if it panics.
 pub(crate) async fn run_cpu_bound<T: Send + 'static>(
     daemon: &DaemonState,
     client: &str,
@@ -37,7 +38,7 @@ pub(crate) async fn run_cpu_bound<T: Send + 'static>(
     let permit = waiter.await;
     let runtime = tokio::runtime::Handle::current();
     run_blocking(move || {
-        // Held until the work ends, also if its client disconnects.
+        // The permit is held until the work ends, even if its client disconnects.
         let _permit = permit;
         runtime.block_on(work)
     })

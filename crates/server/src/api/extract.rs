@@ -25,7 +25,7 @@ pub(crate) struct Query<T>(pub(crate) T);
 #[from_request(via(axum::extract::Path), rejection(Problem))]
 pub(crate) struct Path<T>(pub(crate) T);
 
-/// A body of any bytes.
+/// A body of arbitrary bytes.
 pub(crate) struct Bytes(pub(crate) axum::body::Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for Bytes {
@@ -42,12 +42,12 @@ impl<T: serde::Serialize> axum::response::IntoResponse for Json<T> {
     }
 }
 
-/// An id in a path. A malformed one names nothing.
+/// Parses an id in a path. A malformed id is reported as not found.
 pub(crate) fn parse_id<T: FromStr>(what: Resource, text: &str) -> Result<T, Problem> {
     text.parse().map_err(|_| OpError::not_found(what, text).into())
 }
 
-/// The id of a run in a path.
+/// Parses the id of a run in a path.
 pub(crate) fn parse_run_id(text: &str) -> Result<RunId, Problem> {
     parse_id(Resource::Run, text)
 }

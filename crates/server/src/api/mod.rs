@@ -1,6 +1,6 @@
 //! The building blocks of routes: operations with their role, request and response, the router and
-//! the OpenAPI document made of them, extractors, pages, event streams, and the mapping of errors
-//! to [`crate::Problem`].
+//! the OpenAPI document that are built from them, extractors, pages, event streams, and the mapping
+//! of errors to [`crate::Problem`].
 
 mod blocking;
 mod extract;

@@ -1,4 +1,4 @@
-//! The OpenAPI 3.1 document, generated from the operations, so that it describes what is routed.
+//! The OpenAPI 3.1 document, generated from the operations, so that it describes the actual routes.
 
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
@@ -12,7 +12,7 @@ use crate::problem::{Code, Problem};
 /// middleware can answer with them.
 const ERRORS: &str = "The request failed; `code` says why and is stable.";
 
-/// The document of these operations.
+/// Builds the document of these operations.
 #[must_use]
 pub fn document(operations: &[Operation], version: &str) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
@@ -56,8 +56,7 @@ pub fn document(operations: &[Operation], version: &str) -> Value {
 fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = path_parameters(operation.path).collect();
     if let Some(query) = operation.query {
-        // Query fields are inlined: they are parameters of the operation and no schema of their
-        // own.
+        // Query fields are inlined: they are parameters of the operation, not a separate schema.
         let mut inline = SchemaSettings::draft2020_12()
             .with(|settings| settings.inline_subschemas = true)
             .into_generator();
@@ -71,7 +70,7 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
         let described = response(success, generator);
         match responses.entry(success.status.to_string()) {
             Entry::Vacant(free) => _ = free.insert(described),
-            // One status, several media types.
+            // One status can have several media types.
             Entry::Occupied(mut known) => merge_schemas(known.get_mut(), described),
         }
     }
@@ -108,7 +107,7 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     described
 }
 
-/// Adds what a further success of the same status says.
+/// Merges the schema of another successful response with the same status.
 fn merge_schemas(known: &mut Value, mut more: Value) {
     let text = |of: &Value| of["description"].as_str().unwrap_or_default().to_owned();
     known["description"] = json!(format!("{} {}", text(known), text(&more)));
@@ -128,7 +127,7 @@ fn response(success: &Success, generator: &mut SchemaGenerator) -> Value {
         };
         described["content"] = json!({success.media_type: schema});
     }
-    // What became of a call may have the status of a problem: the media type tells them apart.
+    // The outcome of a call may have the status of a problem; the media type distinguishes them.
     if success.status >= 400 {
         let problem = generator.subschema_for::<Problem>();
         described["content"]["application/problem+json"] = json!({"schema": problem});
@@ -136,7 +135,7 @@ fn response(success: &Success, generator: &mut SchemaGenerator) -> Value {
     described
 }
 
-/// Such as `get_tools_name`: the same for as long as the path is.
+/// Returns the id of an operation, such as `get_tools_name`. It changes only with the path.
 fn operation_id(operation: &Operation) -> String {
     let words = operation.path.split(['/', '{', '}', '.', '-']).filter(|word| !word.is_empty());
     let method = operation.method.as_str().to_lowercase();
@@ -170,7 +169,7 @@ fn query_parameters(schema: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// Query fields are omitted instead of null.
+/// Removes `null` from the schema of a query field: clients omit the field instead.
 fn without_null(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else { return };
     object.remove("default");

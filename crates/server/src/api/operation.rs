@@ -10,10 +10,10 @@ use crate::role::Role;
 pub const BASE: &str = "/api/v1";
 /// Path of the MCP endpoint, at the root.
 pub(crate) const MCP_PATH: &str = "/mcp";
-/// Where browsers come back to after a login to an MCP server, at the root.
+/// Path to which browsers return after a login to an MCP server, at the root.
 pub(crate) const CALLBACK_PATH: &str = "/oauth/callback";
 
-/// Who may call an operation.
+/// Clients that may call an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Any client that passes the checks of Host and Origin, with or without a token: health, the
@@ -47,7 +47,7 @@ pub struct Operation {
     pub method: Method,
     /// The path below the base, such as `/tools/{name}`.
     pub path: &'static str,
-    /// Who may call it.
+    /// The callers that the operation accepts.
     pub access: Access,
     pub(super) at_root: bool,
     pub(super) queues_calls: bool,
@@ -62,7 +62,8 @@ pub struct Operation {
 }
 
 impl Operation {
-    /// Whether it changes something and runs to its end, also when its client disconnects.
+    /// Returns whether the operation changes something and therefore runs to its end, even when its
+    /// client disconnects.
     pub(super) fn runs_to_completion(&self) -> bool {
         !self.method.is_safe() && !self.queues_calls
     }
@@ -84,108 +85,109 @@ impl Operation {
         }
     }
 
-    /// An operation that reads; `summary` is one sentence.
+    /// Creates an operation that reads; `summary` is one sentence.
     pub(crate) fn get(path: &'static str, role: Role, summary: &'static str) -> Self {
         Self::new(Method::GET, path, Access::Role(role), summary)
     }
 
-    /// An operation that acts or creates.
+    /// Creates an operation that acts or creates something.
     pub(crate) fn post(path: &'static str, role: Role, summary: &'static str) -> Self {
         Self::new(Method::POST, path, Access::Role(role), summary)
     }
 
-    /// An operation that replaces something.
+    /// Creates an operation that replaces something.
     pub(crate) fn put(path: &'static str, role: Role, summary: &'static str) -> Self {
         Self::new(Method::PUT, path, Access::Role(role), summary)
     }
 
-    /// An operation that removes something.
+    /// Creates an operation that removes something.
     pub(crate) fn delete(path: &'static str, role: Role, summary: &'static str) -> Self {
         Self::new(Method::DELETE, path, Access::Role(role), summary)
     }
 
-    /// Without a role.
+    /// Makes the operation callable without a role.
     pub(crate) fn public(mut self) -> Self {
         self.access = Access::Public;
         self
     }
 
-    /// At the root instead of below [`BASE`].
+    /// Puts the operation at the root instead of below [`BASE`].
     pub(crate) fn at_root(mut self) -> Self {
         self.at_root = true;
         self
     }
 
-    /// With this group in the documents, instead of the first part of its path.
+    /// Sets the group in the documents, by default the first part of the path.
     pub(crate) fn tag(mut self, tag: &'static str) -> Self {
         self.tag = tag;
         self
     }
 
-    /// With a description.
+    /// Sets the description.
     pub(crate) fn description(mut self, about: &'static str) -> Self {
         self.about = about;
         self
     }
 
-    /// It calls tools and waits for slots: a client that disconnects before leaves the queue. The
-    /// calls themselves run to their end (`active_requests`).
+    /// Marks an operation that calls tools and waits for slots: a client that disconnects earlier
+    /// leaves the queue. The calls themselves run to their end (`active_requests`).
     pub(crate) fn queues_calls(mut self) -> Self {
         self.queues_calls = true;
         self
     }
 
-    /// With these fields in the query.
+    /// Adds these fields to the query.
     pub(crate) fn query<T: JsonSchema>(mut self) -> Self {
         self.query = Some(schema_of::<T>);
         self
     }
 
-    /// With a JSON body.
+    /// Adds a JSON body.
     pub(crate) fn body<T: JsonSchema>(mut self) -> Self {
         self.bodies.push(("application/json", Some(schema_of::<T>)));
         self
     }
 
-    /// With a body of this media type as well.
+    /// Accepts a body of this media type as well.
     pub(crate) fn also_accepts(mut self, media_type: &'static str) -> Self {
         self.bodies.push((media_type, None));
         self
     }
 
-    /// With a body of any bytes.
+    /// Accepts a body of arbitrary bytes.
     pub(crate) fn bytes(self) -> Self {
         self.also_accepts("application/octet-stream")
     }
 
-    /// With this header.
+    /// Adds this header.
     pub(crate) fn header(mut self, name: &'static str, about: &'static str) -> Self {
         self.headers.push((name, about));
         self
     }
 
-    /// Responds 200 with JSON.
+    /// Adds a response 200 with JSON.
     pub(crate) fn returns_ok<T: JsonSchema>(self, about: &'static str) -> Self {
         self.returns::<T>(200, about)
     }
 
-    /// Responds with this status and JSON.
+    /// Adds a response with this status and JSON.
     pub(crate) fn returns<T: JsonSchema>(self, status: u16, about: &'static str) -> Self {
         let schema: Option<SchemaOf> = Some(schema_of::<T>);
         self.with(Success { status, about, media_type: "application/json", schema })
     }
 
-    /// Responds 200 with another media type.
+    /// Adds a response 200 with another media type.
     pub(crate) fn returns_media(self, media_type: &'static str, about: &'static str) -> Self {
         self.with(Success { status: 200, about, media_type, schema: None })
     }
 
-    /// Responds with this status and no body.
+    /// Adds a response with this status and no body.
     pub(crate) fn returns_empty(self, status: u16, about: &'static str) -> Self {
         self.with(Success { status, about, media_type: "", schema: None })
     }
 
-    /// Responds 304 if the client has the current response already (`api::etag_response`).
+    /// Adds a response 304 for a client that already has the current response
+    /// (`api::etag_response`).
     pub(crate) fn etagged(self) -> Self {
         let about = "The `ETag` of an earlier response: if nothing has changed since, it is not sent again.";
         self.header("if-none-match", about)
@@ -197,13 +199,13 @@ impl Operation {
         self
     }
 
-    /// What a token that is limited to some tools may do with it.
+    /// Returns what a token that is limited to some tools may do with the operation.
     #[must_use]
     pub fn tool_limit(&self) -> ToolLimit {
         tool_limits::tool_limit(&self.method, self.path)
     }
 
-    /// The path with its prefix.
+    /// Returns the path with its prefix.
     #[must_use]
     pub fn full_path(&self) -> String {
         if self.at_root { self.path.to_owned() } else { format!("{BASE}{}", self.path) }

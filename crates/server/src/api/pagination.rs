@@ -1,4 +1,4 @@
-//! Lists in pages, and responses that are only sent if they have changed.
+//! Lists in pages, and responses that are sent only if they have changed.
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
@@ -11,9 +11,9 @@ use toolcrib_core::canonical_json;
 
 use crate::problem::{Code, Problem};
 
-/// Rows of a page by default.
+/// Default number of rows of a page.
 const DEFAULT_ROWS: usize = 50;
-/// Most rows of a page.
+/// Maximum number of rows of a page.
 const MAX_ROWS: usize = 500;
 
 /// A part of a list.
@@ -28,13 +28,13 @@ pub(crate) struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// All rows as one page.
+    /// Returns all rows as one page.
     pub(crate) fn single_page(items: Vec<T>) -> Self {
         Self { items, next: None }
     }
 
-    /// The first `limit` of these rows, of which one more was read to see whether there is a next
-    /// page. `place` is the position of a row in the list.
+    /// Builds a page from the first `limit` of these rows; the caller reads one more row to detect
+    /// a next page. `place` is the position of a row in the list.
     pub(crate) fn from_rows<P: Serialize>(
         mut items: Vec<T>,
         limit: usize,
@@ -48,7 +48,7 @@ impl<T> Page<T> {
     }
 }
 
-/// Which page is requested. `#[serde(flatten)]` disables `deny_unknown_fields`, so queries with
+/// The requested page. `#[serde(flatten)]` disables `deny_unknown_fields`, so queries with
 /// more fields repeat these two.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -61,7 +61,10 @@ pub(crate) struct PageQuery {
 }
 
 impl PageQuery {
-    /// The requested number of rows.
+    /// Returns the requested number of rows.
+    ///
+    /// # Errors
+    /// A number outside of 1 to 500.
     pub(crate) fn page_size(limit: Option<usize>) -> Result<usize, Problem> {
         match limit {
             None => Ok(DEFAULT_ROWS),
@@ -71,12 +74,15 @@ impl PageQuery {
     }
 }
 
-/// A position in a list, as opaque text that only that list accepts.
+/// Encodes a position in a list as opaque text that only the same list accepts.
 pub(crate) fn cursor(list: &str, place: &impl Serialize) -> String {
     URL_SAFE_NO_PAD.encode(serde_json::to_vec(&(list, place)).unwrap_or_default())
 }
 
-/// The position in a cursor of this list.
+/// Parses a cursor of this list.
+///
+/// # Errors
+/// A cursor of another list, or one that is malformed.
 pub(crate) fn parse_cursor<P: DeserializeOwned>(
     list: &str,
     text: Option<&str>,
@@ -90,12 +96,12 @@ pub(crate) fn parse_cursor<P: DeserializeOwned>(
     if of == list { Ok(Some(place)) } else { Err(wrong()) }
 }
 
-/// The `ETag` of a text: a hash.
+/// Returns the `ETag` of a text: a hash.
 pub(crate) fn etag(text: &str) -> String {
     format!("\"{}\"", canonical_json::sha256_parts(&[text]).get(..32).unwrap_or_default())
 }
 
-/// JSON with an `ETag`; 304 if the client has it already.
+/// Responds with JSON and an `ETag`, or with 304 if the client already has this response.
 pub(crate) fn etag_response(request: &HeaderMap, body: &impl Serialize) -> Response {
     let Ok(text) = serde_json::to_string(body) else {
         return Problem::new(Code::Internal, "the response cannot be serialized").into_response();
@@ -111,7 +117,7 @@ pub(crate) fn etag_response(request: &HeaderMap, body: &impl Serialize) -> Respo
     ([(header::ETAG, tag_value), (header::CONTENT_TYPE, json)], text).into_response()
 }
 
-/// Whether a list of tags (`If-Match`, `If-None-Match`) contains this one.
+/// Returns whether a list of tags (`If-Match`, `If-None-Match`) contains this one.
 pub(crate) fn etag_matches(given: Option<&HeaderValue>, tag: &str) -> bool {
     let Some(given) = given.and_then(|value| value.to_str().ok()) else { return false };
     given

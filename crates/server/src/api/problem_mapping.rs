@@ -1,4 +1,4 @@
-//! How errors of other parts of the daemon are answered.
+//! The mapping of errors of other parts of the daemon to [`crate::Problem`].
 
 use serde_json::json;
 use toolcrib_agent::driver::DriveError;

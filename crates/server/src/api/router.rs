@@ -1,7 +1,7 @@
-//! The router, made of operations with their handlers.
+//! The router, built from operations and their handlers.
 //!
-//! Invariant: a route exists only as an [`Operation`], which names the role that may call it, and
-//! what a token that is limited to some tools may do there.
+//! Invariant: a route exists only as an [`Operation`], which names the role that may call it.
+//! [`ToolLimit`](crate::ToolLimit) restricts tokens that are limited to some tools.
 
 use axum::Router;
 use axum::extract::Request;
@@ -17,7 +17,7 @@ use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 use crate::telemetry;
 
-/// Access to the answers for unknown paths and methods: without a token, a client does not learn
+/// Access to the answers for unknown paths and methods: a client without a token must not learn
 /// which paths exist.
 const ANY_ROLE: Access = Access::Role(Role::Viewer);
 
@@ -53,16 +53,16 @@ impl Api {
         self.operations.push(operation);
     }
 
-    /// The router and its operations. Unknown paths and methods are answered only with a valid
-    /// token.
+    /// Returns the router and its operations. Unknown paths and methods are answered only with a
+    /// valid token.
     pub(crate) fn finish(self) -> (Router<DaemonState>, Vec<Operation>) {
         let router = self.router.fallback(not_found).method_not_allowed_fallback(not_allowed);
         (router, self.operations)
     }
 }
 
-/// Runs an operation that changes something to its end, audit record included, also when its client
-/// disconnects.
+/// Runs an operation that changes something to its end, including its audit record, even when its
+/// client disconnects.
 async fn run_to_completion(act: impl Future<Output = Response> + Send + 'static) -> Response {
     tokio::spawn(telemetry::with_request_context(act)).await.unwrap_or_else(|error| {
         tracing::error!(%error, "a request panicked");
@@ -90,7 +90,7 @@ fn check_access(access: Access, request: &Request) -> Result<(), Problem> {
             telemetry::set_principal(principal);
             principal.require_role(role)
         }
-        // The middleware has stored why there is no principal.
+        // The middleware has stored the reason why there is no principal.
         None => Err(request.extensions().get::<Problem>().cloned().unwrap_or_else(|| {
             Problem::new(
                 Code::Unauthorized,
@@ -123,7 +123,8 @@ mod tests {
 
     use super::*;
 
-    /// Found in review: a rule was added without its audit record because its client disconnected.
+    /// Regression, found in review: a rule was added without its audit record because its client
+    /// disconnected.
     #[tokio::test]
     async fn an_operation_that_changes_something_ends_without_its_client() {
         let (go, may_go) = oneshot::channel::<()>();

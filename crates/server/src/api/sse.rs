@@ -1,4 +1,4 @@
-//! Server-sent events: frames, ids, and the response with their headers.
+//! Server-sent events: frames, ids, and the response with its headers.
 
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
@@ -7,20 +7,20 @@ use futures_util::{Stream, StreamExt as _};
 
 /// The header with the id of the last event that the client has.
 pub(crate) const LAST_EVENT_ID: &str = "last-event-id";
-/// Milliseconds after which a browser reconnects when the connection breaks.
+/// Milliseconds after which a browser reconnects when the connection fails.
 const RETRY_MS: u32 = 1_000;
 
-/// One event as it is sent. Serialized JSON has no line breaks, so one line of data is enough.
+/// Formats one event. Serialized JSON has no line breaks, so one line of data is enough.
 pub(crate) fn frame(id: &str, name: &str, data: &str) -> String {
     format!("id: {id}\nevent: {name}\ndata: {data}\n\n")
 }
 
-/// A comment that keeps the connection alive.
+/// Returns a comment that keeps the connection alive.
 pub(crate) fn ping() -> String {
     ": ping\n\n".to_owned()
 }
 
-/// A response that streams frames.
+/// Builds a response that streams frames.
 pub(crate) fn response(frames: impl Stream<Item = String> + Send + 'static) -> Response {
     let begin = futures_util::stream::iter([format!("retry: {RETRY_MS}\n\n")]);
     let frames =
@@ -34,13 +34,13 @@ pub(crate) fn response(frames: impl Stream<Item = String> + Send + 'static) -> R
     response
 }
 
-/// The sequence number in a `Last-Event-ID`, if it is of this series.
+/// Returns the sequence number in a `Last-Event-ID`, if it belongs to this series.
 pub(crate) fn last_event_seq(header: Option<&HeaderValue>, series: &str) -> Option<u64> {
     let (of, seq) = header?.to_str().ok()?.rsplit_once('-')?;
     if of == series { seq.parse().ok() } else { None }
 }
 
-/// The id of an event.
+/// Returns the id of an event.
 pub(crate) fn event_id(series: &str, seq: u64) -> String {
     format!("{series}-{seq}")
 }

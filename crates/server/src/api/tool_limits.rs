@@ -1,30 +1,31 @@
-//! What a token that is limited to some tools may do at each route: one table, so that the answer
-//! for all routes can be read in one place. A route without a row is refused.
+//! The rights of a token that is limited to some tools: one table for all routes. A route without
+//! a row is refused.
 
 use axum::http::Method;
 
 use self::ToolLimit::{Checked, Free, Refused};
 
-/// What a token that is limited to some tools may do with an operation. A token without a limit
+/// The rights of a token that is limited to some tools at an operation. A token without a limit
 /// may use every operation of its roles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolLimit {
-    /// Nothing, because the operation is about more than the tools of the limit; the text says why.
+    /// Nothing, because the operation concerns more than the tools of the limit; the text states
+    /// why.
     Refused(&'static str),
-    /// What its roles allow for its tools: the handler compares each tool, call, question, grant
-    /// or stored result with the limit.
+    /// The permissions of its roles for its tools: the handler compares each tool, call, question,
+    /// grant or stored result with the limit.
     Checked,
-    /// What its roles allow; the text says why the limit does not matter.
+    /// All permissions of its roles; the text states why the limit does not matter.
     Free(&'static str),
 }
 
-/// The limit of an operation.
+/// Returns the limit of an operation.
 pub(super) fn tool_limit(method: &Method, path: &str) -> ToolLimit {
     let row = TABLE.iter().find(|(m, p, _)| (m, *p) == (method, path));
     row.map_or(Refused("it may be about every tool"), |(_, _, limit)| *limit)
 }
 
-/// Every operation by method and path.
+/// Every operation, by method and path.
 const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::GET, "/healthz", Free("the daemon's health")),
     (Method::GET, "/readyz", Free("the daemon's health")),
@@ -255,7 +256,8 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
 mod tests {
     use super::*;
 
-    /// Found in review: a token's tools limited its calls only. A new route needs a decision.
+    /// Regression, found in review: the tools of a token limited only its calls. A new route needs
+    /// a decision.
     #[test]
     fn every_route_has_one_row_in_the_table_of_tool_limits() {
         let mut missing = crate::operations();

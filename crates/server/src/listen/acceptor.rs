@@ -1,4 +1,4 @@
-//! Accepts connections and serves each on a task of its own, until the daemon is told to stop; then
+//! Accepts connections and serves each in a separate task until the daemon is told to stop; then
 //! drains them.
 
 use std::io;
@@ -24,16 +24,16 @@ use crate::start_error::StartError;
 
 /// Pause after an error of `accept`, such as too many open files.
 const ACCEPT_ERROR_DELAY: Duration = Duration::from_millis(50);
-/// Drain time of connections on which no token was shown.
+/// Drain time of connections that have not sent a token.
 const UNAUTHENTICATED_DRAIN: Duration = Duration::from_millis(500);
 
-/// What the listeners need.
+/// The context that the listeners need.
 pub(crate) struct ListenContext {
     /// Addresses and limits.
     pub(crate) settings: DaemonSettings,
-    /// The Toolcrib whose tools must not reach the port.
+    /// The Toolcrib whose tools must not connect to the port.
     pub(crate) toolcrib: Toolcrib,
-    /// The limits of requests.
+    /// The limits on requests.
     pub(crate) admission: Arc<Admission>,
     /// The certificate; `None` = plain text.
     pub(crate) tls: Option<Arc<Tls>>,
@@ -68,7 +68,7 @@ pub(crate) async fn serve(
         () = watch_certificates(context.tls.as_deref()) => {}
         () = context.shutdown.cancelled() => {}
     }
-    // No new connections while the old ones drain.
+    // Close the listeners first, so that no new connections arrive while the old ones drain.
     drop((tcp, socket));
     acceptor.drain().await;
     subreaper::end_tools().await;

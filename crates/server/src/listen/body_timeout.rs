@@ -10,7 +10,7 @@ use bytes::Bytes;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use tokio::time::{Instant, Sleep};
 
-/// The whole body may take this many times the idle timeout.
+/// The maximum time for the whole body is this many times the idle timeout.
 const TOTAL_FACTOR: u32 = 10;
 
 /// A body with an idle timeout and a total timeout.
@@ -18,7 +18,7 @@ pub(super) struct TimeoutBody {
     body: Incoming,
     idle_timeout: Duration,
     deadline: Instant,
-    /// Runs while the next frame is awaited.
+    /// Timer that runs while the next frame is awaited.
     timer: Option<Pin<Box<Sleep>>>,
 }
 

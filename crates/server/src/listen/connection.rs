@@ -18,12 +18,12 @@ use super::framing::{FramedStream, Framing};
 use crate::admission::{Admission, ConnectionPermit, is_exempt};
 use crate::peer::Peer;
 
-/// Bytes of a head.
+/// Maximum number of bytes of a request head.
 pub(super) const HEAD_BYTES: usize = 32 * 1024;
-/// Headers of a request.
+/// Maximum number of headers of a request.
 pub(super) const HEADERS: usize = 64;
 
-/// What all connections share.
+/// State that all connections share.
 pub(super) struct HttpSettings {
     pub(super) router: Router,
     pub(super) admission: Arc<Admission>,
@@ -40,7 +40,7 @@ pub(super) struct ConnectionContext {
 }
 
 /// Serves a connection until either side ends it. A half-closed connection ends too: the calls that
-/// it started run on and are found by their ids.
+/// it started continue and are found by their ids.
 pub(super) async fn serve(
     context: ConnectionContext,
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,

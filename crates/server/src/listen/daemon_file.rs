@@ -1,7 +1,8 @@
 //! The address file of a daemon, and the lock that keeps a second daemon out of its folder.
 //!
-//! A process id does not show whether a daemon runs: after a restart of the machine it belongs to
-//! another program. The lock does: the system releases it when its process ends, however it ends.
+//! A process id does not show whether a daemon runs: after a restart of the machine, it may belong
+//! to another program. The lock does, because the system releases it when its process ends for any
+//! reason.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,11 +21,11 @@ use crate::start_error::StartError;
 const ADDRESS: &str = "address";
 /// Name of the lock file.
 const LOCK: &str = "lock";
-/// How often a starting daemon tries to lock, and the pause between: a process that checks whether
-/// a daemon runs holds the lock for a moment.
+/// Number of attempts of a starting daemon to lock, and the pause between them: a process that
+/// checks whether a daemon runs holds the lock for a moment.
 const TRIES: (u32, Duration) = (20, Duration::from_millis(10));
 
-/// Where a daemon listens: the content of its address file (JSON, mode 0600). A daemon that was
+/// The addresses of a daemon: the content of its address file (JSON, mode 0600). A daemon that was
 /// killed leaves the file behind: use [`DaemonAddress::read_live`] before sending anything to the
 /// process.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +34,7 @@ pub struct DaemonAddress {
     pub pid: u32,
     /// Version.
     pub version: String,
-    /// TCP address, with the port that was bound.
+    /// TCP address, with the actually bound port.
     #[serde(default)]
     pub tcp: Option<SocketAddr>,
     /// Whether TCP uses TLS.
@@ -47,8 +48,8 @@ pub struct DaemonAddress {
 }
 
 impl DaemonAddress {
-    /// The address of the daemon that runs in this folder; `None` = none runs, even if one that
-    /// died left its address file.
+    /// Returns the address of the daemon that runs in this folder; `None` if none runs, even if a
+    /// dead one left its address file.
     ///
     /// # Errors
     /// A lock or an address file that cannot be read, or is invalid.
@@ -56,8 +57,8 @@ impl DaemonAddress {
         if is_held(&folder.join(LOCK))? { Self::read(folder) } else { Ok(None) }
     }
 
-    /// The address that the last daemon of this folder wrote; `None` = it removed the file when it
-    /// ended.
+    /// Returns the address that the last daemon of this folder wrote; `None` if that daemon removed
+    /// the file when it ended.
     ///
     /// # Errors
     /// A file that cannot be read or is invalid.
@@ -70,14 +71,14 @@ impl DaemonAddress {
     }
 }
 
-/// Whether a process holds this lock.
+/// Returns whether a process holds this lock.
 fn is_held(lock: &Path) -> io::Result<bool> {
     let lock = match File::open(lock) {
         Ok(lock) => lock,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
-    // Shared, so that two processes that check do not take each other for a daemon.
+    // Lock shared, so that two processes that check do not mistake each other for a daemon.
     match lock.try_lock_shared() {
         Ok(()) => Ok(false),
         Err(fs::TryLockError::WouldBlock) => Ok(true),
@@ -100,7 +101,7 @@ fn take(lock: &File) -> Result<(), fs::TryLockError> {
 /// The lock of a folder; no other daemon runs in it until this is dropped.
 pub(super) struct DaemonLock {
     folder: PathBuf,
-    /// Unlocked when it is closed.
+    /// The file; closing it releases the lock.
     _lock: File,
 }
 
@@ -115,7 +116,7 @@ impl DaemonLock {
         let lock = opened.map_err(|error| failed(&error.to_string()))?;
         match take(&lock) {
             Ok(()) => {
-                // The file of a daemon that died would be taken for that of this one.
+                // Readers would mistake the file of a dead daemon for the file of this one.
                 let left = fs::remove_file(folder.join(ADDRESS));
                 match left.err().filter(|error| error.kind() != io::ErrorKind::NotFound) {
                     Some(error) => Err(failed(&error.to_string())),
@@ -174,7 +175,7 @@ mod tests {
         drop(claim);
         assert_eq!(DaemonAddress::read(folder).unwrap(), None);
         assert_eq!(DaemonAddress::read_live(folder).unwrap(), None);
-        // A daemon that was killed leaves its file; it is not taken for a live one.
+        // A killed daemon leaves its file, which does not count as a running daemon.
         fs::write(folder.join(ADDRESS), serde_json::to_string(&address).unwrap()).unwrap();
         assert_eq!(DaemonAddress::read_live(folder).unwrap(), None);
         let next = DaemonLock::acquire(folder).unwrap();
@@ -182,7 +183,7 @@ mod tests {
         drop(next);
     }
 
-    /// A daemon can start while another process checks whether one runs.
+    /// A daemon starts even while another process checks whether one runs.
     #[test]
     fn a_check_does_not_keep_a_daemon_out() {
         let folder = tempfile::tempdir().unwrap();

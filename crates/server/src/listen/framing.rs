@@ -1,10 +1,10 @@
 //! Requests with both `Content-Length` and `Transfer-Encoding`: another server may find the end of
-//! such a body elsewhere (request smuggling, RFC 9112 6.1).
+//! such a body at a different position (request smuggling, RFC 9112 6.1).
 //!
-//! hyper believes `Transfer-Encoding` and removes `Content-Length` before a handler sees the
-//! request. This stream therefore reads the heads of a connection along with hyper, with the same
-//! parser, until the first request with `Transfer-Encoding`: the middleware closes the connection
-//! after that one.
+//! hyper obeys `Transfer-Encoding` and removes `Content-Length` before a handler sees the request.
+//! This stream therefore also parses the heads of a connection, with the parser that hyper uses,
+//! until the first request with `Transfer-Encoding`: the middleware closes the connection after
+//! that one.
 
 use std::io;
 use std::pin::Pin;
@@ -24,14 +24,14 @@ pub(crate) struct Framing {
 }
 
 impl Framing {
-    /// Whether the request of this connection that has `Transfer-Encoding` also has
+    /// Returns whether the request of this connection that has `Transfer-Encoding` also has
     /// `Content-Length`.
     pub(crate) fn has_two_lengths(&self) -> bool {
         self.has_two_lengths.load(Ordering::Relaxed)
     }
 }
 
-/// A stream whose heads are read along.
+/// A stream that parses the heads of requests.
 pub(super) struct FramedStream<S> {
     stream: S,
     reader: HeadReader,
@@ -49,11 +49,11 @@ struct HeadReader {
 }
 
 enum HeadState {
-    /// The head of a request, as far as it was received.
+    /// The received part of a request head.
     Head(Vec<u8>),
-    /// This many bytes of a body are left.
+    /// Number of bytes of a body that remain.
     Body(u64),
-    /// Nothing more is read along.
+    /// Nothing more is parsed.
     Done,
 }
 
@@ -63,7 +63,7 @@ impl Default for HeadState {
     }
 }
 
-/// What follows a head.
+/// The length of the body that follows a head.
 enum Length {
     /// The head is not complete.
     Partial,
@@ -75,7 +75,7 @@ enum Length {
     Encoded {
         has_length: bool,
     },
-    /// hyper refuses it too.
+    /// A malformed head, which hyper refuses too.
     Malformed,
 }
 
@@ -95,7 +95,7 @@ impl HeadReader {
                 HeadState::Head(mut head) => {
                     let before = head.len();
                     head.extend_from_slice(bytes);
-                    // A head that arrives byte by byte is parsed once, when it ends.
+                    // A head that arrives byte by byte is parsed once, when it is complete.
                     let recent = head.get(before.saturating_sub(3)..).unwrap_or_default();
                     match if ends_head(recent) { length(&head) } else { Length::Partial } {
                         Length::Partial if head.len() > HEAD_BYTES => HeadState::Done,
@@ -120,7 +120,7 @@ impl HeadReader {
     }
 }
 
-/// Whether an empty line is among these bytes.
+/// Returns whether these bytes contain an empty line.
 fn ends_head(bytes: &[u8]) -> bool {
     bytes.windows(2).any(|two| two == b"\n\n") || bytes.windows(3).any(|three| three == b"\n\r\n")
 }
@@ -193,7 +193,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for FramedStream<S> {
 mod tests {
     use super::*;
 
-    /// Whether two lengths are found, whatever the pieces in which the requests are received.
+    /// Checks that two lengths are detected, regardless of the pieces in which the requests arrive.
     fn check(sent: &str, expected: bool) {
         for size in [1, 7, 4096] {
             let framing = Framing::default();

@@ -1,6 +1,6 @@
 //! Makes the daemon a child subreaper: a process that detaches from its parents stays a descendant
-//! of the daemon, which is how [`crate::peer_process`] recognizes tools on the socket. Adopted
-//! processes must be reaped, too.
+//! of the daemon, so that [`crate::peer_process`] recognizes tools on the socket. The daemon must
+//! also reap adopted processes.
 
 #[cfg(target_os = "linux")]
 pub(super) use linux::{enable, end_tools, reap};
@@ -31,17 +31,18 @@ mod linux {
     use tokio::signal::unix::{SignalKind, signal};
     use toolcrib_sandbox::process::is_tool_process;
 
-    /// A zombie is reaped if it is still one after this time: the code that started a process waits
-    /// for it sooner.
+    /// A process that is still a zombie after this time is reaped: the code that started a process
+    /// waits for it sooner.
     const REAP_DELAY: Duration = Duration::from_millis(250);
 
-    /// How long to wait for killed programs. Only one that is stuck in the kernel needs longer.
+    /// Maximum time to wait for killed programs. Only a program that is stuck in the kernel needs
+    /// longer.
     const END: Duration = Duration::from_secs(5);
 
-    /// Interval of killing: programs may fork in between.
+    /// Interval of killing: programs may fork between two passes.
     const KILL_INTERVAL: Duration = Duration::from_millis(5);
 
-    /// From now on, descendants whose parents end become children of this process.
+    /// Makes this process the parent of descendants whose parents end from now on.
     pub(in crate::listen) fn enable() {
         if let Err(error) = set_child_subreaper(Some(getpid())) {
             tracing::warn!(%error, "orphaned processes of tools cannot be adopted");
@@ -76,8 +77,8 @@ mod linux {
         tokio::task::spawn_blocking(exited_children).await.unwrap_or_default()
     }
 
-    /// Kills the programs of tools that this process adopted. Nothing else ends them, and no call
-    /// of this process runs any more.
+    /// Kills the programs of tools that this process adopted. No other component ends them, and
+    /// this process no longer runs calls.
     pub(in crate::listen) async fn end_tools() {
         let killing = async {
             while tokio::task::spawn_blocking(kill_tools).await.unwrap_or(false) {
@@ -90,7 +91,7 @@ mod linux {
     }
 
     /// Kills the children that run for tools, with their descendants; returns whether there were
-    /// any. Programs below a helper have their supervisors.
+    /// any. Programs below a helper have separate supervisors.
     fn kill_tools() -> bool {
         let mut open = children_of(getpid().as_raw_nonzero().get());
         open.retain(|pid| is_tool_process(*pid) == Some(true) && !has_ended(*pid));
@@ -98,8 +99,8 @@ mod linux {
         while let Some(pid) = open.pop() {
             open.extend(children_of(pid));
             if let Some(pid) = Pid::from_raw(pid) {
-                // A number is reused only after its process was reaped, by a process that was found
-                // here.
+                // A process id is reused only after its process was reaped; only the process that
+                // was found here reaps these programs.
                 let _ = kill_process(pid, Signal::KILL);
             }
         }
@@ -123,7 +124,7 @@ mod linux {
         }
     }
 
-    /// Children that are zombies.
+    /// Returns the children that are zombies.
     pub(super) fn exited_children() -> BTreeSet<i32> {
         let own = getpid().as_raw_nonzero().get();
         children_of(own).into_iter().filter(|pid| has_ended(*pid)).collect()
@@ -144,7 +145,7 @@ mod tests {
     #[test]
     fn an_orphaned_process_is_adopted_and_reaped() {
         enable();
-        // A shell that starts another process and ends at once.
+        // A shell starts another process and ends at once.
         let mut shell = Command::new("sh");
         shell.args(["-c", "sleep 0.05 > /dev/null & echo $!"]).stdout(Stdio::piped());
         let output = shell.output().unwrap();

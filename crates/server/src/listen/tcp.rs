@@ -1,4 +1,4 @@
-//! TCP: which addresses the daemon listens on, which peers it accepts, and socket options.
+//! TCP: the addresses that the daemon listens on, the peers that it accepts, and socket options.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
@@ -9,15 +9,15 @@ use crate::middleware::is_proxy;
 use crate::settings::Listen;
 use crate::start_error::StartError;
 
-/// Connections that may wait for `accept`; the system may allow fewer. Beyond that, the client's
-/// system sends its SYN again only after a second.
+/// Maximum number of connections that wait for `accept`; the system may allow fewer. Beyond that,
+/// the client's system sends its SYN again only after a second.
 const BACKLOG: u32 = 4096;
 /// Idle time before the first keepalive probe.
 const IDLE: Duration = Duration::from_secs(60);
-/// Time between two keepalive probes, and how many may stay unanswered.
+/// Interval of keepalive probes, and the maximum number of unanswered ones.
 const PROBES: (Duration, u32) = (Duration::from_secs(15), 4);
 /// Milliseconds for which sent data may stay unacknowledged (`TCP_USER_TIMEOUT`): a client that
-/// reads nothing does not hold its connection forever.
+/// does not read cannot hold its connection forever.
 #[cfg(target_os = "linux")]
 const USER_TIMEOUT_MS: u32 = 120_000;
 
@@ -37,14 +37,15 @@ pub(super) async fn bind(listen: &Listen) -> Result<Option<TcpListener>, StartEr
 
 fn open(address: SocketAddr) -> std::io::Result<TcpListener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    // A restarted daemon can bind its port at once.
+    // With this option, a restarted daemon can bind its port at once.
     #[cfg(unix)]
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     socket.listen(BACKLOG)
 }
 
-/// Whether a peer may connect: in plain text from another machine, only a configured proxy.
+/// Returns whether a peer may connect: without TLS, another machine may connect only if it is a
+/// configured proxy.
 pub(super) fn is_allowed_peer(listen: &Listen, local: SocketAddr, remote: IpAddr) -> bool {
     listen.tls.is_some()
         || local.ip().is_loopback()
@@ -56,8 +57,8 @@ fn is_loopback_peer(remote: IpAddr) -> bool {
     remote.to_canonical().is_loopback()
 }
 
-/// Disables Nagle's algorithm and detects dead or stuck peers. Options that the system does not
-/// have are skipped.
+/// Disables Nagle's algorithm and enables the detection of dead or stuck peers. Options that the
+/// system lacks are skipped.
 pub(super) fn configure(stream: &TcpStream) {
     use rustix::net::sockopt;
 

@@ -16,7 +16,7 @@ use tokio_rustls::server::TlsStream;
 
 use crate::start_error::StartError;
 
-/// Time between two checks whether the files have changed.
+/// Interval for checking whether the files have changed.
 pub(super) const RELOAD_INTERVAL: Duration = Duration::from_secs(5);
 /// Timeout of a handshake.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -41,8 +41,8 @@ impl Tls {
         Ok(())
     }
 
-    /// Reloads the files whenever they have changed, checking at this interval, forever. While only
-    /// one of chain and key is renewed, reloading fails and is tried again after the next change.
+    /// Checks the files at this interval, forever, and reloads them after a change. While only one
+    /// of chain and key is renewed, reloading fails and is tried again after the next change.
     pub(super) async fn watch_files(&self, interval: Duration) {
         let stamps = || [&self.chain, &self.key].map(|path| stamp(path));
         let mut before = stamps();
@@ -60,7 +60,7 @@ impl Tls {
         }
     }
 
-    /// Performs the handshake; `None` = it failed.
+    /// Performs the handshake; returns `None` if it failed.
     pub(super) async fn accept<S>(&self, stream: S) -> Option<TlsStream<S>>
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -77,7 +77,7 @@ impl Tls {
     }
 }
 
-/// What changes when a file is replaced: its inode, length and modification time.
+/// Returns the values that change when a file is replaced: inode, length and modification time.
 fn stamp(path: &Path) -> Option<(u64, u64, i64, i64)> {
     let about = std::fs::metadata(path).ok()?;
     Some((about.ino(), about.len(), about.mtime(), about.mtime_nsec()))

@@ -1,4 +1,4 @@
-//! The unix socket: for processes of this user only, in a folder that other users cannot enter.
+//! The unix socket: for processes of this user only, in a folder that other users cannot access.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io;
@@ -12,20 +12,20 @@ use tokio::net::UnixListener;
 
 use crate::start_error::StartError;
 
-/// Bytes of a path that every system accepts (`sockaddr_un` of macOS holds 104 with the final
-/// zero).
+/// Maximum number of bytes of a path that every system accepts (`sockaddr_un` of macOS holds 104
+/// with the final zero).
 pub const SOCKET_PATH_BYTES: usize = 103;
 
 /// A listening socket; its file is removed on drop.
 pub(super) struct BoundSocket {
     pub(super) listener: UnixListener,
     path: PathBuf,
-    /// The file that was created: a file of another daemon in its place is not removed.
+    /// Inode of the created file: a file of another daemon at this path is not removed.
     inode: u64,
 }
 
 impl BoundSocket {
-    /// Listens. The socket of a daemon that died is replaced; that of a running one is an error.
+    /// Listens. The socket of a dead daemon is replaced; the socket of a running one is an error.
     pub(super) fn bind(path: &Path) -> Result<Self, StartError> {
         let words = |words: &str| {
             StartError::Listen(format!("the socket {} cannot be used: {words}", path.display()))
@@ -54,8 +54,8 @@ impl Drop for BoundSocket {
     }
 }
 
-/// Creates the folder (mode 0700), or checks that other users cannot enter it: until the socket has
-/// its mode, only the folder protects it.
+/// Creates the folder (mode 0700), or checks that other users cannot access it: until the socket
+/// has its mode, only the folder protects it.
 fn check_private(folder: &Path) -> Result<(), String> {
     let failed = |error: io::Error| error.to_string();
     DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
@@ -110,7 +110,7 @@ mod tests {
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         assert!(path.exists());
         let second = BoundSocket::bind(&path).unwrap();
-        // A socket of another process in its place is not removed.
+        // A socket of another process at the same path is not removed.
         fs::remove_file(&path).unwrap();
         let other = std::os::unix::net::UnixListener::bind(&path).unwrap();
         drop(second);

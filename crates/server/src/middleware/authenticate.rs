@@ -24,14 +24,14 @@ pub(super) enum RequestCredential {
 #[derive(Debug, Clone)]
 pub(crate) struct Authenticated {
     pub(crate) principal: Principal,
-    /// `None` = on the socket, without a token.
+    /// `None` for the socket without a token.
     pub(crate) credential: Option<Credential>,
-    /// The session; `None` = the request has the token itself.
+    /// The session; `None` if the request contains the token itself.
     pub(crate) session: Option<SessionId>,
 }
 
-/// The credential of a request. A token has precedence over a session, and both over the socket: a
-/// client that sends one wants to be that principal.
+/// Returns the credential of a request. A token has precedence over a session, and both over the
+/// socket: a client that sends one wants to act as that principal.
 pub(super) fn extract_credential(
     sessions: &BrowserSessions,
     request: &Request,
@@ -54,7 +54,7 @@ pub(super) fn extract_credential(
     }))
 }
 
-/// The principal of a credential. `Ok(None)` = there is no credential.
+/// Returns the principal of a credential; `Ok(None)` if there is no credential.
 ///
 /// # Errors
 /// `unauthorized` if the credential is not valid.

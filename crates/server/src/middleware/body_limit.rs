@@ -1,11 +1,12 @@
-//! The limit of a request's body (`[server] body_bytes`).
+//! The limit on the length of a request body (`[server] body_bytes`).
 
 use axum::body::HttpBody as _;
 use axum::extract::{DefaultBodyLimit, Request};
 
 use crate::problem::{Code, Problem};
 
-/// Ends the reading of a body at this length; for bodies that do not announce theirs.
+/// Returns a layer that stops reading a body at this length, for bodies that do not announce their
+/// length.
 pub(super) fn for_unknown_lengths(limit: usize) -> DefaultBodyLimit {
     DefaultBodyLimit::max(limit)
 }

@@ -1,11 +1,11 @@
-//! Sessions of the page: a token is exchanged once for a cookie, so that no script of the page
-//! holds the token.
+//! Sessions of the page: a token is exchanged once for a cookie, so that no script of the page can
+//! read the token.
 //!
 //! The browser sends a cookie with the requests of any page, so a cookie is valid only together
 //! with the origin that it was created for, and a request that changes something also needs a CSRF
-//! token, which only the page knows: the response that creates the session has it, and no other
-//! response does. A cookie alone therefore reads and changes nothing, wherever it was copied from.
-//! A restart of the daemon keeps sessions: their file holds hashes, so that reading it opens none.
+//! token, which only the page knows: only the response that creates the session contains it. A
+//! copied cookie alone therefore neither reads nor changes anything. Sessions survive a restart of
+//! the daemon: their file contains only hashes, so that a reader of the file cannot use a session.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -22,29 +22,29 @@ use super::token_cache::Credential;
 use super::token_format::{self, RandomUnavailable};
 use crate::problem::{Code, Problem};
 
-/// Name of the cookie, before the port of its daemon.
+/// Name of the cookie, before the suffix with the port of its daemon.
 const SESSION_COOKIE: &str = "toolcrib_session";
 /// The header of the CSRF token; a page of another origin cannot send it.
 pub(crate) const CSRF_HEADER: HeaderName = HeaderName::from_static("x-toolcrib-session");
-/// Sessions of one token; beyond that, the one of this token that ends first is removed. Sessions
-/// of other tokens stay, and only owners create tokens.
+/// Maximum number of sessions of one token; beyond that, the session of this token that ends first
+/// is removed. Sessions of other tokens stay, and only owners create tokens.
 const MAX_SESSIONS_PER_TOKEN: usize = 20;
 
-/// A session.
+/// A session of the page.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct BrowserSession {
-    /// The token that it was created with.
+    /// The token that created the session.
     pub(crate) credential: Credential,
     /// Hash of the value of [`CSRF_HEADER`].
     csrf_token: TokenHash,
-    /// Scheme, host and port of its page.
+    /// Scheme, host and port of the page.
     origin: String,
-    /// Milliseconds since 1970: it outlives the process.
+    /// End in milliseconds since 1970, because a session outlives the process.
     ends_at: i64,
 }
 
 impl BrowserSession {
-    /// Seconds until it ends.
+    /// Returns the seconds until the session ends.
     pub(crate) fn seconds_left(&self) -> u64 {
         u64::try_from(self.ends_at.saturating_sub(now_ms())).unwrap_or(0) / 1_000
     }
@@ -58,7 +58,7 @@ fn now_ms() -> i64 {
     jiff::Timestamp::now().as_millisecond()
 }
 
-/// What the response that creates a session gives to the page, and no other response does.
+/// The secrets of a new session, which only the response that creates the session contains.
 pub(crate) struct NewSession {
     /// The session.
     pub(crate) session: BrowserSession,
@@ -87,7 +87,7 @@ pub(crate) struct BrowserSessions {
 }
 
 impl BrowserSessions {
-    /// Sessions with this lifetime, and those that this file has kept.
+    /// Loads the sessions of this file; new ones get this lifetime.
     pub(super) fn load(lifetime: Duration, file: SessionFile) -> Self {
         let mut kept = file.read();
         kept.retain(|_, session| !session.is_over());
@@ -128,8 +128,7 @@ impl BrowserSessions {
         Ok(NewSession { session, csrf_token, cookie })
     }
 
-    /// Ends the session of these headers; returns the value of the `Set-Cookie` that removes the
-    /// cookie.
+    /// Ends the session of these headers; returns the `Set-Cookie` value that removes the cookie.
     pub(crate) fn end(&self, headers: &HeaderMap, origin: &RequestOrigin) -> String {
         if let Some(cookie) = cookie(headers, origin) {
             let mut sessions = self.lock();
@@ -140,7 +139,7 @@ impl BrowserSessions {
         set_cookie("", 0, origin)
     }
 
-    /// The session of these headers, to be shown to its own page.
+    /// Returns the session of these headers, to be shown to its own page.
     pub(crate) fn for_display(
         &self,
         headers: &HeaderMap,
@@ -150,7 +149,7 @@ impl BrowserSessions {
         found.filter(|session| session.origin == origin.origin)
     }
 
-    /// Whether a session has neither expired nor been ended.
+    /// Returns whether a session has neither expired nor been ended.
     pub(super) fn is_valid(&self, id: &SessionId) -> bool {
         self.get_valid(id).is_some()
     }
@@ -160,7 +159,7 @@ impl BrowserSessions {
         found.filter(|session| !session.is_over())
     }
 
-    /// The session of a request of its own page.
+    /// Returns the session of a request that its own page sent.
     ///
     /// # Errors
     /// `forbidden` if another page may have sent the request.
@@ -186,9 +185,9 @@ impl BrowserSessions {
 }
 
 impl BrowserSession {
-    /// Checks who sent a request. One that reads needs the Fetch Metadata of a browser;
-    /// `host_origin` has checked their value. One that changes something needs the CSRF token,
-    /// which no other page can send, and the Origin, which no page can forge.
+    /// Checks which page sent a request. A reading request needs the Fetch Metadata of a browser;
+    /// `host_origin` has checked their value. A changing request needs the CSRF token, which no
+    /// other page can send, and the Origin, which no page can forge.
     fn check_csrf(&self, method: &Method, headers: &HeaderMap) -> Result<bool, Problem> {
         let origin = single_header(headers, &header::ORIGIN)?;
         if [Method::GET, Method::HEAD].contains(method) {
@@ -203,12 +202,12 @@ impl BrowserSession {
     }
 }
 
-/// Name of the cookie of a daemon. Browsers send a cookie to every port of its host (RFC 6265
-/// section 8.5), so without the port in its name the page of a second daemon on one machine would
-/// replace the session of the first.
+/// Returns the name of the cookie of a daemon. Browsers send a cookie to every port of its host
+/// (RFC 6265 section 8.5), so without the port in the name, the page of a second daemon on one
+/// machine would replace the session of the first.
 fn cookie_name(origin: &RequestOrigin) -> String {
     let (_, authority) = origin.origin.rsplit_once('/').unwrap_or(("", &origin.origin));
-    // The last colon of `[::1]` is not the one before a port.
+    // The last colon of `[::1]` does not precede a port.
     let port = authority.rsplit_once(':').map(|(_, port)| port);
     match port.filter(|port| port.bytes().all(|byte| byte.is_ascii_digit())) {
         Some(port) => format!("{SESSION_COOKIE}_{port}"),
@@ -216,8 +215,8 @@ fn cookie_name(origin: &RequestOrigin) -> String {
     }
 }
 
-/// The value of the session cookie. Of several, it is the first: browsers send the most specific
-/// path first.
+/// Returns the value of the session cookie. If there are several, the first one applies: browsers
+/// send the most specific path first.
 fn cookie<'h>(headers: &'h HeaderMap, origin: &RequestOrigin) -> Option<&'h str> {
     let wanted = cookie_name(origin);
     let all = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
@@ -231,7 +230,7 @@ fn set_cookie(value: &str, seconds: u64, origin: &RequestOrigin) -> String {
     format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}")
 }
 
-/// A `Set-Cookie` header; values of this file are always valid.
+/// Builds a `Set-Cookie` header; values of this file are always valid.
 pub(crate) fn cookie_header(value: &str) -> HeaderValue {
     HeaderValue::from_str(value).unwrap_or_else(|_| HeaderValue::from_static(""))
 }

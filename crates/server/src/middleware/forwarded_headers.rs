@@ -1,5 +1,5 @@
-//! The client behind a proxy. Only configured proxies are trusted, and of their headers only the
-//! entries that they added themselves.
+//! The client behind a proxy. Only configured proxies are trusted, and only the header entries that
+//! they added themselves.
 #![deny(clippy::indexing_slicing)]
 
 use std::net::{IpAddr, SocketAddr};
@@ -15,19 +15,19 @@ const FORWARDED_PROTO: HeaderName = HeaderName::from_static("x-forwarded-proto")
 pub(super) struct Sender {
     /// Address of the client.
     pub(super) address: IpAddr,
-    /// Whether it was encrypted on the way to the proxy.
+    /// Whether the connection to the proxy was encrypted.
     pub(super) over_tls: bool,
 }
 
-/// The sender of a request from `remote`. The headers of a peer that is not a configured proxy are
-/// ignored.
+/// Returns the sender of a request from `remote`. The headers of a peer that is not a configured
+/// proxy are ignored.
 pub(super) fn resolve_sender(proxies: &[IpNet], remote: IpAddr, headers: &HeaderMap) -> Sender {
     let remote = remote.to_canonical();
     if !is_proxy(proxies, remote) {
         return Sender { address: remote, over_tls: false };
     }
-    // A proxy adds to one of the headers; the other one may be from the client. With both, neither
-    // is trusted.
+    // A proxy adds to one of the headers; the client may have sent the other one. If both exist,
+    // neither is trusted.
     let (plain, standard) =
         (headers.contains_key(FORWARDED_FOR), headers.contains_key(header::FORWARDED));
     match (plain, standard) {
@@ -48,13 +48,13 @@ pub(super) fn resolve_sender(proxies: &[IpNet], remote: IpAddr, headers: &Header
     }
 }
 
-/// Whether an address is that of a configured proxy.
+/// Returns whether an address belongs to a configured proxy.
 pub(crate) fn is_proxy(proxies: &[IpNet], address: IpAddr) -> bool {
     proxies.iter().any(|net| net.contains(&address.to_canonical()))
 }
 
-/// The last hop that is not a configured proxy; each proxy appends its peer at the end. Entries
-/// before one that cannot be parsed are not trusted.
+/// Returns the last hop that is not a configured proxy; each proxy appends its peer at the end.
+/// Entries before one that cannot be parsed are not trusted.
 fn last_untrusted_hop(
     proxies: &[IpNet],
     remote: IpAddr,
@@ -72,20 +72,20 @@ fn last_untrusted_hop(
     nearest
 }
 
-/// The items of a list header, which may be repeated.
+/// Returns the items of a list header, which may be repeated.
 fn items<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> + use<'a> {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(',')).map(str::trim).filter(|item| !item.is_empty())
 }
 
-/// The value of a name in an item of `Forwarded` (RFC 7239), without quotes.
+/// Returns the value of a name in an item of `Forwarded` (RFC 7239), without quotes.
 fn pair<'a>(hop: &'a str, name: &str) -> Option<&'a str> {
     let mut pairs = hop.split(';').filter_map(|pair| pair.split_once('='));
     let (_, value) = pairs.find(|(key, _)| key.trim().eq_ignore_ascii_case(name))?;
     Some(value.trim().trim_matches('"'))
 }
 
-/// `1.2.3.4`, `1.2.3.4:5`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:5`.
+/// Parses `1.2.3.4`, `1.2.3.4:5`, `2001:db8::1`, `[2001:db8::1]` or `[2001:db8::1]:5`.
 fn address(text: &str) -> Option<IpAddr> {
     let bare = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let parsed = bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|at| at.ip()));
@@ -96,7 +96,7 @@ fn address(text: &str) -> Option<IpAddr> {
 mod tests {
     use super::*;
 
-    /// The sender behind the proxies 10.0.0.0/8, with these headers from `remote`.
+    /// Checks the sender behind the proxies 10.0.0.0/8, with these headers from `remote`.
     fn check(remote: &str, headers: &[(&str, &str)], address: &str, over_tls: bool) {
         let mut map = HeaderMap::new();
         for (name, value) in headers {

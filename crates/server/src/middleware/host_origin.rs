@@ -1,6 +1,6 @@
-//! Whether a request is meant for this daemon: exact lists of hosts and origins, so that no foreign
-//! page reaches it through a host name that resolves to its address (DNS rebinding) or through the
-//! browser of a user (cross-site requests).
+//! Checks that a request is addressed to this daemon, with exact lists of hosts and origins, so
+//! that no foreign page reaches it through a host name that resolves to its address (DNS rebinding)
+//! or through the browser of a user (cross-site requests).
 #![deny(clippy::indexing_slicing)]
 
 use std::net::{IpAddr, SocketAddr};
@@ -25,14 +25,14 @@ const OVERRIDES: [&str; 3] = ["x-http-method-override", "x-http-method", "x-meth
 const MEDIA_TYPES: [&str; 3] =
     ["application/json", "application/octet-stream", "text/event-stream"];
 
-/// The origin that a request was sent to, and its sender; in the extensions of every request.
+/// The origin to which a request was sent, and its sender; part of the extensions of every request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RequestOrigin {
-    /// Address of the sender; `None` = a process of this machine, on the socket.
+    /// Address of the sender; `None` for a process of this machine on the socket.
     pub(crate) address: Option<IpAddr>,
     /// Scheme, host and port of the request; empty on the socket.
     pub(crate) origin: String,
-    /// Whether it was encrypted.
+    /// Whether the request was encrypted.
     pub(crate) is_secure: bool,
 }
 
@@ -45,7 +45,7 @@ struct TcpRequest<'a> {
     headers: &'a HeaderMap,
 }
 
-/// Refuses requests that are not meant for this daemon, or that another server could interpret
+/// Refuses requests that are not addressed to this daemon, or that another server could interpret
 /// differently.
 pub(super) fn check(listen: &Listen, request: &Request) -> Result<RequestOrigin, Problem> {
     check_method_and_body(request.method(), request.headers())?;
@@ -65,7 +65,7 @@ fn misdirected(detail: &str) -> Problem {
     Problem::new(Code::Misdirected, detail)
 }
 
-/// Browsers do not use the socket.
+/// Checks a request on the socket, which browsers do not use.
 fn check_socket(headers: &HeaderMap) -> Result<RequestOrigin, Problem> {
     if headers.contains_key(header::ORIGIN) || headers.contains_key(FETCH_SITE) {
         return Err(misdirected("requests of pages are refused on the socket"));
@@ -86,7 +86,7 @@ fn check_tcp(listen: &Listen, request: &TcpRequest<'_>) -> Result<RequestOrigin,
     Ok(origin)
 }
 
-/// The host, if it is one of this daemon.
+/// Returns the host, if it is one of this daemon.
 fn allowed_host<'a>(listen: &Listen, request: &TcpRequest<'a>) -> Result<&'a str, Problem> {
     let wrong = || misdirected("this daemon does not answer to that Host");
     let host = single_header(request.headers, &header::HOST)?.ok_or_else(wrong)?;
@@ -100,8 +100,8 @@ fn allowed_host<'a>(listen: &Listen, request: &TcpRequest<'a>) -> Result<&'a str
     }
 }
 
-/// Names of this machine with the port of the connection, the address of the connection, and the
-/// configured hosts.
+/// Returns whether the host is a name of this machine with the port of the connection, the address
+/// of the connection, or a configured host.
 fn is_own_host(listen: &Listen, local: SocketAddr, host: &str) -> bool {
     let port = local.port();
     let usual = if listen.tls.is_some() { 443 } else { 80 };
@@ -118,15 +118,15 @@ fn is_own_host(listen: &Listen, local: SocketAddr, host: &str) -> bool {
     is_own || listen.hosts.iter().any(is_listed)
 }
 
-/// Whether `host` is exactly `name:port`, and not another notation of it.
+/// Returns whether `host` is exactly `name:port`, and not another notation of it.
 fn matches_host_port(host: &str, name: &str, port: u16) -> bool {
     host.rsplit_once(':').is_some_and(|(given, given_port)| {
         given.eq_ignore_ascii_case(name) && given_port == port.to_string()
     })
 }
 
-/// Allows pages of the daemon's own origin and of configured origins. At the MCP endpoint others
-/// get 403, which the protocol's Streamable HTTP transport requires for an invalid Origin.
+/// Allows pages of the daemon's own origin and of configured origins. At the MCP endpoint, other
+/// pages get 403, which the protocol's Streamable HTTP transport requires for an invalid Origin.
 fn require_allowed_origin(
     listen: &Listen,
     own: &RequestOrigin,
@@ -142,16 +142,16 @@ fn require_allowed_origin(
         return Err(wrong());
     }
     match single_header(headers, &FETCH_SITE)? {
-        // `same-site` is another port of this machine: a foreign page.
+        // `same-site` is another port of this machine and therefore a foreign page.
         None | Some("same-origin" | "none") => Ok(()),
-        // An authorization server sends the browser back. Only whole windows: a foreign page gets
-        // no answer of it.
+        // An authorization server redirects the browser back. Only top-level navigation is allowed,
+        // so that a foreign page cannot read the answer.
         Some(_) if is_return_of_login(request)? => Ok(()),
         Some(_) => Err(wrong()),
     }
 }
 
-/// Whether a browser navigates to where logins to MCP servers end.
+/// Returns whether a browser navigates to the callback of a login to an MCP server.
 fn is_return_of_login(request: &TcpRequest<'_>) -> Result<bool, Problem> {
     let says = |name: &HeaderName, expected: &str| {
         single_header(request.headers, name).map(|value| value == Some(expected))
@@ -185,7 +185,8 @@ fn check_method_and_body(method: &Method, headers: &HeaderMap) -> Result<(), Pro
     Err(Problem::new(Code::UnsupportedMediaType, "send `Content-Type: application/json`"))
 }
 
-/// The only value of a header. A proxy could choose the other one of two, so two are an error.
+/// Returns the only value of a header. Two values are an error, because a proxy could use the other
+/// one.
 pub(super) fn single_header<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
@@ -227,7 +228,7 @@ mod tests {
         check_tcp(listen, &request).map_err(|problem| problem.status)
     }
 
-    /// Checks this Host with two configured hosts.
+    /// Checks this Host against two configured hosts.
     fn check_host(local: &str, host: &str, expected: Result<(), u16>) {
         let hosts = vec!["tools.example.com".into(), "other.example.com:8443".into()];
         let listen = Listen { hosts, ..Listen::default() };

@@ -1,4 +1,4 @@
-//! The token of this machine, in a file that only the owner's user can read: it has the role owner.
+//! The token of this machine, in a file that only the owner's user can read; it has the role owner.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::io::{self, Read as _};
@@ -14,7 +14,8 @@ use crate::start_error::StartError;
 
 /// Name of the file in the daemon's folder.
 const FILE: &str = "token";
-/// Bytes of the file that are read: more than a token, so that other content is detected.
+/// Maximum number of bytes to read from the file: more than a token, so that other content is
+/// detected.
 const BYTES: u64 = 256;
 
 /// Reads the token of this folder, or creates one. The folder gets the mode 0700.
@@ -33,7 +34,7 @@ pub(super) fn load_or_create(folder: &Path) -> Result<String, StartError> {
         None => {
             let token = token_format::generate().map_err(|e| unusable(&e))?;
             let file = LockedFile::wait(path.clone()).map_err(|e| unusable(&e))?;
-            // Another daemon may have created it meanwhile.
+            // Another daemon may have created the file meanwhile.
             if let Some(token) = read(&path)? {
                 return Ok(token);
             }
@@ -43,7 +44,7 @@ pub(super) fn load_or_create(folder: &Path) -> Result<String, StartError> {
     }
 }
 
-/// `None` = the file does not exist or is empty.
+/// Reads the token. `None` if the file does not exist or is empty.
 fn read(path: &Path) -> Result<Option<String>, StartError> {
     let refused = |why: &str| {
         let path = path.display();
@@ -100,7 +101,7 @@ mod tests {
         assert_ne!(load_or_create(&folder).unwrap(), second);
     }
 
-    /// The daemon refuses to start, with this text in the error.
+    /// Checks that the daemon refuses to start with this text in the error.
     fn check(spoil: impl FnOnce(&Path), words: &str) {
         let folder = tempfile::tempdir().unwrap();
         load_or_create(folder.path()).unwrap();

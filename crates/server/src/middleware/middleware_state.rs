@@ -1,4 +1,4 @@
-//! What the middleware needs to check requests.
+//! The state that the middleware needs to check requests.
 
 use std::sync::Arc;
 
@@ -13,24 +13,24 @@ use crate::admission::Admission;
 use crate::settings::{DaemonSettings, Listen};
 use crate::start_error::StartError;
 
-/// What the middleware needs to check requests.
+/// The state that the middleware needs to check requests.
 pub(crate) struct MiddlewareState {
     /// Valid tokens.
     pub(crate) tokens: TokenCache,
     /// Sessions of the page.
     pub(crate) sessions: BrowserSessions,
-    /// Codes with which a browser signs in.
+    /// Codes for signing in a browser.
     pub(crate) codes: SignInCodes,
     /// Limits of clients.
     pub(crate) admission: Arc<Admission>,
     /// Allowed hosts, origins and proxies.
     pub(super) listen: Listen,
-    /// Bytes of a body.
+    /// Maximum number of bytes of a body.
     pub(super) body_bytes: usize,
 }
 
 impl MiddlewareState {
-    /// Reads the token of this machine, or creates it.
+    /// Reads the token of this machine, or creates one, and loads the sessions.
     pub(crate) async fn load(
         toolcrib: &Toolcrib,
         settings: &DaemonSettings,

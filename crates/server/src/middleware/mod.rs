@@ -1,6 +1,6 @@
 //! The middleware in front of every route, and of answers to unknown paths and methods: checks Host
-//! and Origin, authenticates the principal, and applies the limits of [`crate::admission`]. The
-//! role is checked after it, by each route.
+//! and Origin, authenticates the principal, and applies the limits of [`crate::admission`]. Each
+//! route checks the role afterwards.
 
 mod authenticate;
 mod body_limit;

@@ -20,7 +20,7 @@ use crate::listen::Framing;
 use crate::problem::{Code, Problem};
 use crate::role::Role;
 
-/// The routes behind the middleware. Answers to unknown paths and methods pass it too.
+/// Wraps the routes in the middleware. Answers to unknown paths and methods pass it too.
 pub(crate) fn wrap(state: &Arc<MiddlewareState>, router: Router) -> Router {
     router
         .layer(body_limit::for_unknown_lengths(state.body_bytes))
@@ -47,15 +47,15 @@ async fn check(
         rate.write_headers(headers);
     }
     if is_chunked {
-        // A proxy may see the end of a chunked body elsewhere, so nothing after it is read from
-        // this connection (RFC 9112 6.1).
+        // A proxy may find the end of a chunked body at a different position, so no further request
+        // is read from this connection (RFC 9112 6.1).
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
     response
 }
 
-/// Checks a request and puts its principal into its extensions. Without a principal, the extensions
-/// have the [`Problem`] that says why; public routes ignore it, all others answer with it.
+/// Checks a request and adds its principal to its extensions. Without a principal, the extensions
+/// contain a [`Problem`] with the reason; public routes ignore it, and all others return it.
 async fn admit(
     state: &MiddlewareState,
     request: &mut Request,
@@ -72,7 +72,7 @@ async fn admit(
         Ok(Some(known)) => known.principal.client.clone(),
         _ => address.map_or_else(|| "socket".to_owned(), |ip| network_prefix(ip).to_string()),
     };
-    // A principal that may not engage the kill switch has no exemption.
+    // A principal that may not engage the kill switch gets no exemption.
     let is_operator = matches!(&who, Ok(Some(known)) if known.principal.has_role(Role::Operator));
     let is_exempt = is_operator && is_exempt(request);
     let rate = match state.admission.rates.count(&client) {
@@ -101,8 +101,8 @@ async fn admit(
     Ok((rate, known))
 }
 
-/// Refuses a request whose body another server may see end elsewhere. Its connection is closed, as
-/// that of every request with `Transfer-Encoding`.
+/// Refuses a request with a body whose end another server may find at a different position. The
+/// connection is closed, as after every request with `Transfer-Encoding`.
 fn check_framing(request: &Request) -> Result<(), Problem> {
     let is_encoded = request.headers().contains_key(header::TRANSFER_ENCODING);
     let framing = request.extensions().get::<Framing>();

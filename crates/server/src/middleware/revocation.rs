@@ -13,12 +13,12 @@ use super::authenticate::Authenticated;
 use super::middleware_state::MiddlewareState;
 use super::token_cache::Credential;
 
-/// Time between two checks whether the reader of a stream is still authorized.
+/// Interval for checking whether the reader of a stream is still authorized.
 const CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Lets a streamed response end within a second after its token was revoked or has expired, or its
 /// session has ended. An event stream ends normally; any other body ends with an error, so that a
-/// client does not take a part of it for the whole.
+/// client does not mistake the received part for the complete body.
 pub(super) fn end_on_revocation(
     state: &Arc<MiddlewareState>,
     authenticated: Option<Authenticated>,
@@ -48,12 +48,13 @@ pub(super) fn end_on_revocation(
     })
 }
 
-/// The token of the machine and processes on the socket cannot be revoked.
+/// Returns whether the credential can be revoked. The token of the machine and processes on the
+/// socket cannot.
 fn is_revocable(known: &Authenticated) -> bool {
     known.session.is_some() || matches!(known.credential, Some(Credential::Stored(_)))
 }
 
-/// Resolves when the reader is not authorized any more.
+/// Resolves when the reader is no longer authorized.
 async fn revoked(state: Arc<MiddlewareState>, known: Authenticated) {
     loop {
         tokio::time::sleep(CHECK_INTERVAL).await;
@@ -61,7 +62,7 @@ async fn revoked(state: Arc<MiddlewareState>, known: Authenticated) {
             return;
         }
         if let Some(credential) = &known.credential
-            // An error of the store says nothing about the token.
+            // An error of the store does not mean that the token is revoked.
             && let Ok(None) = state.tokens.principal(credential).await
         {
             return;

@@ -1,4 +1,4 @@
-//! Headers of every response that restrict what browsers do with it.
+//! Response headers that restrict how browsers use a response.
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
 

@@ -18,24 +18,24 @@ const FILE: &str = "sessions.json";
 /// The content of the file.
 #[derive(Serialize, Deserialize)]
 struct Content {
-    /// Hash of the token of this machine: deleting that token ends the sessions made of it.
+    /// Hash of the token of this machine: deleting that token ends its sessions.
     machine: TokenHash,
     sessions: Vec<(SessionId, BrowserSession)>,
 }
 
-/// The file of a daemon.
+/// The session file of a daemon.
 pub(super) struct SessionFile {
     path: PathBuf,
     machine: TokenHash,
 }
 
 impl SessionFile {
-    /// The file in the daemon's folder, for sessions made while this is the token of the machine.
+    /// Returns the file in the daemon's folder, for the sessions of this token of the machine.
     pub(super) fn in_folder(folder: &Path, machine: &str) -> Self {
         Self { path: folder.join(FILE), machine: TokenHash::from_token(machine) }
     }
 
-    /// The sessions that it keeps. A file that cannot be read keeps none: their pages sign in
+    /// Reads the stored sessions. A file that cannot be read yields none; the pages then sign in
     /// again.
     pub(super) fn read(&self) -> HashMap<SessionId, BrowserSession> {
         let content = fs::read(&self.path)
@@ -54,7 +54,7 @@ impl SessionFile {
         }
     }
 
-    /// Replaces what it keeps. Without it, pages sign in again after a restart.
+    /// Replaces the stored sessions. If writing fails, pages sign in again after a restart.
     pub(super) fn write(&self, sessions: &HashMap<SessionId, BrowserSession>) {
         let sessions = sessions.iter().map(|(id, one)| (id.clone(), one.clone())).collect();
         let content = Content { machine: self.machine.clone(), sessions };

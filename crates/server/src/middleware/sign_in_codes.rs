@@ -1,7 +1,7 @@
-//! Codes with which a browser signs in: each is used once, within a minute.
+//! Codes for signing in a browser: each is valid for one use within a minute.
 //!
-//! The address that `toolcrib open` gives to a browser has a code in its fragment. A browser keeps
-//! addresses in its history, so a code must be worthless once the page has used it.
+//! The address that `toolcrib open` passes to a browser contains a code in its fragment. A browser
+//! keeps addresses in its history, so a code must be worthless once the page has used it.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -12,9 +12,9 @@ use toolcrib_core::TokenHash;
 use super::token_cache::Credential;
 use super::token_format::{self, RandomUnavailable};
 
-/// How long a code is valid: a browser that starts cold needs some seconds.
+/// Lifetime of a code: a browser needs some seconds for a cold start.
 pub(crate) const CODE_LIFETIME: Duration = Duration::from_secs(60);
-/// Codes that are valid at once; beyond that, the oldest is dropped.
+/// Maximum number of valid codes; beyond that, the oldest is removed.
 const MAX_CODES: usize = 64;
 
 /// Unused codes by their hash.
@@ -24,7 +24,7 @@ pub(crate) struct SignInCodes {
 }
 
 impl SignInCodes {
-    /// Makes a code for a session of this credential.
+    /// Creates a code for a session of this credential.
     pub(crate) fn make(&self, credential: Credential) -> Result<String, RandomUnavailable> {
         let code = token_format::random_base64::<32>()?;
         let mut codes = self.by_hash.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,7 +38,7 @@ impl SignInCodes {
         Ok(code)
     }
 
-    /// The credential of a code, which is not valid any more afterwards.
+    /// Returns the credential of a code and invalidates the code.
     pub(crate) fn redeem(&self, code: &str) -> Option<Credential> {
         let mut codes = self.by_hash.lock().unwrap_or_else(PoisonError::into_inner);
         let (credential, made) = codes.remove(&TokenHash::from_token(code))?;

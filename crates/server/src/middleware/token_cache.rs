@@ -15,11 +15,11 @@ use toolcrib_ops::tokens::TokenTable;
 use super::token_format;
 use crate::role::{Person, Principal, Role, Roles};
 
-/// How long a row is used without reading it again.
+/// Time for which a cached row is used without reading it again.
 const CACHE_TTL: Duration = Duration::from_millis(500);
-/// Time between two updates of when a token was last used.
+/// Minimum time between two updates of the last use of a token.
 const LAST_USED_INTERVAL: Duration = Duration::from_secs(60);
-/// Cached rows; more than the tokens in use.
+/// Maximum number of cached rows: more than the tokens in use.
 const MAX_CACHED: usize = 4_096;
 
 /// The token of a request.
@@ -38,7 +38,7 @@ pub(crate) struct TokenCache {
     machine: TokenHash,
     secrets: Secrets,
     known: Mutex<HashMap<TokenHash, CachedToken>>,
-    /// Held while a token is added, so that no two get one name here.
+    /// Held while a token is added, so that this daemon does not give two tokens the same name.
     adding: tokio::sync::Mutex<()>,
 }
 
@@ -50,8 +50,8 @@ struct CachedToken {
 }
 
 impl TokenCache {
-    /// The tokens of this store and the one of this machine. From their first use on, tokens are
-    /// masked in all output.
+    /// Creates a cache over the tokens of this store and the token of this machine. From their
+    /// first use on, tokens are masked in all output.
     pub(super) fn new(store: Arc<dyn TokenStore>, machine: &str, secrets: Secrets) -> Self {
         secrets.add([machine]);
         Self {
@@ -67,7 +67,7 @@ impl TokenCache {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The principal of a token; `None` = it is unknown or not valid any more.
+    /// Returns the principal of a token; `None` if the token is unknown or no longer valid.
     pub(crate) async fn authenticate(
         &self,
         token: &str,
@@ -89,7 +89,7 @@ impl TokenCache {
         Ok(principal.map(|principal| (credential, principal)))
     }
 
-    /// The principal of a credential, if it is still valid.
+    /// Returns the principal of a credential; `None` if the credential is no longer valid.
     pub(crate) async fn principal(
         &self,
         credential: &Credential,
@@ -121,7 +121,7 @@ impl TokenCache {
         if known.len() >= MAX_CACHED {
             known.retain(|_, known| known.read.elapsed() < CACHE_TTL);
         }
-        // `revoke` may have read a newer row meanwhile.
+        // `revoke` may have cached a newer row meanwhile.
         if let Some(newer) = known.get(hash).filter(|known| known.read > read) {
             return Ok(Some(Arc::clone(&newer.row)));
         }
@@ -130,7 +130,7 @@ impl TokenCache {
         Ok(Some(row))
     }
 
-    /// Stores when the token was used, without delaying the request.
+    /// Stores the time of use of the token, without delaying the request.
     fn touch(&self, hash: &TokenHash, id: TokenId, now: i64) {
         let mut known = self.known();
         let Some(known) = known.get_mut(hash) else { return };
@@ -156,8 +156,8 @@ impl TokenTable for TokenCache {
         self.store.tokens()
     }
 
-    /// People could not tell two valid tokens of one name apart. Records tell tokens apart by their
-    /// ids, also where two daemons add one name at once.
+    /// Refuses a second valid token of the same name, because people could not tell the two apart.
+    /// Records distinguish tokens by id, even if two daemons add the same name at the same time.
     fn add<'a>(&'a self, token: &'a str, row: ApiToken) -> BoxFuture<'a, Result<bool, StoreError>> {
         Box::pin(async move {
             let _alone = self.adding.lock().await;
@@ -187,7 +187,7 @@ impl TokenTable for TokenCache {
     }
 }
 
-/// The owner, authenticated by the token of the machine or on the socket.
+/// Returns the owner, authenticated by the token of the machine or on the socket.
 pub(super) fn local_principal(name: &str) -> Principal {
     Principal {
         name: name.to_owned(),
@@ -200,7 +200,7 @@ pub(super) fn local_principal(name: &str) -> Principal {
 }
 
 fn principal(row: &ApiToken) -> Principal {
-    // A role of a newer version is ignored.
+    // Roles that only a newer version knows are ignored.
     let roles: Vec<Role> = row.roles.iter().filter_map(|role| role.parse().ok()).collect();
     Principal {
         name: Person::token_name(&row.name, row.id),

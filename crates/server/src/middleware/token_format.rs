@@ -1,5 +1,5 @@
 //! The format of a token: `tcb_`, 256 random bits, and a checksum, so that secret scanners
-//! recognize one and a typo is detected. As a pattern: `tcb_[A-Za-z0-9_-]{49}`.
+//! recognize a token and a typo is detected. As a pattern: `tcb_[A-Za-z0-9_-]{49}`.
 #![deny(clippy::indexing_slicing)]
 
 use base64::Engine as _;
@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 
 /// Prefix of every token.
 const PREFIX: &str = "tcb_";
-/// Characters of 256 bits in base64.
+/// Number of characters of 256 bits in base64.
 const BITS_CHARS: usize = 43;
-/// Characters of the checksum: 32 bits in base64.
+/// Number of characters of the checksum: 32 bits in base64.
 const CHECK_CHARS: usize = 6;
 
-/// The system provides no random bits.
+/// The system did not provide random bits.
 #[derive(Debug, Clone, Copy, thiserror::Error)]
 #[error("the system provides no random bits")]
 pub(crate) struct RandomUnavailable;
@@ -25,14 +25,14 @@ pub(crate) fn generate() -> Result<String, RandomUnavailable> {
     Ok(format!("{PREFIX}{bits}{}", checksum(&bits)))
 }
 
-/// This many random bytes from the system, in base64.
+/// Returns this many random bytes from the system, in base64.
 pub(crate) fn random_base64<const BYTES: usize>() -> Result<String, RandomUnavailable> {
     let mut bytes = [0; BYTES];
     SystemRandom::new().fill(&mut bytes).map_err(|_| RandomUnavailable)?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// Whether a text has the format of a token. Other texts are refused without a lookup.
+/// Returns whether a text has the format of a token. Other texts are refused without a lookup.
 pub(crate) fn is_token(text: &str) -> bool {
     let Some((bits, check)) = text
         .strip_prefix(PREFIX)
@@ -44,7 +44,7 @@ pub(crate) fn is_token(text: &str) -> bool {
     check == checksum(bits)
 }
 
-/// The first bits of the SHA-256 of the random part, in base64.
+/// Returns the first bits of the SHA-256 of the random part, in base64.
 fn checksum(bits: &str) -> String {
     let hash = Sha256::digest(bits.as_bytes());
     let mut check = URL_SAFE_NO_PAD.encode(hash);

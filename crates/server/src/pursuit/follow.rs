@@ -1,4 +1,4 @@
-//! One goal: starts its run or finds it, follows it, and records how it ended.
+//! Pursues one goal: starts or finds its run, follows it, and records its end.
 
 use std::time::Duration;
 
@@ -14,18 +14,18 @@ use crate::run_supervisor::{
 
 /// Channel of runs that no person watches.
 const BACKGROUND: &str = "background";
-/// Name in records, and the client whose limits these runs share.
+/// Principal in records, and the client whose limits these runs share.
 const PURSUIT: &str = "pursuit";
-/// Time between two looks at the run.
+/// Interval for reading the state of the run.
 const LOOK: Duration = Duration::from_millis(500);
-/// How an answered run ends.
+/// The status of an answered run.
 const DONE: &str = "completed";
 
 /// Pursues a goal until its run ends or the daemon stops; returns its id.
 pub(super) async fn pursue(supervisor: RunSupervisor, owner: String, goal: Goal) -> String {
     let id = goal.id.clone();
     if let Err(error) = try_pursue(&supervisor, &owner, goal).await {
-        // The next look finds the goal again.
+        // The next read of the goals finds this one again.
         tracing::warn!(goal = %id, %error, "the goal could not be pursued");
     }
     id
@@ -37,7 +37,7 @@ async fn try_pursue(supervisor: &RunSupervisor, owner: &str, goal: Goal) -> Resu
         Some(run) => run,
         None => match start(supervisor, owner, &goal).await {
             Ok(run) => run,
-            // Later: the next look tries again.
+            // The next read of the goals tries again.
             Err(
                 RunError::Stopping
                 | RunError::ConversationBusy { .. }
@@ -85,7 +85,7 @@ async fn try_pursue(supervisor: &RunSupervisor, owner: &str, goal: Goal) -> Resu
     }
 }
 
-/// Records how the goal ended, and tells the person, unless they closed it.
+/// Records the end of a goal, and notifies its owner unless the owner closed it.
 async fn conclude(
     supervisor: &RunSupervisor,
     owner: &str,
@@ -142,8 +142,8 @@ async fn end_of(supervisor: &RunSupervisor, run: &StoredRun) -> Result<GoalEnd, 
         Some(message) if snapshot.text.is_empty() => format!("{status}: {message}"),
         _ => snapshot.text,
     };
-    // What the run had read is what its answer may repeat; a run that cannot be read counts as one
-    // that had read anything.
+    // The answer may repeat any text that the run has read. If the run cannot be read, assume that
+    // it has read untrusted text.
     let labels = labels_of_run(&*supervisor.stores().runs, run.id).await;
     let source = match labels {
         Ok(labels) => labels.untrusted.map(|source| source.to_string()),

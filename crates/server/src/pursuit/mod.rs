@@ -1,9 +1,9 @@
 //! Pursues goals: a run in the background for each, followed until it ends.
 //!
 //! Invariants
-//! - The run of a goal is started under a key of the goal, so that of several daemons, and after a
-//!   crash, there is one run.
-//! - A goal that is closed has its run stopped within a second.
+//! - The run of a goal is started under an idempotency key of the goal, so that several daemons, or
+//!   one after a crash, start one run.
+//! - The run of a closed goal is stopped within a second.
 
 mod follow;
 mod pursuit_loop;

@@ -1,4 +1,4 @@
-//! The loop that looks for goals.
+//! The loop that reads open goals from the store.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use tokio::task::JoinSet;
 use super::follow::pursue;
 use crate::run_supervisor::RunSupervisor;
 
-/// Time between two looks: a goal that a process starts begins within it.
+/// Interval for reading goals: a goal that another process starts begins within this time.
 const LOOK: Duration = Duration::from_secs(1);
-/// The tool whose presence says that goals are on.
+/// The tool that is available only while goals are enabled.
 const GOAL_PURSUIT: &str = "goal_pursuit";
 
 /// Pursues goals until the daemon is told to stop.
@@ -25,7 +25,7 @@ pub(crate) async fn run_pursuits(supervisor: &RunSupervisor) {
             }
         }
         if pursuits.is_empty() {
-            // Also those whose task panicked.
+            // Also removes goals whose task panicked.
             followed.clear();
         }
         if is_on(supervisor) {
@@ -45,11 +45,11 @@ pub(crate) async fn run_pursuits(supervisor: &RunSupervisor) {
             () = tokio::time::sleep(LOOK) => {}
         }
     }
-    // The runs are paused or recovered like any; another process follows them.
+    // The runs are paused or recovered like any other; another process follows them.
     while pursuits.join_next().await.is_some() {}
 }
 
-/// Whether the feature switch `goals` is on.
+/// Returns whether the feature switch `goals` is on.
 fn is_on(supervisor: &RunSupervisor) -> bool {
     let view = supervisor.toolcrib().catalog().view(&Arc::default());
     view.find(GOAL_PURSUIT).is_some()

@@ -1,4 +1,4 @@
-//! Agents: files that are listed, shown with what their lists of tools come to, and written.
+//! Agents: listing and writing their files, and showing each with the tools that its lists select.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -35,24 +35,24 @@ struct AgentText {
     /// The whole file: Markdown with front matter and the prompt as its body, or TOML
     /// (docs/agents.md).
     text: String,
-    /// How it is written; default as it is now, or `markdown` for a new one.
+    /// Format of the text; by default the present format, or `markdown` for a new one.
     #[serde(default)]
     form: Option<AgentFormat>,
 }
 
-/// A text that is to become the file of an agent, and what is to be changed of it.
+/// A new text for the file of an agent, and changes to apply to it.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CheckAgent {
     /// The text.
     text: String,
-    /// How it is written; default as the present file, or `markdown`.
+    /// Format of the text; by default the format of the present file, or `markdown`.
     #[serde(default)]
     form: Option<AgentFormat>,
-    /// The keys that it is to have; default as they are.
+    /// New values of keys; absent keys keep their values.
     #[serde(default)]
     fields: Option<Map<String, Value>>,
-    /// The prompt that it is to have; default as it is.
+    /// New prompt; absent = unchanged.
     #[serde(default)]
     prompt: Option<String>,
 }
@@ -63,7 +63,7 @@ struct CheckAgent {
 struct NewAgent {
     /// Its name.
     name: String,
-    /// The agent that it is a copy of; default a template.
+    /// The agent to copy; by default a template.
     #[serde(default)]
     from: Option<String>,
 }
@@ -114,7 +114,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(remove.returns_empty(204, "Removed."), remove_agent);
 }
 
-/// The context of operations on agents: what is written is the owner's own.
+/// Returns the context of operations on agents; changed files belong to the user.
 fn context<'a>(
     daemon: &'a DaemonState,
     principal: &'a Principal,
@@ -137,7 +137,7 @@ async fn list_agents(
     etag_response(&headers, &AgentList { items: reply.agents, problems: reply.problems })
 }
 
-/// An agent with the tag of its file.
+/// Responds with an agent and the tag of its file.
 fn response(status: StatusCode, agent: AgentDetails) -> Response {
     let tag = agent.text.as_deref().map(etag);
     let mut response = (status, Json(agent)).into_response();
@@ -165,14 +165,14 @@ async fn add_agent(
     let changed = || drop(daemon.runner().reload());
     let added = agents::add(&context(&daemon, &principal, &changed), request).await;
     let agent = added.map_err(|error| match error {
-        // The path names no agent that could be missing; the body does.
+        // The agent that does not exist is named in the body, not in the path.
         OpError::NotFound { .. } => Problem::invalid(Problem::from(error).detail),
         error => error.into(),
     })?;
     Ok(response(StatusCode::CREATED, agent))
 }
 
-/// What the request says of the version that it changes.
+/// Returns the version that the request expects to change.
 fn expected<'a>(
     headers: &HeaderMap,
     matches: &'a (dyn Fn(&str) -> bool + Sync),

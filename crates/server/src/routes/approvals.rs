@@ -1,4 +1,5 @@
-//! The inbox: calls that wait for a person, and questions of models. Shown, and decided once.
+//! The inbox: calls and questions of models that wait for a person. Lists them, and accepts one
+//! decision about each.
 
 mod decide;
 mod preview;
@@ -22,10 +23,10 @@ use crate::role::{Principal, Role};
 use crate::run_supervisor;
 use crate::state::DaemonState;
 
-/// The list, as its cursors name it.
+/// Name of the list in cursors.
 const LIST: &str = "approvals";
 
-/// Which questions are listed.
+/// The questions to list.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListApprovalsQuery {
@@ -38,7 +39,7 @@ struct ListApprovalsQuery {
     cursor: Option<String>,
 }
 
-/// Which questions.
+/// The state of the questions to list.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ApprovalFilter {
@@ -167,8 +168,8 @@ async fn history(
     Ok(page)
 }
 
-/// A question of this principal's owner, about one of its tools. That of another owner does not
-/// exist.
+/// Returns a question of this principal's owner about one of its tools. A question of another owner
+/// is reported as not found.
 async fn find_approval(
     daemon: &DaemonState,
     principal: &Principal,

@@ -1,5 +1,5 @@
-//! Stored results: what is known of them, their pages as a model reads them, and the bytes as they
-//! are, to be saved and never to be shown as a page of this daemon.
+//! Stored results: their metadata, their pages as a model reads them, and their original bytes, for
+//! download only and never displayed as a page of this daemon.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Bytes that are read at once while one is sent: more of it is never in memory.
+/// Bytes that are read at once while one chunk is sent, which bounds the memory of a download.
 const CHUNK: usize = 128 * 1024;
 
 /// A stored result.
@@ -35,13 +35,13 @@ struct ArtifactDocument {
     artifact: String,
     /// Media type.
     media_type: String,
-    /// Whose words it is: `tool`, `workspace` or `external`.
+    /// Origin of the text: `tool`, `workspace` or `external`.
     trust: String,
-    /// Where it comes from.
+    /// Source of the content, such as an address.
     source: Option<String>,
     /// Number of stored bytes.
     bytes: u64,
-    /// Bytes that the tool produced; more than `bytes` where too many came.
+    /// Bytes that the tool produced; more than `bytes` if the result exceeded the limit.
     total_bytes: u64,
     /// SHA-256 of its owner, a zero byte and the stored bytes.
     sha256: String,
@@ -57,7 +57,7 @@ struct ArtifactDocument {
     expires_at: Option<i64>,
 }
 
-/// How many are wanted, the newest first.
+/// The number of requested results, the newest first.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListQuery {
@@ -66,7 +66,7 @@ struct ListQuery {
     limit: Option<usize>,
 }
 
-/// Which part is wanted.
+/// The requested part.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RangeQuery {
@@ -139,7 +139,7 @@ fn document(meta: ArtifactMeta) -> ArtifactDocument {
     }
 }
 
-/// Reads from the store of artifacts, beside the tasks that answer.
+/// Reads from the artifact store on a thread for blocking tasks.
 pub(super) async fn run_blocking<T: Send + 'static>(
     daemon: &DaemonState,
     read: impl FnOnce(&dyn ArtifactStore) -> Result<T, StoreError> + Send + 'static,
@@ -159,7 +159,8 @@ async fn load_meta(
     Ok(meta)
 }
 
-/// Refuses a result of a tool that the principal is not limited to, and one whose call is not kept.
+/// Refuses a result of a tool outside the principal's limit, and a result whose call is no longer
+/// stored.
 async fn require_tool(
     daemon: &DaemonState,
     principal: &Principal,
@@ -242,7 +243,7 @@ async fn send_content(
     let meta = load_meta(&daemon, &principal, &name).await?;
     let tag = format!("\"{}\"", meta.sha256);
     let asked = headers.get(header::RANGE).and_then(|range| range.to_str().ok());
-    // A range of what it was before is answered with the whole (RFC 9110, 13.1.5).
+    // A range of an outdated version is answered with the whole content (RFC 9110, 13.1.5).
     let same = headers.get(header::IF_RANGE).is_none_or(|of| of.as_bytes() == tag.as_bytes());
     let (status, part) = match asked.filter(|_| same).map(|range| parse_range(range, meta.bytes)) {
         None | Some(ByteRange::Whole) => (StatusCode::OK, (0, meta.bytes)),
@@ -257,7 +258,8 @@ async fn send_content(
             headers.insert(name, value);
         }
     };
-    // Never its own type: the content is foreign, and the address is this daemon's.
+    // Never send the stored media type: the content is untrusted, and a browser would attribute it
+    // to the daemon's origin.
     put(header::CONTENT_TYPE, "application/octet-stream".to_owned());
     put(header::CONTENT_DISPOSITION, format!("attachment; filename=\"{}\"", meta.artifact));
     put(header::X_CONTENT_TYPE_OPTIONS, "nosniff".to_owned());
@@ -280,19 +282,19 @@ fn beyond(bytes: u64) -> Response {
     response
 }
 
-/// What a range asks for.
+/// The part that a `Range` header requests.
 #[derive(Debug, PartialEq, Eq)]
 enum ByteRange {
-    /// Everything: it is no range that we know.
+    /// The whole content: the header is not a supported range.
     Whole,
-    /// From this byte to before that one.
+    /// From the first offset to before the second.
     Of(u64, u64),
-    /// Nothing that there is.
+    /// No byte of the content.
     Beyond,
 }
 
-/// One range of bytes (RFC 9110, 14.1.2). What is written otherwise, or asks for several, is passed
-/// over, as the RFC has it.
+/// Parses a single range of bytes (RFC 9110, 14.1.2). Other forms and several ranges are ignored,
+/// as the RFC requires.
 fn parse_range(range: &str, bytes: u64) -> ByteRange {
     let number = |text: &str| {
         let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
@@ -316,7 +318,7 @@ fn parse_range(range: &str, bytes: u64) -> ByteRange {
     }
 }
 
-/// The bytes from one place to another, read as they are sent.
+/// Streams the bytes between two offsets, reading each piece when it is sent.
 fn pieces(
     daemon: &DaemonState,
     principal: &Principal,
@@ -339,7 +341,8 @@ fn pieces(
                     let next = at + bytes.len() as u64;
                     Ok(Some((Bytes::from(bytes), next)))
                 }
-                // Cut off, so that no client takes a part for the whole.
+                // End the stream with an error, so that the client does not mistake the received
+                // part for the complete content.
                 Ok(_) => Err(std::io::Error::other("the stored result is gone")),
                 Err(problem) => Err(std::io::Error::other(problem.detail)),
             }

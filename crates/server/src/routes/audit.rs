@@ -1,5 +1,5 @@
 //! The audit: its records, the proof that they were not edited, and an export that can be verified
-//! elsewhere.
+//! on another machine.
 
 mod bundle;
 pub(super) mod download;

@@ -1,4 +1,4 @@
-//! A backup of everything that is kept of the owner, without keys.
+//! A backup of all stored data of the owner, without keys.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// A tar archive, compressed.
+/// Media type of a compressed tar archive.
 const MEDIA_TYPE: &str = "application/gzip";
 /// Bytes that are read at a time.
 const PIECE: usize = 64 * 1024;

@@ -1,4 +1,4 @@
-//! Calls: starting them, looking at them, stopping them. Each goes through the one pipeline.
+//! Calls: starting, reading and cancelling them. Each call passes the one pipeline.
 
 mod again;
 mod cancel;

@@ -1,5 +1,4 @@
-//! Scripts that are kept as tools: listed, shown, kept, removed. What is changed can be called at
-//! once.
+//! Scripts saved as tools: listing, showing, saving and removing them. Changes take effect at once.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -15,11 +14,11 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// A script to keep.
+/// A script to save.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ChainText {
-    /// Its text. Its first lines have its description (`# description: ...`), its parameters (`#
+    /// Its text. The first lines contain its description (`# description: ...`), its parameters (`#
     /// parameters: {...}`, `# required: [...]`) and its level (`# level: expression|full|auto`).
     code: String,
 }
@@ -75,7 +74,7 @@ async fn show_chain(
     Ok(response(StatusCode::OK, chain))
 }
 
-/// The text that the request names with `If-Match`.
+/// Returns the version that the request names with `If-Match`.
 fn expected<'a>(
     headers: &HeaderMap,
     matches: &'a (dyn Fn(&str) -> bool + Sync),

@@ -1,4 +1,4 @@
-//! What tools changed in the workspace: list, preview, undo, redo.
+//! Changes that tools made in the workspace: list, preview, undo, redo.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -15,10 +15,10 @@ use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Changes that are taken at once (docs/tools.md: the journal keeps 50).
+/// Maximum number of changes in one request (docs/tools.md: the journal keeps 50).
 const MAX_CHANGES: usize = 50;
 
-/// Which changes are listed.
+/// The changes to list.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ChangesQuery {
@@ -31,17 +31,17 @@ struct ChangesQuery {
     undone: bool,
 }
 
-/// Which changes are undone: either `newest` and `count`, or `changes`.
+/// The changes to undo: either `newest` and `count`, or `changes`.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct UndoBody {
-    /// Number of the newest change, as it was listed: if there is a newer one, nothing is undone.
+    /// Number of the newest listed change: if there is a newer one, nothing is undone.
     #[schemars(range(min = 0))]
     newest: Option<u64>,
-    /// How many changes, from the newest on, 1 to 50; default 1.
+    /// Number of changes to undo, from the newest on, 1 to 50; default 1.
     #[schemars(range(min = 1, max = 50))]
     count: Option<usize>,
-    /// Numbers of the changes, as they were listed, at most 50; they need not be the newest ones.
+    /// Numbers of the listed changes, at most 50; they need not be the newest ones.
     #[schemars(length(min = 1, max = 50))]
     changes: Option<Vec<u64>>,
     /// Whether later changes are overwritten.
@@ -49,7 +49,7 @@ struct UndoBody {
     force: bool,
 }
 
-/// Which undone changes are redone.
+/// The undone changes to redo.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RedoBody {
@@ -67,7 +67,7 @@ struct RedoBody {
 struct PreviewBody {
     /// `undo` or `redo`.
     direction: Direction,
-    /// Numbers of the changes, as they were listed, at most 50.
+    /// Numbers of the listed changes, at most 50.
     #[schemars(length(min = 1, max = 50))]
     changes: Vec<u64>,
 }
@@ -197,7 +197,7 @@ async fn redo_changes(
     }
 }
 
-/// Numbers of the newest changes; `newest` is what the caller saw as the newest one.
+/// Returns the numbers of the newest changes; `newest` is the newest one that the caller has seen.
 async fn newest_changes(
     daemon: &DaemonState,
     principal: &Principal,

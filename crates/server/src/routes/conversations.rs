@@ -22,7 +22,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// The lists, as their cursors name them.
+/// Names of the lists in cursors.
 const LIST: &str = "conversations";
 const MESSAGES: &str = "messages";
 
@@ -50,42 +50,42 @@ struct MessageRow {
     seq: u64,
     /// The run that wrote it.
     run: Option<String>,
-    /// The message: `role` is `user` or `model`; a model's has its `turn` and the `answers` of its
-    /// calls.
+    /// The message: `role` is `user` or `model`; a model's message contains its `turn` and the
+    /// `answers` of its calls.
     body: Value,
     /// Milliseconds since 1970.
     created_at: i64,
 }
 
-/// A message that was found by its words, or a conversation by its title.
+/// A message that matches the search, or a conversation whose title matches.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct FoundMessageRow {
     /// The conversation.
     conversation: String,
-    /// What it is about.
+    /// Subject of the conversation.
     title: String,
-    /// The run that wrote the message; absent = the words are in the title.
+    /// The run that wrote the message; absent = the match is in the title.
     run: Option<String>,
-    /// Place of the message in the conversation, from 0.
+    /// Position of the message in the conversation, from 0.
     seq: Option<u64>,
-    /// Whether a person wrote it; else a model.
+    /// Whether a person wrote the message; otherwise, a model did.
     typed: bool,
-    /// The text around the first of the words.
+    /// The text around the first match.
     excerpt: String,
     /// Milliseconds since 1970 of the newest message of the conversation.
     updated_at: i64,
 }
 
-/// What is looked for in conversations.
+/// A search in conversations.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct SearchConversationsQuery {
-    /// Words that a message must have, each anywhere in it, in any case.
+    /// Words that a message must contain, each at any position, ignoring case.
     find: String,
-    /// Most conversations with hits, about; 1 to 500, default 50.
+    /// Approximate maximum number of matching conversations; 1 to 500, default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
-    /// The `next` of the page before.
+    /// The `next` of the previous page.
     cursor: Option<String>,
 }
 
@@ -97,11 +97,11 @@ struct TitleBody {
     title: String,
 }
 
-/// Where a branch begins.
+/// The start of a branch.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct BranchBody {
-    /// The run whose first message, and everything after it, is left out.
+    /// The first omitted run: the branch leaves out its message and everything after it.
     before: String,
 }
 
@@ -214,7 +214,7 @@ async fn search_all(
     Query(query): Query<SearchConversationsQuery>,
 ) -> Result<Json<Page<FoundMessageRow>>, Problem> {
     let limit = PageQuery::page_size(query.limit)?;
-    // A cursor is valid for its own words only.
+    // A cursor is valid only for the same words.
     let list = format!("{LIST} with {}", query.find);
     let before = parse_cursor::<(i64, ConversationId)>(&list, query.cursor.as_deref())?;
     let request = SearchConversationsRequest { words: query.find, before, limit };
@@ -250,7 +250,7 @@ async fn list_messages(
 ) -> Result<Response, Problem> {
     let rows = PageQuery::page_size(query.limit)?;
     let id = conversation_id(&id)?;
-    // A cursor is valid for its own conversation only.
+    // A cursor is valid only for the same conversation.
     let list = format!("{MESSAGES} {id}");
     let since = parse_cursor::<u64>(&list, query.cursor.as_deref())?.unwrap_or(0);
     let request = MessagesRequest { id, since, limit: Some(rows) };

@@ -1,5 +1,5 @@
-//! The documentation as a page: rendered here from the same operations as the OpenAPI document,
-//! with nothing from elsewhere and no script.
+//! The documentation as a page: rendered from the same operations as the OpenAPI document, without
+//! external resources and without scripts.
 
 mod example;
 mod page;
@@ -18,7 +18,7 @@ use crate::api::{Api, Operation, document, etag, etag_matches};
 use crate::role::Role;
 use crate::state::DaemonState;
 
-/// How it looks: one column on a telephone, dark where the person's screen is.
+/// The style of the page: one column on a telephone, and dark if the browser prefers that.
 const STYLE: &str = include_str!("docs/style.css");
 
 pub(super) fn routes(api: &mut Api) {
@@ -30,7 +30,8 @@ pub(super) fn routes(api: &mut Api) {
     );
 }
 
-/// Nothing is loaded and nothing runs: the one style is known by its hash.
+/// Returns the policy of the page: nothing is loaded, no script runs, and the hash allows the only
+/// style.
 fn policy() -> String {
     let hash = STANDARD.encode(Sha256::digest(STYLE.as_bytes()));
     format!(
@@ -38,15 +39,16 @@ fn policy() -> String {
     )
 }
 
-/// The address that the reader of the page used, for commands to copy: the middleware has compared
-/// the host with those that are this daemon's. Over the socket there is none.
+/// Returns the address that the reader of the page used, for commands to copy; the middleware has
+/// checked that the host belongs to this daemon. Over the socket there is none.
 fn address_of_request(daemon: &DaemonState, headers: &HeaderMap) -> Option<String> {
     let host = headers.get(header::HOST)?.to_str().ok()?;
     let scheme = if daemon.settings().listen.tls.is_some() { "https" } else { "http" };
     Some(format!("{scheme}://{host}"))
 }
 
-/// The page is the same for as long as the daemon lives, except for the address in it.
+/// Returns the page, which stays the same for the lifetime of the daemon except for the inserted
+/// address.
 fn page(daemon: &DaemonState) -> &'static str {
     static PAGE: OnceLock<String> = OnceLock::new();
     PAGE.get_or_init(|| page::render(&document(&operations(), &daemon.settings().version), STYLE))

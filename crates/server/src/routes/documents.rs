@@ -1,4 +1,4 @@
-//! Documents: putting in, searching, reading, deleting, restoring.
+//! Documents: adding, searching, reading, deleting and restoring them.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -16,16 +16,16 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Passages of a search.
+/// Default number of passages of a search.
 const PASSAGES: usize = 10;
-/// Characters of a view.
+/// Default number of characters of a view.
 const CHARS: usize = 4_000;
 
-/// Which documents.
+/// Filter of documents.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct DocumentQuery {
-    /// Those that were deleted and can be restored.
+    /// Lists deleted documents that can be restored.
     deleted: bool,
 }
 
@@ -37,7 +37,7 @@ struct FileName {
     name: String,
 }
 
-/// What is looked for.
+/// A search in documents.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SearchQuery {
@@ -48,7 +48,7 @@ struct SearchQuery {
     limit: Option<usize>,
 }
 
-/// Which part.
+/// The requested part.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct TextQuery {

@@ -1,4 +1,4 @@
-//! Drafts: looking at what is to leave in a person's name, changing it, sending it.
+//! Drafts: listing, changing and sending messages in a person's name.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -47,13 +47,13 @@ struct ShowDraftQuery {
 struct EditDraftBody {
     /// The version that was read.
     version: i64,
-    /// Recipients; without them they stay.
+    /// Recipients; absent = unchanged.
     #[serde(default)]
     to: Option<Vec<String>>,
-    /// Subject; without it it stays.
+    /// Subject; absent = unchanged.
     #[serde(default)]
     subject: Option<String>,
-    /// Text; without it it stays.
+    /// Text; absent = unchanged.
     #[serde(default)]
     body: Option<String>,
 }
@@ -62,9 +62,9 @@ struct EditDraftBody {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SendDraftBody {
-    /// The version that the person read: one that was changed since does not leave.
+    /// The version that the person read; a draft that was changed since is not sent.
     version: i64,
-    /// Send one that is `unknown` once more, although it may have left.
+    /// Sends a draft again whose state is `unknown`, although it may have been sent.
     #[serde(default)]
     again: bool,
 }

@@ -1,5 +1,5 @@
-//! The pipeline over HTTP: a model's answer goes in as its provider sent it, the messages to append
-//! to the conversation come out.
+//! The pipeline over HTTP: accepts a model's response in the provider's format, and returns the
+//! messages to append to the conversation.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::problem::Problem;
 use crate::role::Role;
 use crate::state::DaemonState;
 
-/// How the answer of the model is read.
+/// The format of the model's response.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ExecQuery {
@@ -55,7 +55,7 @@ async fn exec_answer(
     let key = idempotency_key(&headers)?;
     let format = query.format.as_deref().map(str::parse::<Format>).transpose();
     let format = format.map_err(|error| Problem::invalid(error.to_string()))?;
-    // How many places it needs; what cannot be read needs none.
+    // Number of slots that the calls need; a response that cannot be parsed needs none.
     let calls = match format.or_else(|| toolcrib_providers::detect(&body)) {
         Some(format) => toolcrib_providers::parse(format, &body).map_or(1, |turn| turn.calls.len()),
         None => 1,

@@ -1,6 +1,5 @@
-//! Files of the workspace. There is no second way to them: each of these is a call of a file tool
-//! through the pipeline, so that rules, the undo journal and the audit hold for it as for any
-//! other.
+//! Files of the workspace. Each operation is a call of a file tool through the pipeline, so that
+//! rules, the undo journal and the audit apply to it as to any other call.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, header};
@@ -22,10 +21,10 @@ use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Bytes of the largest file that is read whole: 1 MB, with room for masks in it.
+/// Maximum size of a file that is read whole: 1 MB, plus room for masks.
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 
-/// Which file.
+/// The requested file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PathQuery {
@@ -34,7 +33,7 @@ struct PathQuery {
     path: String,
 }
 
-/// Which file is deleted.
+/// The file to delete.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DeleteQuery {
@@ -46,7 +45,7 @@ struct DeleteQuery {
     recursive: bool,
 }
 
-/// Which folder.
+/// The requested folder.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct FolderQuery {
@@ -57,12 +56,12 @@ struct FolderQuery {
 /// A text file.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct FileDocument {
-    /// The path as it was asked for.
+    /// The path as requested.
     path: String,
     /// Its text.
     text: String,
-    /// What the sanitizer changed, in words; the text then differs from the file. Known secrets are
-    /// always masked.
+    /// The changes of the sanitizer, in words; if there are any, the text differs from the file.
+    /// Known secrets are always masked.
     neutralised: Vec<String>,
     /// The call that read it.
     call: String,
@@ -99,7 +98,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(document_status_codes(delete), delete_file);
 }
 
-/// One call to its end.
+/// Runs one call to its end.
 async fn call_file_tool(
     daemon: &DaemonState,
     principal: &AdmittedCaller,
@@ -113,7 +112,7 @@ async fn call_file_tool(
     }
 }
 
-/// What a call brought, or the answer that says why there is nothing.
+/// Returns the result of a call, or the answer that explains why there is none.
 fn tool_result(given: Answer) -> Result<(toolcrib_core::CallId, ModelResult), Box<Answer>> {
     match given {
         Answer::Done(outcome) => match &outcome.result {
@@ -124,7 +123,7 @@ fn tool_result(given: Answer) -> Result<(toolcrib_core::CallId, ModelResult), Bo
     }
 }
 
-/// The text of a file, whole.
+/// Reads the whole text of a file.
 async fn read_text(
     daemon: &DaemonState,
     principal: &AdmittedCaller,
@@ -136,7 +135,7 @@ async fn read_text(
         Err(given) => return Ok(Err(given)),
     };
     let (text, neutralised) = match (result.artifact, result.result) {
-        // What is too long for a model is kept as it was read.
+        // A text that is too long for a model is read from its artifact.
         (Some(artifact), _) => (read_whole_file(daemon, principal, artifact).await?, Vec::new()),
         (None, Value::String(text)) => (text, result.changes),
         (None, data) => (data.to_string(), result.changes),
@@ -205,12 +204,12 @@ async fn write_file(
     let given = call_file_tool(&daemon, &principal, "write_file", args).await?;
     let is_written = given.outcome().is_some_and(|outcome| !outcome.is_error());
     let response = answer_response(given);
-    // The tag is that of the text as it is shown, as GET has it.
+    // The tag is computed from the masked text, as GET does.
     let shown = daemon.toolcrib().engine().sealing().secrets.mask(text.to_owned());
     Ok(if is_written { with_etag(response, &shown) } else { response })
 }
 
-/// A client that writes back the shown text must not replace a secret by its mask.
+/// Refuses a text that would replace a secret in the file by its mask.
 async fn check_masked_secrets(
     daemon: &DaemonState,
     principal: &AdmittedCaller,
@@ -220,7 +219,7 @@ async fn check_masked_secrets(
     if !text.contains(MASK) {
         return Ok(());
     }
-    // A file that cannot be read was not shown.
+    // A client has not seen a file that cannot be read.
     let Ok(file) = read_text(daemon, principal, path).await? else { return Ok(()) };
     if !file.text.contains(MASK) {
         return Ok(());
@@ -229,7 +228,7 @@ async fn check_masked_secrets(
     let bytes =
         tool_result(info).ok().and_then(|(_, info)| info.structured?.get("bytes")?.as_u64());
     if bytes == Some(file.text.len() as u64) {
-        // It says so itself, letter for letter.
+        // The length is unchanged, so no text was masked: the file itself contains the mask.
         return Ok(());
     }
     Err(Problem::conflict(format!(
@@ -237,7 +236,7 @@ async fn check_masked_secrets(
     )))
 }
 
-/// Whether what is there is what the caller knows of.
+/// Checks that the file is still in the state that the caller knows.
 async fn check_write(
     daemon: &DaemonState,
     principal: &AdmittedCaller,

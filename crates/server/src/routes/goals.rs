@@ -1,4 +1,4 @@
-//! Goals: starting, looking at, closing.
+//! Goals: starting, reading and closing them.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -25,14 +25,14 @@ struct NewGoalBody {
     /// The agent of its run; default the configured one.
     #[serde(default)]
     agent: Option<String>,
-    /// Rounds of its run, 1 to 100; default 40.
+    /// Maximum number of rounds of its run, 1 to 100; default 40.
     #[serde(default)]
     rounds: Option<u32>,
-    /// Tokens of its run; default 500,000.
+    /// Maximum number of tokens of its run; default 500,000.
     #[serde(default)]
     tokens: Option<u64>,
-    /// What the client says about the person, for its run; an `Accept-Language` counts as the
-    /// locale where it says none.
+    /// Information from the client about the person, for its run; without a locale,
+    /// `Accept-Language` applies.
     #[serde(default)]
     surroundings: PersonSurroundings,
 }

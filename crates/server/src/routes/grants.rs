@@ -1,4 +1,4 @@
-//! Remembered approvals: listing and revoking them.
+//! Remembered approvals (grants): listing and revoking them.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -31,7 +31,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(revoke.returns_ok::<RevokedGrant>("The remembered approval is revoked."), revoke_grant);
 }
 
-/// A text that is no id names no grant.
+/// Parses the id of a grant. Other texts are reported as not found.
 fn parse_id(text: &str) -> Result<GrantId, Problem> {
     text.parse().map_err(|_| OpError::not_found(Resource::Grant, text).into())
 }
@@ -48,7 +48,7 @@ async fn list_grants(
     Ok(etag_response(&headers, &Page::single_page(rows)))
 }
 
-/// A grant for one of the tools of this principal.
+/// Returns a grant for one of the tools of this principal.
 async fn find_grant(
     daemon: &DaemonState,
     principal: &Principal,

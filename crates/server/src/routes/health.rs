@@ -1,4 +1,4 @@
-//! Is it there, and does it work?
+//! Liveness and readiness of the daemon.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use crate::problem::{Code, Problem};
 use crate::role::Role;
 use crate::state::DaemonState;
 
-/// How the daemon is.
+/// The state of the daemon.
 #[derive(Serialize, JsonSchema)]
 struct Health {
     /// Always `ok`: a response shows that the daemon is alive.
@@ -49,7 +49,7 @@ async fn healthz(State(daemon): State<DaemonState>) -> Json<Health> {
     Json(health(&daemon))
 }
 
-/// Ready once the store answers, and no longer when it was told to stop.
+/// Reports readiness: the store answers, and the daemon was not told to stop.
 async fn readyz(State(daemon): State<DaemonState>) -> Result<Json<Health>, Problem> {
     if daemon.shutdown_token().is_cancelled() {
         return Err(Problem::new(Code::Unavailable, "the daemon is stopping").retry_after(5));

@@ -1,4 +1,4 @@
-//! The heartbeat: looking at it, and running it now.
+//! The heartbeat: reading its state, and running it now.
 
 use axum::extract::State;
 use toolcrib_ops::heartbeat::{self, HeartbeatReply};

@@ -1,8 +1,8 @@
 //! Webhooks that start tasks: signed requests from other programs.
 //!
-//! The sender has no token. It proves with a signature that it has the secret `hook-NAME` of the
-//! vault; the time in the signature bounds how long a request can be repeated, and the signature is
-//! the identity of the event, so that a repetition within that time starts nothing.
+//! The sender has no token. Its signature proves that it knows the secret `hook-NAME` of the vault;
+//! the time in the signature bounds how long a request can be replayed, and the signature is the id
+//! of the event, so that a replay within that time starts nothing.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -18,13 +18,13 @@ use crate::problem::{Code, Problem};
 use crate::role::Role;
 use crate::state::DaemonState;
 
-/// How far the time of a request may be from ours, in seconds.
+/// Maximum difference in seconds between the time of a request and the daemon's clock.
 const WINDOW_S: i64 = 300;
-/// Bytes of a body.
+/// Maximum number of bytes of a body.
 const MAX_BODY: usize = 64 * 1024;
-/// Characters of a body that the run gets.
+/// Maximum number of characters of a body that are passed to the run.
 const MAX_CHARS: usize = 8_000;
-/// The owner whose vault has the secrets.
+/// The owner whose vault contains the secrets.
 const OWNER: &str = "";
 
 /// The result of a request.
@@ -32,7 +32,7 @@ const OWNER: &str = "";
 struct HookAnswer {
     /// The tasks that it started.
     tasks: Vec<String>,
-    /// Tasks that had this request already.
+    /// Tasks that had already received this request.
     repeated: Vec<String>,
 }
 
@@ -71,7 +71,7 @@ async fn call_hook(
     Ok(Json(answer))
 }
 
-/// The tasks that this hook starts.
+/// Returns the tasks that this hook starts.
 async fn tasks_of(daemon: &DaemonState, name: &str) -> Result<Vec<Task>, Problem> {
     let all = daemon.stores().tasks.tasks(OWNER).await?;
     let is_started = |task: &Task| {
@@ -81,7 +81,7 @@ async fn tasks_of(daemon: &DaemonState, name: &str) -> Result<Vec<Task>, Problem
     Ok(all.into_iter().filter(is_started).collect())
 }
 
-/// The secret of the hook; `None` = there is no task, or no secret.
+/// Returns the secret of the hook; `None` if there is no task or no secret.
 async fn secret_of(daemon: &DaemonState, tasks: &[Task]) -> Result<Option<String>, Problem> {
     let Some(TaskTrigger::Hook { secret, .. }) = tasks.first().map(|task| &task.trigger) else {
         return Ok(None);
@@ -107,7 +107,8 @@ fn unreadable(error: &dyn std::fmt::Display) -> Problem {
 }
 
 /// Checks signature and time; returns the event. An unknown hook, a missing secret and a wrong
-/// signature have the same answer: a stranger learns no names.
+/// signature get the same answer, so that a sender without the secret does not learn the names of
+/// hooks.
 fn verify(headers: &HeaderMap, body: &[u8], secret: Option<&str>) -> Result<TaskEvent, Problem> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let refuse = |why: &str| Problem::new(Code::Unauthorized, why.to_owned());
@@ -129,7 +130,7 @@ fn verify(headers: &HeaderMap, body: &[u8], secret: Option<&str>) -> Result<Task
     }
     let content_type = text("content-type").unwrap_or("text/plain");
     let shown: String = String::from_utf8_lossy(body).chars().take(MAX_CHARS).collect();
-    // The digits may be written in both cases.
+    // Hexadecimal digits are accepted in either case.
     let hash = canonical_json::sha256_parts(&["hook", &signature.trim().to_ascii_lowercase()]);
     Ok(TaskEvent {
         key: format!("hook-{}", hash.get(..32).unwrap_or_default()),

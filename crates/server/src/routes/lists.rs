@@ -1,4 +1,4 @@
-//! Lists: looking at, changing, taking changes back.
+//! Lists: reading and changing them, and undoing changes.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -29,7 +29,7 @@ struct ListChangeBody {
     new_name: Option<String>,
 }
 
-/// Which changes.
+/// Filter of changes.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct HistoryQuery {

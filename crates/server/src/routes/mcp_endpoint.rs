@@ -1,5 +1,5 @@
-//! MCP at `/mcp`: all revisions, behind the same checks as every route, and each call through the
-//! same pipeline.
+//! MCP at `/mcp`: all protocol revisions, behind the same checks as every route, with each call
+//! through the same pipeline.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::role::{Principal, Role};
 use crate::start_error::StartError;
 use crate::state::DaemonState;
 
-/// Bytes of a refusal that are passed on.
+/// Maximum number of bytes of a plain-text error that are passed on.
 const MAX_ERROR_BYTES: usize = 4096;
 
 pub(super) fn routes(api: &mut Api) {
@@ -46,8 +46,8 @@ async fn handle(Extension(endpoint): Extension<Service>, request: Request) -> Re
     rewrite_error(endpoint.handle(request).await.map(Body::new)).await
 }
 
-/// What the protocol's own layer refuses in plain text is refused as everywhere else; its answers
-/// in JSON are messages of the protocol.
+/// Converts plain-text errors of the protocol layer to [`Problem`]s, as at every other route; JSON
+/// errors are messages of the protocol and stay unchanged.
 async fn rewrite_error(response: Response) -> Response {
     let status = response.status();
     let media_type = response.headers().get(header::CONTENT_TYPE);
@@ -69,7 +69,8 @@ async fn rewrite_error(response: Response) -> Response {
     Problem::new(code, String::from_utf8_lossy(&words)).into_response()
 }
 
-/// The endpoint of this daemon. Who may ask for which host was looked at in front of all routes.
+/// Creates the endpoint of this daemon. It allows any host, because the middleware has already
+/// checked Host and Origin.
 ///
 /// # Errors
 /// [`StartError::Random`] if its key cannot be generated.
@@ -82,7 +83,7 @@ pub(crate) fn endpoint(daemon: &DaemonState) -> Result<Service, StartError> {
     Ok(service(serve, HttpSettings { hosts: Vec::new(), body_bytes, stop }))
 }
 
-/// The daemon as the backend of MCP: the holder of the token is the caller.
+/// The daemon as the backend of MCP: the principal of the token is the caller.
 struct DaemonBackend {
     daemon: DaemonState,
     resources: ToolcribResources,
@@ -94,7 +95,8 @@ fn principal(who: &ClientIdentity) -> Result<&AdmittedCaller, ToolError> {
     who.extensions.downcast_ref::<AdmittedCaller>().ok_or_else(nobody)
 }
 
-/// A call that its client may take back. Dropped before it has ended, it is stopped.
+/// A call that its client may abandon: it is cancelled if this guard is dropped before the call
+/// ends.
 struct CancelOnDrop<'a> {
     daemon: &'a DaemonState,
     call: Option<CallId>,
@@ -113,7 +115,7 @@ impl McpBackend for DaemonBackend {
         let request = request.ok_or("send a token")?;
         let principal = request.get::<Principal>().ok_or("send a token")?;
         let (name, owner) = (principal.name.clone(), principal.owner.clone());
-        // Two owners may have clients of one name.
+        // Clients of two owners may have the same name.
         let client = canonical_json::sha256_parts(&[&owner, &principal.client]);
         let extensions = Arc::new(AdmittedCaller::new(principal.clone(), request));
         Ok(ClientIdentity { name, client, owner, extensions })
@@ -158,8 +160,8 @@ impl McpBackend for DaemonBackend {
         })
     }
 
-    /// As over REST: by a token that may decide, and not about its own requests where four eyes are
-    /// wanted.
+    /// Returns whether the client may decide. As over REST, this requires the role approver; with
+    /// four eyes, a principal may not decide about its own requests.
     fn may_decide(&self, who: &ClientIdentity) -> bool {
         let may = principal(who).is_ok_and(|principal| principal.has_role(Role::Approver));
         may && !self.daemon.settings().four_eyes
@@ -186,7 +188,7 @@ impl McpBackend for DaemonBackend {
     }
 }
 
-/// The daemon takes no call now.
+/// Returns the error of a call that the daemon does not accept now.
 fn refused(words: &str) -> ToolError {
     ToolError::new(ErrorType::RateLimited, format!("The call was not accepted: {words}."))
 }

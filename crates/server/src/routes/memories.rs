@@ -1,4 +1,4 @@
-//! Memories: looking at them, changing them, and files of them.
+//! Memories: listing, changing, exporting and importing them.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -18,7 +18,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Which memories.
+/// Filter of memories.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct MemoryQuery {
@@ -26,7 +26,7 @@ struct MemoryQuery {
     query: Option<String>,
 }
 
-/// A text to keep.
+/// A text to store.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct MemoryText {
@@ -49,7 +49,7 @@ struct UndoMemory {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ImportMemories {
-    /// The file, as `GET /memory/export` answers.
+    /// The file, in the format of `GET /memory/export`.
     file: Value,
     /// Whether memories that the file does not have are removed.
     #[serde(default)]

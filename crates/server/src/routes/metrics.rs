@@ -1,4 +1,4 @@
-//! Figures for Prometheus.
+//! Metrics for Prometheus.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::role::Role;
 use crate::state::DaemonState;
 use crate::telemetry::{GaugeValues, MEDIA_TYPE};
 
-/// How long the figures wait for the store. Without it they lack one figure, and say so.
+/// Time to wait for the store. After it, the response omits one metric and reports that.
 const STORE_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub(super) fn routes(api: &mut Api) {

@@ -1,4 +1,4 @@
-//! Models: those of the configuration, and whether one answers.
+//! Models: listing the configured ones, and testing one.
 
 use std::time::Instant;
 
@@ -17,9 +17,9 @@ use crate::state::DaemonState;
 /// A model.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct ModelRow {
-    /// Its name, as runs take it.
+    /// Its name, as requests for runs use it.
     model: String,
-    /// Whether it is asked where a run and its agent name none.
+    /// Whether it is used if neither a run nor its agent names a model.
     default: bool,
     /// Whether it only replays the tour; there is one while no model is configured.
     tour: bool,
@@ -34,7 +34,7 @@ struct FoundModel {
     origin: String,
 }
 
-/// Which model.
+/// The model to test.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct TestModel {
@@ -42,14 +42,14 @@ struct TestModel {
     model: String,
 }
 
-/// How a model answered.
+/// The result of testing a model.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct TestedModel {
     /// The model.
     model: String,
     /// Whether it answered.
     answers: bool,
-    /// Why it did not, with what to do.
+    /// Why it did not answer, and what to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<String>,
     /// Milliseconds until the answer.

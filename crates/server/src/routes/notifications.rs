@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Which notifications.
+/// Filter of notifications.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct NotificationQuery {
@@ -33,7 +33,7 @@ struct NewNotification {
     /// The title; default `Toolcrib`.
     #[serde(default)]
     title: String,
-    /// It replaces an earlier one with this tag.
+    /// Tag; the notification replaces an earlier one with the same tag.
     #[serde(default)]
     tag: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! The interface about itself: the OpenAPI document.
+//! The OpenAPI document of this API.
 
 use axum::extract::State;
 use axum::http::HeaderMap;

@@ -1,4 +1,4 @@
-//! The page: the files of the bundle, with the policy that they may run under.
+//! The page: the files of the bundle, with their content security policy.
 
 use axum::extract::Path;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -9,16 +9,17 @@ use crate::api::{Api, Operation, etag_matches};
 use crate::problem::{Code, Problem};
 use crate::role::Role;
 
-/// What the page may do: its own files and its own daemon, nothing inline, nothing from elsewhere,
-/// in no frame. Its own frames show pages of MCP servers, which `calls/page` serves without an
-/// origin, and which cannot go elsewhere. Markup that is made from text has to pass a policy of the
-/// page's own code: the templates of Svelte and the sanitized Markdown of models.
+/// Policy of the page: it loads only its own files, connects only to its own daemon, contains
+/// nothing inline, and is not displayed in frames. Its own frames show pages of MCP servers, which
+/// `calls/page` serves without an origin, and which cannot navigate elsewhere. Markup that is
+/// generated from text has to pass a policy (Trusted Types) of the page's own code: the templates
+/// of Svelte and the sanitized Markdown of models.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
     connect-src 'self'; frame-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
     require-trusted-types-for 'script'; trusted-types svelte-trusted-html";
-/// The name of such a file changes with its content.
+/// Caching of files whose name changes with their content.
 const FOREVER: &str = "public, max-age=31536000, immutable";
-/// The browser asks whether its copy is current.
+/// Caching of other files: the browser asks whether its copy is current.
 const ASK: &str = "no-cache";
 
 pub(super) fn routes(api: &mut Api) {
@@ -64,7 +65,7 @@ fn answer(path: &str, headers: &HeaderMap, caching: &'static str) -> Result<Resp
     Ok((common, kind, body(file, headers)?).into_response())
 }
 
-/// Compressed for browsers; programs such as curl do not ask for that.
+/// Compresses the file for browsers; programs such as curl do not request that.
 fn body(file: &'static PageFile, headers: &HeaderMap) -> Result<Response, Problem> {
     if accepts_brotli(headers) {
         let encoding = [(header::CONTENT_ENCODING, HeaderValue::from_static("br"))];

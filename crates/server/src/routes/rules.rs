@@ -1,4 +1,4 @@
-//! Rules: those of all layers, the person's own file that is changed here, and what they say of a
+//! Rules: the rules of all layers, changes of the user's file, and the decisions of rules about a
 //! call.
 
 mod explain;

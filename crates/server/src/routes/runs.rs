@@ -1,6 +1,6 @@
-//! Runs of agents: begun, looked at, spoken to, stopped, taken up.
+//! Runs of agents: starting, reading, messaging, stopping and resuming them.
 //!
-//! There is no way to delete a run: what it did stays on record.
+//! A run cannot be deleted: the record of its actions stays.
 
 mod images;
 mod owner_stream;
@@ -33,9 +33,9 @@ use crate::state::DaemonState;
 use images::{NewImage, decode_images};
 pub(super) use request::NewRun;
 
-/// The list, as its cursors name it.
+/// Name of the list in cursors.
 const LIST: &str = "runs";
-/// What a reader of a stream has seen last.
+/// Description of the header with the last event that a client has received.
 const ABOUT_LAST: &str = "The id of the last event that the client received: the stream continues after it if it is still known, and otherwise begins with the snapshot.";
 
 /// A run in a list.
@@ -49,11 +49,11 @@ pub(crate) struct RunRow {
     pub(crate) agent: String,
     /// Its state: `running`, `paused` or `ended`.
     pub(crate) state: String,
-    /// Why it waits or how it ended.
+    /// The reason why it waits, or the status with which it ended.
     pub(crate) status: Option<String>,
-    /// What its conversation is about.
+    /// Subject of its conversation.
     pub(crate) topic: String,
-    /// Who asked for it.
+    /// The principal that started it.
     pub(crate) by: String,
     /// Milliseconds since 1970.
     pub(crate) created_at: i64,
@@ -62,7 +62,7 @@ pub(crate) struct RunRow {
 }
 
 impl RunRow {
-    /// The task is a person's text: it is hidden from viewers.
+    /// Builds the row. Viewers do not see the task, because it is a person's text.
     pub(crate) fn of(run: &StoredRun, payloads: bool) -> Self {
         let topic = Some(&run.context.topic).filter(|_| payloads);
         Self {
@@ -79,7 +79,7 @@ impl RunRow {
     }
 }
 
-/// Which runs are listed.
+/// The runs to list.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListRunsQuery {
@@ -96,7 +96,7 @@ struct ListRunsQuery {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SteerBody {
-    /// The words, at least one.
+    /// The text, at least one word.
     text: String,
     /// Images with the text, at most 8, for models that accept images; other models get a note
     /// about them.
@@ -148,7 +148,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(all, stream_all_runs);
 }
 
-/// A run of this principal. Another owner's is reported as missing.
+/// Returns a run of this principal. A run of another owner is reported as not found.
 pub(crate) async fn find_run(
     daemon: &DaemonState,
     principal: &Principal,
@@ -204,7 +204,7 @@ fn wants_events(headers: &HeaderMap) -> bool {
     accept.is_some_and(|accept| accept.contains("text/event-stream"))
 }
 
-/// A run as it is now; 202 while it is not over.
+/// Responds with the current state of a run; with status 202 while it has not ended.
 async fn show(daemon: &DaemonState, principal: &Principal, id: RunId) -> Result<Response, Problem> {
     let view = view(daemon, principal, id).await?;
     let over = view.state == RunState::Ended;
@@ -284,7 +284,7 @@ async fn stream_all_runs(
     owner_stream::stream_all(&daemon, &principal, &headers).await
 }
 
-/// It has ended: nothing can be done to it any more.
+/// Returns the problem of a run that has ended, which no operation can change.
 fn run_ended_problem(run: &StoredRun) -> Problem {
     let status = run_supervisor::status_text(run).0.unwrap_or_default();
     Problem::conflict(format!("the run {} has ended ({status})", run.id))
@@ -305,10 +305,10 @@ async fn stop_run(
         return show(&daemon, &principal, run.id).await;
     }
     if run.status == RunStatus::Ended {
-        // A second stop succeeds, too.
+        // Stopping an ended run succeeds, too.
         return show(&daemon, &principal, run.id).await;
     }
-    // Takes the run from the process that works on it: that process stores nothing more of it.
+    // Take the run from the process that drives it: that process can then no longer store it.
     let id = run.id;
     let live = run_supervisor::resume_run(
         daemon.run_supervisor(),
@@ -369,7 +369,7 @@ async fn resume_run(
     let id = run.id;
     match run.status {
         RunStatus::Ended => return Err(run_ended_problem(&run)),
-        // It works: that is what was asked for.
+        // The run is already active, as requested.
         RunStatus::Running
             if !run_supervisor::is_abandoned(daemon.run_supervisor(), &run).await? => {}
         RunStatus::Running => {
@@ -400,7 +400,7 @@ async fn resume_run(
     Ok((StatusCode::ACCEPTED, Json(view(&daemon, &principal, id).await?)).into_response())
 }
 
-/// The id of a conversation out of a body or a path.
+/// Parses the id of a conversation in a body or a path.
 pub(crate) fn conversation_id(text: &str) -> Result<ConversationId, Problem> {
     parse_id(Resource::Conversation, text)
 }

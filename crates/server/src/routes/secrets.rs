@@ -1,4 +1,4 @@
-//! Secrets of the vault: names and who uses them. Values go in and never come out.
+//! Secrets of the vault: their names and consumers. Clients can write values but never read them.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// A value to be kept. It is in no answer, log or audit record.
+/// A value to store. Responses, logs and audit records never contain it.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SecretBody {
@@ -39,7 +39,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(remove.returns_empty(204, "Removed."), remove_secret);
 }
 
-/// The context of operations on secrets.
+/// Returns the context of operations on secrets.
 pub(super) fn context<'a>(
     daemon: &'a DaemonState,
     principal: &'a Principal,

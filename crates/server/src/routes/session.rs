@@ -1,4 +1,5 @@
-//! The session of the page: who am I, exchange a token or a code for a cookie, log out.
+//! The session of the page: identifies the principal, exchanges a token or a code for a cookie, and
+//! logs out.
 
 use axum::extract::{Extension, State};
 use axum::http::{HeaderMap, StatusCode, header};
@@ -16,23 +17,23 @@ use crate::state::DaemonState;
 /// The principal of the request, and its roles.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Session {
-    /// As records name it.
+    /// Name of the principal in records.
     name: String,
-    /// Whose rows it sees and writes; empty = the owner of this daemon.
+    /// Owner of the rows that it reads and writes; empty = the owner of this daemon.
     owner: String,
-    /// What it may do.
+    /// Its roles.
     roles: Vec<Role>,
     /// Names or globs of the tools that it may call; absent = all in view.
     #[serde(skip_serializing_if = "Option::is_none")]
     tools: Option<Vec<String>>,
-    /// When its token ends, in milliseconds since 1970; absent = when it is revoked.
+    /// When its token expires, in milliseconds since 1970; absent = never.
     #[serde(skip_serializing_if = "Option::is_none")]
     expires_at: Option<i64>,
     /// Only in the response that creates a session: the value of the header `X-Toolcrib-Session`
     /// for requests that change something. The page stores it.
     #[serde(skip_serializing_if = "Option::is_none")]
     word: Option<String>,
-    /// Of a session: seconds until it ends.
+    /// Seconds until the session ends; absent without a session.
     #[serde(skip_serializing_if = "Option::is_none")]
     seconds_left: Option<u64>,
 }
@@ -106,7 +107,8 @@ async fn show(
     let by_cookie = !headers.contains_key(header::AUTHORIZATION);
     let mine =
         by_cookie.then(|| daemon.middleware().sessions.for_display(&headers, &site)).flatten();
-    // Never the word: a program that has copied the cookie sends every header that a browser sends.
+    // Never return the CSRF token: a program that has copied the cookie can send every header that
+    // a browser sends.
     let seconds_left = mine.map(|own| own.seconds_left());
     Json(Session { seconds_left, ..session(&known.principal) })
 }
@@ -118,7 +120,7 @@ async fn begin(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     if !headers.contains_key(header::AUTHORIZATION) {
-        // One that made another would never end.
+        // A session that could create another one would never end.
         let words =
             "a session is made of a token and not of a session: send `Authorization: Bearer TOKEN`";
         return Err(Problem::new(Code::Forbidden, words));
@@ -129,7 +131,7 @@ async fn begin(
     begin_session(&daemon, credential, &known.principal, &site)
 }
 
-/// Begins a session and answers with its cookie.
+/// Creates a session and responds with its cookie.
 fn begin_session(
     daemon: &DaemonState,
     credential: Credential,
@@ -155,7 +157,7 @@ async fn make_code(
         let words = "a code is made by a token or on the socket, and not by a session";
         return Err(Problem::new(Code::Forbidden, words));
     }
-    // Without a token it is the owner's own process, on the socket.
+    // Without a token, the principal is the owner's own process on the socket.
     let credential = known.credential.unwrap_or(Credential::Machine);
     let made = daemon.middleware().codes.make(credential);
     let code = made.map_err(|error| Problem::new(Code::Internal, error.to_string()))?;

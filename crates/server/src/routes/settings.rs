@@ -1,4 +1,4 @@
-//! The configuration as it is in force, and changes of the person's own file.
+//! The configuration in force, and changes of the user's configuration file.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -70,7 +70,7 @@ async fn list_settings(
     Ok(etag_response(&headers, &Page::single_page(rows)))
 }
 
-/// A value as the command line would take it.
+/// Converts a value to the text that the command line accepts.
 fn text(value: &Value) -> Result<String, Problem> {
     match value {
         Value::String(text) => Ok(text.clone()),

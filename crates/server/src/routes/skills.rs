@@ -1,5 +1,4 @@
-//! Skills and kits: what agents know how to do, listed, shown and checked. They are files; they are
-//! written by hand.
+//! Skills and kits: listing, showing and checking them. People write them as files.
 
 use axum::extract::State;
 use axum::http::HeaderMap;

@@ -1,4 +1,4 @@
-//! How the daemon stands, in numbers.
+//! The status of the daemon, in numbers.
 
 use axum::extract::State;
 use toolcrib_app::SwitchTarget;

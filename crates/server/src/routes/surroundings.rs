@@ -1,4 +1,4 @@
-//! What a client says about the person who asks.
+//! Information from a client about the person who asks.
 
 use axum::http::{HeaderMap, header};
 use schemars::JsonSchema;
@@ -8,7 +8,7 @@ use toolcrib_core::Surroundings;
 
 use crate::problem::Problem;
 
-/// What a client says about the person who asks, for the prompt and for tools that want it.
+/// Information from a client about the person who asks, for the prompt and for tools that use it.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PersonSurroundings {
@@ -16,14 +16,14 @@ pub(crate) struct PersonSurroundings {
     pub(crate) locale: Option<String>,
     /// IANA name of the time zone, such as `Europe/Vienna`.
     pub(crate) time_zone: Option<String>,
-    /// Where they are: a name such as `Vienna, Austria`, or `LATITUDE,LONGITUDE`.
+    /// Place of the person: a name such as `Vienna, Austria`, or `LATITUDE,LONGITUDE`.
     pub(crate) place: Option<String>,
     /// Kind of device, such as `phone`.
     pub(crate) device: Option<String>,
 }
 
 impl PersonSurroundings {
-    /// What is said, with the locale of a header where the client says none.
+    /// Validates the information, and uses the locale of the header if the client gives none.
     pub(crate) fn checked(self, accept_language: Option<&str>) -> Result<Surroundings, Problem> {
         let said = Surroundings {
             locale: self.locale.unwrap_or_default(),
@@ -37,15 +37,15 @@ impl PersonSurroundings {
         if !said.locale.is_empty() {
             return Ok(said);
         }
-        // A header that browsers and proxies write is no reason to refuse a request.
+        // Ignore an invalid header: browsers and proxies write it, so it must not fail the request.
         let locale = accept_language.map(preferred_language).unwrap_or_default();
         let with_header = Surroundings { locale, ..said.clone() };
         Ok(if with_header.check().is_ok() { with_header } else { said })
     }
 }
 
-/// The language of an `Accept-Language` header with the largest weight, the first of equal ones
-/// (RFC 9110, 12.5.4).
+/// Returns the language of an `Accept-Language` header with the largest weight, the first of equal
+/// ones (RFC 9110, 12.5.4).
 fn preferred_language(header: &str) -> String {
     let weighted = header.split(',').filter_map(|part| {
         let mut words = part.split(';').map(str::trim);
@@ -57,7 +57,7 @@ fn preferred_language(header: &str) -> String {
     best.filter(|(weight, _)| *weight > 0.0).map(|(_, tag)| tag.to_owned()).unwrap_or_default()
 }
 
-/// The `Accept-Language` header of a request, where it is text.
+/// Returns the `Accept-Language` header of a request, if it is text.
 pub(crate) fn accept_language(headers: &HeaderMap) -> Option<&str> {
     headers.get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok())
 }

@@ -1,5 +1,5 @@
-//! Switches: tools, groups, sources, tiers and features off, asked about or on. They are in force
-//! for running work at its next step.
+//! Switches that turn tools, groups, sources, tiers and features off or on, or make them ask.
+//! Running work obeys them from its next step.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// Whose switches there are: the only owner's.
+/// Owner of the switches: the only owner.
 pub(super) const OWNER: &str = "";
 
 pub(super) fn routes(api: &mut Api) {
@@ -58,7 +58,8 @@ async fn list_switches(
     Ok(etag_response(&headers, &Page::single_page(rows)))
 }
 
-/// Switches belong to the machine, whichever owner the token has.
+/// Returns the context of operations on switches. They belong to the machine, whichever owner the
+/// token has.
 fn context<'a>(
     daemon: &'a DaemonState,
     principal: &'a Principal,
@@ -72,7 +73,8 @@ fn parse_target(name: &str) -> Result<SwitchTarget, Problem> {
     SwitchTarget::parse(name).ok_or_else(|| OpError::not_found(Resource::Switch, name).into())
 }
 
-/// A token that is limited to some tools switches those, and nothing that holds for others too.
+/// Checks that a token that is limited to some tools switches only those tools, and nothing that
+/// affects others.
 fn check_tool_limit(
     daemon: &DaemonState,
     principal: &Principal,

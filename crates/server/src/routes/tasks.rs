@@ -1,4 +1,4 @@
-//! Tasks of the scheduler: making, looking at and changing them.
+//! Tasks of the scheduler: creating, reading and changing them.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -19,15 +19,15 @@ use crate::role::{Principal, Role};
 use crate::routes::surroundings::{PersonSurroundings, accept_language};
 use crate::state::DaemonState;
 
-/// Which tasks.
+/// Filter of tasks.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct TaskQuery {
-    /// Only those that may run again.
+    /// Lists only tasks that may run again.
     open: bool,
 }
 
-/// A task to make. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change` and
+/// A task to create. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change` and
 /// `on_mail`, or `recurrence` with `execute_at` as its first time.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -51,22 +51,23 @@ struct NewTask {
     /// `daily`, `weekly`, `monthly`, `weekdays`, `hourly` or `interval:N` in minutes.
     #[serde(default)]
     recurrence: Option<String>,
-    /// First time of the day of `hourly` and `interval:N`, such as `9:00`; with `window_end`.
+    /// Start of the daily window of `hourly` and `interval:N`, such as `9:00`; with `window_end`.
     #[serde(default)]
     window_start: Option<String>,
-    /// The time of the day at which these end.
+    /// End of the daily window.
     #[serde(default)]
     window_end: Option<String>,
-    /// At every heartbeat.
+    /// Whether the task runs at every heartbeat.
     #[serde(default)]
     on_heartbeat: bool,
-    /// When `POST /hooks/{hook}` is called with this name, signed with the secret `hook-NAME`.
+    /// Name of a webhook: the task runs when `POST /hooks/{hook}` is called, signed with the secret
+    /// `hook-NAME`.
     #[serde(default)]
     hook: Option<String>,
-    /// When a file of the workspace changes that this glob matches.
+    /// Glob of files: the task runs when a matching file of the workspace changes.
     #[serde(default)]
     on_change: Option<String>,
-    /// When mail arrives that this filter matches; `{}` matches all mail.
+    /// Filter of mail: the task runs when matching mail arrives; `{}` matches all mail.
     #[serde(default)]
     on_mail: Option<MailFilter>,
     /// IANA name of a time zone; default that of `surroundings`, else that of the daemon's machine.
@@ -75,8 +76,8 @@ struct NewTask {
     /// The agent of its runs; default the configured one.
     #[serde(default)]
     agent: Option<String>,
-    /// What the client says about the person, for its runs; an `Accept-Language` counts as the
-    /// locale where it says none.
+    /// Information from the client about the person, for its runs; without a locale,
+    /// `Accept-Language` applies.
     #[serde(default)]
     surroundings: PersonSurroundings,
 }
@@ -106,7 +107,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(dismiss.returns_ok::<TaskReply>("The alarm stopped ringing."), dismiss_task);
 }
 
-/// A text that is no id names no task.
+/// Parses the id of a task. Other texts are reported as not found.
 fn parse_id(text: &str) -> Result<TaskId, Problem> {
     text.parse().map_err(|_| OpError::not_found(Resource::Task, text).into())
 }

@@ -1,5 +1,5 @@
-//! Terminals: shells of a person in the sandbox of programs. What one shows is streamed, what is
-//! typed is posted. The commands that are typed are in the audit, under the person's name.
+//! Terminals: shells of a person in the sandbox of programs. The daemon streams their output and
+//! accepts input by POST. The audit records the typed commands under the person's name.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -135,8 +135,8 @@ async fn open_terminal(
     Ok((StatusCode::CREATED, Json(row(&terminal))))
 }
 
-/// Writes down what is typed. A record that cannot be written ends the terminal: what a person does
-/// here is in the audit, or is not done.
+/// Records the typed input. A record that cannot be written ends the terminal: a command must
+/// either be in the audit or not run.
 async fn record_commands(
     daemon: DaemonState,
     principal: Principal,
@@ -169,7 +169,7 @@ async fn set_size(
     Json(size): Json<WindowSize>,
 ) -> Result<StatusCode, Problem> {
     let (terminal, size) = (find(&daemon, &principal, &id)?, size.checked()?);
-    // The window of a shell that has just ended may still change: no shell is left to be told.
+    // Resizing the window of a shell that has just ended succeeds, without any effect.
     if terminal.ended().is_some() {
         return Ok(StatusCode::NO_CONTENT);
     }

@@ -1,5 +1,4 @@
-//! Tokens: made, listed and taken back. The token itself is in the answer that makes it and nowhere
-//! else.
+//! Tokens: creating, listing and revoking them. Only the response that creates a token contains it.
 
 use axum::extract::{Extension, State};
 use axum::http::StatusCode;
@@ -16,7 +15,7 @@ use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// The name of the list, for cursors.
+/// Name of the list in cursors.
 const LIST: &str = "tokens";
 
 pub(super) fn routes(api: &mut Api) {

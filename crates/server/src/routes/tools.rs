@@ -1,4 +1,4 @@
-//! Tools: which there are, how they stand, what they need, and trying them.
+//! Tools: listing them with their status, configuring them, and testing them.
 
 mod config;
 mod list;

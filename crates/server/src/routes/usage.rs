@@ -1,4 +1,4 @@
-//! What models and tools used.
+//! Usage of models and tools.
 
 use axum::extract::State;
 use jiff::tz::TimeZone;
@@ -12,7 +12,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// What usage is added up by.
+/// Grouping of usage.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum By {
@@ -21,13 +21,13 @@ enum By {
     Model,
     /// By agent.
     Agent,
-    /// By tool: calls and time; tokens are the model's.
+    /// By tool: calls and time; tokens are counted for models only.
     Tool,
     /// By day of `zone`, the oldest first.
     Day,
 }
 
-/// Which usage is wanted.
+/// Filters and grouping of usage.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct UsageQuery {
@@ -35,9 +35,9 @@ struct UsageQuery {
     by: By,
     /// Time zone of the days, such as `Europe/Berlin`; default that of the daemon.
     zone: Option<String>,
-    /// At or after, milliseconds since 1970.
+    /// Only usage at or after this time, in milliseconds since 1970.
     since: Option<i64>,
-    /// Before, milliseconds since 1970.
+    /// Only usage before this time, in milliseconds since 1970.
     until: Option<i64>,
 }
 

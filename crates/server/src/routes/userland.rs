@@ -1,5 +1,5 @@
-//! The Linux userland: looking at it, installing it, removing it, its packages. Changes are done in
-//! the background, with a log.
+//! The Linux userland: reading its state, installing and removing it, and its packages. Changes run
+//! in the background, with a log.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -20,22 +20,22 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct InstallUserlandBody {
-    /// Whether one that is ready is replaced: all that programs changed in it is gone, and the home
+    /// Whether to replace an installed userland: all changes of programs in it are lost; the home
     /// folder of programs stays.
     reset: bool,
-    /// Mirrors in their order; default those of the release.
+    /// Mirrors in order of preference; default: the mirrors of the release.
     mirrors: Vec<String>,
 }
 
-/// What is removed.
+/// Options of the removal.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct UninstallQuery {
-    /// Whether the home folder of programs is removed too.
+    /// Whether to also remove the home folder of programs.
     home: bool,
 }
 
-/// Which packages.
+/// Filter of packages.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct PackagesQuery {

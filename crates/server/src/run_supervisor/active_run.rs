@@ -12,15 +12,15 @@ use toolcrib_core::{ConversationId, RunId};
 use toolcrib_ops::runs::{RunSnapshot, RunState};
 use toolcrib_providers::conversation::UserMessage;
 
-/// Latest events that are kept for subscribers that reconnect; one that missed more gets the
-/// snapshot.
+/// Maximum number of latest events that are kept for subscribers that reconnect; a subscriber that
+/// missed more gets the snapshot.
 const MAX_EVENTS: usize = 1_024;
-/// Bytes of these events.
+/// Maximum number of bytes of these events.
 const MAX_EVENT_BYTES: usize = 1024 * 1024;
-/// Events of one read.
+/// Maximum number of events per read.
 const READ_BATCH: usize = 64;
 
-/// One event as it is sent.
+/// One event in the form in which it is sent.
 #[derive(Debug, Clone)]
 pub(crate) struct RunEvent {
     /// Sequence number, from 1.
@@ -52,9 +52,9 @@ struct State {
     events: VecDeque<RunEvent>,
     bytes: usize,
     control: RunControl,
-    /// Epoch under which this process drives it, or drove it last.
+    /// Epoch under which this process drives the run, or last drove it.
     epoch: u64,
-    /// Whether no more events will follow: the run ended, or another process drives it.
+    /// Whether no more events will follow because the run ended or another process drives it.
     closed: bool,
 }
 
@@ -62,9 +62,9 @@ struct State {
 pub(crate) enum ReadResult {
     /// The next events.
     Events(Vec<RunEvent>),
-    /// The snapshot with its sequence number, because missed events are not kept any more.
+    /// The snapshot with its sequence number, because the missed events are no longer kept.
     Snapshot(u64, Arc<RunSnapshot>),
-    /// No events yet.
+    /// There are no events yet.
     Nothing,
     /// No more events will follow.
     Closed,
@@ -110,26 +110,26 @@ impl ActiveRun {
             let dropped = state.events.pop_front().map_or(0, |event| event.data.len());
             state.bytes -= dropped;
         }
-        // Under the lock, so that no subscriber sees a number without its event.
+        // Notify under the lock, so that no subscriber sees a number without its event.
         self.seq.send_replace(seq);
     }
 
-    /// The snapshot.
+    /// Returns the snapshot.
     pub(crate) fn view(&self) -> Arc<RunSnapshot> {
         Arc::clone(&self.state().view)
     }
 
-    /// The handle that stops it and sends it messages.
+    /// Returns the handle that stops the run and sends it messages.
     pub(crate) fn control(&self) -> RunControl {
         self.state().control.clone()
     }
 
-    /// Stops it. A run that is being resumed at the moment is stopped too.
+    /// Stops the run. A run that is being resumed at the moment is stopped, too.
     pub(crate) fn stop(&self) {
         self.state().control.stop();
     }
 
-    /// Sends it a message. A run that is being resumed at the moment gets it too.
+    /// Sends the run a message. A run that is being resumed at the moment gets it, too.
     pub(crate) fn send_message(&self, message: UserMessage) {
         self.state().control.queue_message(message);
     }
@@ -148,7 +148,7 @@ impl ActiveRun {
         control
     }
 
-    /// Whether this process was the last to drive the run, given its stored epoch.
+    /// Returns whether this process was the last to drive the run, given its stored epoch.
     pub(super) fn is_current(&self, epoch: u64) -> bool {
         let state = self.state();
         state.epoch == epoch && !state.closed
@@ -160,7 +160,7 @@ impl ActiveRun {
         self.seq.send_modify(|_| ());
     }
 
-    /// What follows event `last`; `None` = the snapshot.
+    /// Returns the events after event `last`; the snapshot if `last` is `None` or too old.
     pub(crate) fn after(&self, last: Option<u64>) -> ReadResult {
         let state = self.state();
         let newest = *self.seq.borrow();
@@ -178,12 +178,12 @@ impl ActiveRun {
         }
     }
 
-    /// Changes with every event.
+    /// Returns a receiver that changes with every event.
     pub(crate) fn changes(&self) -> watch::Receiver<u64> {
         self.seq.subscribe()
     }
 
-    /// Waits until it is not driven here any more.
+    /// Waits until this process no longer drives the run.
     pub(crate) async fn wait_until_idle(&self) -> Arc<RunSnapshot> {
         let mut changes = self.changes();
         loop {
@@ -199,7 +199,7 @@ impl ActiveRun {
         }
     }
 
-    /// Number of subscribers.
+    /// Returns the number of subscribers.
     pub(crate) fn subscriber_count(&self) -> usize {
         self.subscribers.load(Ordering::Relaxed)
     }
@@ -228,7 +228,7 @@ impl Drop for RunSubscriber {
     }
 }
 
-/// The name of an event, as in docs/events.md.
+/// Returns the name of an event, as in docs/events.md.
 fn name_of(event: &Event) -> &'static str {
     match event {
         Event::RunStart { .. } => "run-start",
@@ -268,7 +268,8 @@ mod tests {
         live.apply(&Event::TextDelta { text: text.to_owned() });
     }
 
-    /// Reads until there is nothing more: number of events, number of snapshots, last number.
+    /// Reads all available events; returns the number of events, the number of snapshots, and the
+    /// last sequence number.
     fn read(live: &ActiveRun, mut last: Option<u64>) -> (usize, usize, Option<u64>) {
         let (mut events, mut snapshots) = (0, 0);
         loop {
@@ -299,7 +300,7 @@ mod tests {
         assert_eq!(read(&live, Some(9)), (0, 1, Some(newest)));
         assert_eq!(read(&live, Some(10)), (MAX_EVENTS, 0, Some(newest)));
         assert_eq!(read(&live, Some(newest)), (0, 0, Some(newest)));
-        // A number that never existed.
+        // A sequence number that never existed.
         assert_eq!(read(&live, Some(newest + 1)), (0, 1, Some(newest)));
         live.close();
         assert!(matches!(live.after(Some(newest)), ReadResult::Closed));

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde::Serialize;
 use tokio::sync::watch;
 
-/// Latest events that are kept for subscribers that reconnect.
+/// Maximum number of latest events that are kept for subscribers that reconnect.
 const MAX_EVENTS: usize = 1_024;
 
 /// One event.
@@ -14,7 +14,7 @@ const MAX_EVENTS: usize = 1_024;
 pub(crate) struct BroadcastEvent {
     /// Sequence number, from 1.
     pub(crate) seq: u64,
-    /// The owner who may see it; `None` = all owners.
+    /// The owner who may see the event; `None` for all owners.
     owner: Option<String>,
     /// Name of the event.
     pub(crate) name: &'static str,
@@ -23,7 +23,7 @@ pub(crate) struct BroadcastEvent {
 }
 
 impl BroadcastEvent {
-    /// Whether this owner may see it.
+    /// Returns whether this owner may see the event.
     pub(crate) fn is_for(&self, owner: &str) -> bool {
         self.owner.as_deref().is_none_or(|own| own == owner)
     }
@@ -61,13 +61,13 @@ impl Broadcast {
         self.seq.send_replace(seq);
     }
 
-    /// Sequence number of the latest event.
+    /// Returns the sequence number of the latest event.
     pub(crate) fn last_seq(&self) -> u64 {
         *self.seq.borrow()
     }
 
-    /// Events after this number; `None` = some of them are not kept any more, or the number is
-    /// unknown.
+    /// Returns the events after this number; `None` if some of them are no longer kept, or if the
+    /// number is unknown.
     pub(crate) fn after(&self, last: u64) -> Option<Vec<BroadcastEvent>> {
         let events = self.lock();
         let newest = self.last_seq();
@@ -76,7 +76,7 @@ impl Broadcast {
             .then(|| events.iter().filter(|event| event.seq > last).cloned().collect())
     }
 
-    /// Changes with every event.
+    /// Returns a receiver that changes with every event.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.seq.subscribe()
     }

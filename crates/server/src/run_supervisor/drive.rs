@@ -1,5 +1,5 @@
-//! Drives a run on a task of its own, from its start or from where it was left, until it has ended,
-//! waits for a person, or is paused because the daemon stops.
+//! Drives a run in a separate task, from its start or its stored state, until it ends, waits for a
+//! person, or is paused because the daemon stops.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +18,7 @@ use super::run_registry::RunRefused;
 use super::stored_snapshot;
 use super::supervisor::{RunPermit, RunSupervisor};
 
-/// Where the driver starts.
+/// The run that the driver starts or resumes.
 pub(super) enum StartPoint {
     /// A new run.
     Start(Box<StartRequest>),
@@ -26,12 +26,12 @@ pub(super) enum StartPoint {
     Resume(Box<StoredRun>, Box<StartRequest>),
 }
 
-/// How a run is resumed.
+/// Options for resuming a run.
 #[derive(Default)]
 pub(crate) struct ResumeOptions {
-    /// A message to it.
+    /// A message to the run.
     pub(crate) message: Option<UserMessage>,
-    /// It is resumed only to be stopped.
+    /// Whether the run is resumed only to be stopped.
     pub(crate) stop: bool,
 }
 
@@ -48,8 +48,8 @@ pub(super) async fn set_worker(
     Ok(())
 }
 
-/// Key in the setup of a run: the tools that the token of its starter was limited to. The limit
-/// holds for every process that resumes the run.
+/// Key in the setup of a run: the tools of the starting token's limit. The limit applies in every
+/// process that resumes the run.
 const ONLY_TOOLS: &str = "only_tools";
 
 /// Limits a run to the tools of the token that starts it.
@@ -69,14 +69,14 @@ pub(super) fn restrict_tools(
     }
 }
 
-/// Applies the limit that a stored run was started with.
+/// Applies the stored limit of a run.
 fn restore_tool_restriction(supervisor: &RunSupervisor, run: &StoredRun, start: &mut StartRequest) {
     let only = run.state.pointer("/setup").and_then(|setup| setup.get(ONLY_TOOLS)).cloned();
     let only = only.and_then(|only| serde_json::from_value::<Vec<String>>(only).ok());
     restrict_tools(supervisor, start, only.as_deref());
 }
 
-/// Whether a run is stored as `running` and no process drives it.
+/// Returns whether a run is stored as `running` and no process drives it.
 pub(crate) async fn is_abandoned(
     supervisor: &RunSupervisor,
     run: &StoredRun,
@@ -94,8 +94,8 @@ pub(crate) async fn is_abandoned(
     Ok(!matches!(state, WorkerState::Alive(_)))
 }
 
-/// Resumes a run that is paused or abandoned. It is driven when this returns. One that this process
-/// drives already gets the message and the stop.
+/// Resumes a run that is paused or abandoned, and returns when it is driven. A run that this
+/// process already drives gets the message and the stop.
 pub(crate) async fn resume_run(
     supervisor: &RunSupervisor,
     run: StoredRun,
@@ -104,7 +104,7 @@ pub(crate) async fn resume_run(
     take_run(supervisor, run, options).await.map(|(active, _)| active)
 }
 
-/// [`resume_run`], and whether the run was taken for it just now.
+/// Like [`resume_run`]; also returns whether this call took the run.
 pub(super) async fn take_run(
     supervisor: &RunSupervisor,
     run: StoredRun,
@@ -130,7 +130,7 @@ pub(super) async fn take_run(
     let active = match supervisor.get(run.id) {
         Some(active) if active.is_current(run.epoch) => active,
         stale => {
-            // Another process has driven it since: the snapshot here is out of date.
+            // Another process has driven the run since: the local snapshot is out of date.
             if let Some(stale) = stale {
                 stale.close();
             }
@@ -146,7 +146,7 @@ pub(super) async fn take_run(
     Ok((active, true))
 }
 
-/// Drives a run on a task of its own; returns when it is stored and driven, or cannot be.
+/// Drives a run in a separate task; returns when the run is stored and driven, or when that fails.
 pub(super) async fn drive(
     supervisor: &RunSupervisor,
     permit: RunPermit,
@@ -188,7 +188,7 @@ async fn drive_with(
     // The sender is dropped without a message if the run could not start.
     if let Ok(flushed) = is_stored.await {
         flushed?;
-        // The daemon may have been told to stop after `pause_all` looked for runs.
+        // The daemon may have been told to stop after `pause_all` listed the runs.
         if supervisor.shutdown_token().is_cancelled() {
             control.hand_over();
         }
@@ -204,7 +204,7 @@ async fn drive_with(
     }
 }
 
-/// Applies the events of a run to its snapshot, and reports that it has started.
+/// Returns a sink that applies the events of a run to its snapshot and reports its start.
 fn event_sink(active: &Arc<ActiveRun>, started: oneshot::Sender<()>) -> EventSink {
     let (active, started) = (Arc::clone(active), Mutex::new(Some(started)));
     Arc::new(move |event: Event| {
@@ -219,16 +219,16 @@ fn event_sink(active: &Arc<ActiveRun>, started: oneshot::Sender<()>) -> EventSin
     })
 }
 
-/// What is said of the start of a run, and when.
+/// The notification of the start of a run.
 struct Announcement {
-    /// The run has begun, and its first checkpoint is queued.
+    /// Resolves when the run has started and its first checkpoint is queued.
     is_started: oneshot::Receiver<()>,
-    /// Told when readers find the run in the store, or why they do not.
+    /// Notified when readers find the run in the store, or with the reason why they do not.
     stored: oneshot::Sender<Result<(), StoreError>>,
 }
 
 impl Announcement {
-    /// Publishes that the run works once it is stored: a subscriber reads the run as soon as an
+    /// Publishes the start of the run once it is stored: a subscriber reads the run as soon as an
     /// event names it.
     async fn publish(self, supervisor: &RunSupervisor, active: &ActiveRun) {
         if self.is_started.await.is_err() {
@@ -257,17 +257,17 @@ async fn drive_task(
             StartPoint::Start(start) => runner.start_as(active.id, *start, &handles).await,
             StartPoint::Resume(run, start) => runner.resume(*run, *start, &handles).await,
         };
-        // With its sender: a run that did not start is not waited for.
+        // Also drops the sender, so that a run that did not start is not awaited.
         drop(handles);
         report
     };
-    // Together, so that the end is never published before the start.
+    // Run both together, so that the end is never published before the start.
     let (report, ()) = tokio::join!(drive, start.publish(&supervisor, &active));
     drop(permit);
     finish_drive(&supervisor, &active, report)
 }
 
-/// Reports how the drive of a run ended.
+/// Reports the end of a drive of a run.
 fn finish_drive(
     supervisor: &RunSupervisor,
     active: &Arc<ActiveRun>,
@@ -278,10 +278,10 @@ fn finish_drive(
             let status = active.view().status.clone();
             match finished.driven {
                 DriveOutcome::Paused(_) => {
-                    // Messages that it did not read are delivered when it is resumed.
+                    // Messages that the run did not read are delivered when it is resumed.
                     finished.left_over.into_iter().for_each(|message| active.send_message(message));
                     publish_state(supervisor, active, "paused", status);
-                    // Its question may be decided already.
+                    // The question of the run may already be decided.
                     supervisor.wake();
                 }
                 DriveOutcome::Ended(_) => {

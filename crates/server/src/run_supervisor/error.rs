@@ -1,4 +1,4 @@
-//! Why a run could not be started, resumed or read.
+//! Errors of starting, resuming and reading runs.
 
 use toolcrib_app::SubmitError;
 use toolcrib_app::runner::RunnerError;
@@ -7,7 +7,7 @@ use toolcrib_core::{ConversationId, RunId, StoreError};
 use super::run_registry::RunRefused;
 use crate::daemon_host::HostError;
 
-/// Why a run could not be started, resumed or read.
+/// An error of starting, resuming or reading a run.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum RunError {
     /// The daemon is stopping.
@@ -21,15 +21,15 @@ pub(crate) enum RunError {
         "the conversation {0} has runs of others, and this token is limited to some tools; begin another conversation"
     )]
     ConversationOfOthers(ConversationId),
-    /// A run of this conversation has not ended: two would overwrite each other's messages.
+    /// A run of this conversation has not ended: two runs would overwrite each other's messages.
     #[error("the run {run} {} in this conversation; {}, or begin another conversation", .why.state(), .why.advice())]
     ConversationBusy {
-        /// The run.
+        /// The unfinished run.
         run: RunId,
         /// Its state.
         why: BusyReason,
     },
-    /// A limit of runs is reached, or the run is active already.
+    /// A limit on runs is reached, or the run is already active.
     #[error(transparent)]
     Refused(#[from] RunRefused),
     /// The idempotency key was used for another request.
@@ -41,10 +41,10 @@ pub(crate) enum RunError {
     /// Another process starts a run under the same key and has not stored it yet.
     #[error("another daemon is starting this run; send the same request again")]
     StartingElsewhere,
-    /// The program around the daemon refused.
+    /// The program around the daemon refused the run.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// The runner refused.
+    /// The runner refused the run.
     #[error(transparent)]
     Runner(RunnerError),
     /// The task of the run panicked.
@@ -55,14 +55,14 @@ pub(crate) enum RunError {
     Store(#[from] StoreError),
 }
 
-/// Why a conversation is busy.
+/// The reason why a conversation is busy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BusyReason {
-    /// Its run waits for a person.
+    /// The run waits for a person.
     Paused,
-    /// Its run has no process and is recovered soon.
+    /// The run has no process and will be recovered soon.
     Abandoned,
-    /// Its run is active.
+    /// The run is active.
     Active,
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Held by the request that claims a key.
+/// The lock that a request holds while it claims a key.
 type KeyLock = tokio::sync::Mutex<()>;
 
 /// The keys that are being claimed, with their owners.
@@ -11,7 +11,7 @@ type KeyLock = tokio::sync::Mutex<()>;
 pub(super) struct KeyLocks(Mutex<HashMap<(String, String), Weak<KeyLock>>>);
 
 impl KeyLocks {
-    /// The lock of a key.
+    /// Returns the lock of a key.
     pub(super) fn lock(&self, owner: &str, key: &str) -> Arc<KeyLock> {
         let mut keys = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         keys.retain(|_, lock| lock.strong_count() > 0);

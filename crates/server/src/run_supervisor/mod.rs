@@ -1,12 +1,12 @@
-//! Supervision of runs: starts them, drives each on a task of its own, recovers those that no
-//! process drives, and reports their events. It knows nothing of HTTP.
+//! Supervision of runs: starts them, drives each in a separate task, recovers those that no process
+//! drives, and reports their events. It does not depend on HTTP.
 //!
 //! Invariants
 //! - At most one task of this process drives a run; between processes, the epoch in the store
 //!   decides (`ConversationAndRunStore::take_run`).
 //! - A run continues when the client that started it disconnects; it is found by its id.
 //! - A subscriber reads events at its own pace; the run never waits for it.
-//! - No run is lost: one that is stored as running and that no process drives is recovered.
+//! - No run is lost: a run that is stored as running and that no process drives is recovered.
 
 mod active_run;
 mod broadcast;

@@ -1,5 +1,5 @@
-//! The recovery loop: resumes runs and calls that no process drives, and runs whose questions were
-//! decided by other processes; pauses all runs when the daemon stops.
+//! The recovery loop: resumes runs and calls that no process drives, and runs whose questions other
+//! processes decided; pauses all runs when the daemon stops.
 
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
@@ -15,18 +15,19 @@ use super::shutdown::shut_down;
 use super::stored_snapshot::pending_approvals;
 use super::supervisor::RunSupervisor;
 
-/// Time between two recoveries of calls.
+/// Interval of recovering calls.
 const RECOVER_INTERVAL: Duration = Duration::from_secs(5);
-/// A run that seems abandoned is resumed if it still does after this time: a process that has just
-/// taken it is its worker by then.
+/// Time after which an apparently abandoned run is checked again and resumed: a process that has
+/// just taken it is its worker by then.
 const ABANDONED_DELAY: Duration = Duration::from_millis(250);
-/// Runs of one scan, the oldest first.
+/// Maximum number of runs per scan, the oldest first.
 const MAX_OPEN_RUNS: usize = 10_000;
 /// The longest time between two attempts to resume a run.
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(300);
 
 /// Scans until the daemon is told to stop, then pauses all runs. Other processes decide questions
-/// and abandon runs without a notification, hence the interval; this process wakes the loop.
+/// and abandon runs without a notification, so the loop scans at intervals; this process can wake
+/// the loop.
 pub(crate) async fn run_recovery_loop(supervisor: &RunSupervisor) {
     // This daemon holds the lock of its folder, so its former processes are dead.
     if let Err(error) = supervisor.stores().calls.release_former().await {
@@ -50,19 +51,19 @@ pub(crate) async fn run_recovery_loop(supervisor: &RunSupervisor) {
     shut_down(supervisor).await;
 }
 
-/// What earlier scans found.
+/// The state from earlier scans.
 #[derive(Default)]
 struct RecoveryLoop {
-    /// Runs whose events are reported here and that were not in the list of open runs.
+    /// Runs whose events this process reports and that the last list of open runs did not contain.
     missing: HashSet<RunId>,
     recovered: Option<Instant>,
-    /// Runs that seem abandoned, with their epochs, and since when.
+    /// Runs that seem abandoned, each with its epoch and the time of detection.
     suspects: HashMap<RunId, (u64, Instant)>,
     /// The questions of paused runs, with the epochs of the runs.
     questions: HashMap<RunId, (u64, Vec<ApprovalId>)>,
     /// Runs that could not be resumed: the number of attempts, and the time of the next one.
     failures: HashMap<RunId, (u32, Instant)>,
-    /// Questions of the last scan; `None` = this is the first scan.
+    /// Questions of the last scan; `None` before the first scan.
     pending: Option<HashMap<ApprovalId, ApprovalRequest>>,
 }
 
@@ -196,8 +197,8 @@ async fn recover_calls(supervisor: &RunSupervisor) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether fewer runs are driven than the limit: recovered runs are exempt from it, but must not
-/// take all of it from runs that clients start.
+/// Returns whether fewer runs are driven than the limit: recovered runs are exempt from the limit,
+/// but must not use up the capacity for runs that clients start.
 fn has_capacity(supervisor: &RunSupervisor) -> bool {
     supervisor.active_count() < supervisor.settings().max_runs
 }

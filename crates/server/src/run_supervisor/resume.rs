@@ -1,4 +1,4 @@
-//! Resumes what a decision was about: the run that waits for it, or the call alone.
+//! Resumes the object of a decision: the run that waits for it, or the call alone.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -14,30 +14,30 @@ use toolcrib_ops::approvals::ContinuedBy;
 use super::drive::{ResumeOptions, is_abandoned, take_run};
 use super::supervisor::RunSupervisor;
 
-/// Time after which a run that is open in the engine is tried again without a notification.
-/// Requests of this daemon notify when they end, but a program that embeds the daemon may open the
-/// run through the same engine, which does not notify.
+/// Interval for retrying a run that is open in the engine, if no notification arrives. Requests of
+/// this daemon notify when they end, but a program that embeds the daemon may open the run through
+/// the same engine, which does not notify.
 const REOPEN_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What resumes a call after the decision about it.
+/// The component that resumes a call after the decision about it.
 pub(crate) enum ResumeTarget {
-    /// A run that this daemon drives; it looks for decisions itself.
+    /// A run that this daemon drives; it checks for decisions itself.
     LocalRun,
-    /// A run that is paused or abandoned.
+    /// A run that is paused or abandoned; this daemon takes it.
     Run(Box<StoredRun>),
     /// Another process, which waits for the decision.
     OtherProcess,
-    /// No run: the call is resumed alone.
+    /// No run: this daemon resumes the call alone.
     Call,
-    /// No run, and a process with another environment or with the tool: the call waits for that
-    /// process. The text says why it is not this one.
+    /// No run: the call waits for a process with another environment or with its tool. The text
+    /// explains why this process cannot resume it.
     OtherEnvironment(String),
-    /// Nothing: its run has ended.
+    /// None: its run has ended.
     Ended,
 }
 
 impl ResumeTarget {
-    /// The same without the run itself, for replies.
+    /// Returns the kind of target without the run itself, for replies.
     pub(crate) fn continued_by(&self) -> ContinuedBy {
         match self {
             Self::LocalRun | Self::Run(_) => ContinuedBy::Run,
@@ -48,7 +48,7 @@ impl ResumeTarget {
     }
 }
 
-/// What a decision about this question resumes.
+/// Returns the component that a decision about this question resumes.
 pub(crate) async fn resume_target(
     supervisor: &RunSupervisor,
     pending: &PendingApproval,
@@ -71,7 +71,8 @@ pub(crate) async fn resume_target(
     }
 }
 
-/// A call without a stored run: a process at a terminal may wait for it (`waits` in its setup).
+/// Returns the target of a call without a stored run: a process at a terminal may wait for the
+/// decision (`waits` in its setup).
 async fn call_target(
     supervisor: &RunSupervisor,
     pending: &PendingApproval,
@@ -90,13 +91,13 @@ async fn call_target(
 
 /// An accepted batch that resumes a call once a decision is stored.
 pub(crate) struct StoredPromise {
-    /// The call; or its parent call, which resumes it.
+    /// The call, or the parent call that resumes it.
     pub(crate) batch: AcceptedBatch,
     /// For a child call: the question, and its run.
     child: Option<(ApprovalId, Option<RunId>)>,
 }
 
-/// Promises that a call that is resumed alone is carried out, before the decision is stored.
+/// Stores a promise to resume a call that has no run, before the decision is stored.
 pub(crate) async fn store_promise(
     supervisor: &RunSupervisor,
     pending: &PendingApproval,
@@ -107,8 +108,8 @@ pub(crate) async fn store_promise(
     Ok(StoredPromise { batch, child })
 }
 
-/// Resumes what was decided, on a task of its own. Returns whether a run was taken for it: that
-/// write survives a power loss, and so does every write before it.
+/// Resumes the decided run or call in a separate task. Returns whether a run was taken for it: that
+/// write survives a power loss, together with every earlier write.
 pub(crate) async fn resume(
     supervisor: &RunSupervisor,
     target: ResumeTarget,
@@ -116,14 +117,15 @@ pub(crate) async fn resume(
 ) -> bool {
     let mut is_taken = false;
     match target {
-        // The run may be about to pause, having looked for a decision before it was stored.
+        // The run may be about to pause because it checked for a decision before the decision was
+        // stored.
         ResumeTarget::LocalRun => supervisor.wake(),
         ResumeTarget::Run(run) => {
             match take_run(supervisor, *run, ResumeOptions::default()).await {
-                // One that is driven already was taken before the decision.
+                // A run that is already driven was taken before the decision.
                 Ok((_, is_new)) => is_taken = is_new,
                 Err(error) => {
-                    // The decision is stored: the recovery loop tries again.
+                    // The decision is stored, so the recovery loop tries again.
                     tracing::warn!(%error, "a run could not be resumed at once after a decision");
                     supervisor.wake();
                 }
@@ -167,22 +169,23 @@ async fn resume_child_call(
         },
     };
     match supervisor.toolcrib().engine().resume(question).await {
-        // It has ended, or waits for the next decision, which stores a promise of its own.
+        // The child call has ended, or waits for the next decision, which stores a separate
+        // promise.
         Ok(_) => drop(supervisor.stores().calls.finish_batch(batch).await),
         Err(error) => tracing::warn!(%question, %error, "a decided call was not resumed"),
     }
 }
 
 /// Finishes an accepted batch. The runs of calls of responses are open in the engine until then. A
-/// batch whose approved call lacks its tool is kept for the next recovery: the tool of a server
-/// that is still connecting comes back, and an approval is not used up without it.
+/// batch whose approved call lacks its tool is kept for the next recovery: a server that is still
+/// connecting may provide the tool, and the approval must not be used up without it.
 pub(super) async fn finish_batch(supervisor: &RunSupervisor, batch: AcceptedBatch) {
     if let Some(why) = obstacle(supervisor, &batch).await {
         tracing::warn!(batch = %batch.id, why, "an accepted batch is left for later");
         supervisor.postponed_batches().push(batch);
         return;
     }
-    // A parent call runs again in the run that it was in.
+    // A parent call runs again in its original run.
     let mut runs: Vec<RunId> =
         batch.batch.run.filter(|_| batch.batch.is_replay).into_iter().collect();
     for call in &batch.batch.calls {
@@ -203,7 +206,7 @@ pub(super) async fn finish_batch(supervisor: &RunSupervisor, batch: AcceptedBatc
     let _answers = supervisor.toolcrib().engine().finish(batch).await;
 }
 
-/// The postponed batches that can be carried out by now.
+/// Returns the postponed batches that can now be finished, and removes them from the list.
 pub(super) async fn take_due_batches(supervisor: &RunSupervisor) -> Vec<AcceptedBatch> {
     let postponed = std::mem::take(&mut *supervisor.postponed_batches());
     let mut due = Vec::new();
@@ -216,7 +219,7 @@ pub(super) async fn take_due_batches(supervisor: &RunSupervisor) -> Vec<Accepted
     due
 }
 
-/// Why a batch with an approved call cannot be carried out here now.
+/// Returns the reason why this process cannot finish a batch with an approved call now.
 async fn obstacle(supervisor: &RunSupervisor, batch: &AcceptedBatch) -> Option<String> {
     for call in &batch.batch.calls {
         let Ok(Some((pending, _))) = supervisor.stores().approvals.for_call(call.id).await else {
@@ -237,7 +240,7 @@ async fn reopen_run(supervisor: &RunSupervisor, run: RunId) -> Result<ReopenedRu
     let labels = labels.map_err(|error| StoreError::Failed(error.to_string()))?;
     loop {
         let mut request_ended = std::pin::pin!(supervisor.request_ended());
-        // Registered before the attempt, so that no notification is missed.
+        // Register before the attempt, so that no notification is missed.
         request_ended.as_mut().enable();
         {
             let mut reopened = supervisor.reopened_runs();
@@ -248,14 +251,14 @@ async fn reopen_run(supervisor: &RunSupervisor, run: RunId) -> Result<ReopenedRu
                 return Ok(ReopenedRun { supervisor: supervisor.clone(), run });
             }
         }
-        // The other calls of its response still run; the run is closed when they end. Open runs are
-        // state of this process, so decisions of other processes do not matter here: those are
-        // found by the recovery loop.
+        // The other calls of the response still run; the run is closed when they end. Open runs are
+        // state of this process, so decisions of other processes do not matter here; the recovery
+        // loop finds those.
         let _ = tokio::time::timeout(REOPEN_POLL_INTERVAL, request_ended).await;
     }
 }
 
-/// A run of a response that is open in the engine for one decided call or more.
+/// A run of a response that is open in the engine for one or more decided calls.
 struct ReopenedRun {
     supervisor: RunSupervisor,
     run: RunId,
@@ -275,7 +278,8 @@ impl Drop for ReopenedRun {
     }
 }
 
-/// Whether one of these questions is decided or has expired, so that its run can be resumed.
+/// Returns whether one of these questions is decided or has expired, so that its run can be
+/// resumed.
 pub(super) fn has_decided(
     questions: &[ApprovalId],
     pending: &HashMap<ApprovalId, ApprovalRequest>,

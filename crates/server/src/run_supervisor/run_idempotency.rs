@@ -1,9 +1,9 @@
-//! Idempotency keys of runs: the same request under the same key is one run, in whichever process
-//! it arrives.
+//! Idempotency keys of runs: a repeated request with the same key gets the same run, in every
+//! process.
 //!
 //! A key is stored as an accepted batch without calls (`CallStore::accept`): the store lets one of
-//! several processes win, keeps the hash of the request, and knows whether the winner is alive. The
-//! batch names the run.
+//! several processes win, stores the hash of the request, and records whether the winner is alive.
+//! The batch names the run.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use super::error::RunError;
 use super::supervisor::RunSupervisor;
 
 /// Separates keys of runs from keys of calls, which are in the same table. It does not count
-/// towards the length of a key.
+/// towards the maximum length of a key.
 const PREFIX: &str = "run:";
-/// How often the store is asked for a run that another process starts, and the time between. The
-/// store does not notify other processes of new rows.
+/// Number of polls for a run that another process starts, and the interval. The store does not
+/// notify other processes of new rows.
 const START_POLLS: u32 = 100;
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// A key with the run that it names.
+/// A key and its run.
 pub(super) struct ClaimedKey {
     supervisor: RunSupervisor,
     batch: AcceptedBatch,
@@ -33,25 +33,25 @@ pub(super) struct ClaimedKey {
 }
 
 impl ClaimedKey {
-    /// The run.
+    /// Returns the run of the key.
     pub(super) fn run(&self) -> RunId {
-        // Every batch of this file names one.
+        // Every batch of this file names a run.
         self.batch.batch.run.unwrap_or_else(RunId::fresh)
     }
 
-    /// Whether the run was started by an earlier request.
+    /// Returns whether an earlier request started the run.
     pub(super) fn is_started(&self) -> bool {
         self.is_started
     }
 
-    /// The run is stored: nothing has to be recovered under this key.
+    /// Marks the run as stored: recovery then ignores this key.
     pub(super) async fn done(self) {
         // If this fails, the batch is only examined once more after a restart.
         let _ = self.supervisor.stores().calls.finish_batch(self.batch.id).await;
     }
 }
 
-/// Claims a key of an owner for a new run, or finds the run that it names.
+/// Claims a key of an owner for a new run, or finds the run of the key.
 pub(super) async fn claim(
     supervisor: &RunSupervisor,
     owner: &str,
@@ -92,7 +92,7 @@ pub(super) async fn claim(
     if is_stored(supervisor, claim.run()).await? {
         return Ok(claim);
     }
-    // The run was never started: its request failed, or its process died before the run was stored.
+    // The run was never started: its request failed, or its process died before it stored the run.
     let is_own = if is_owner_alive {
         epoch == own.epoch
     } else {

@@ -1,4 +1,4 @@
-//! The runs of this process: those that it drives, and those whose events it reports.
+//! The runs of this process: driven runs, and runs whose events it reports.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use super::active_run::ActiveRun;
 /// The runs of this process.
 #[derive(Default)]
 pub(super) struct RunRegistry {
-    /// Runs whose events are reported here: driven ones, and paused ones that have subscribers.
+    /// Runs whose events this process reports: driven ones, and paused ones that have subscribers.
     pub(super) runs: HashMap<RunId, Arc<ActiveRun>>,
     /// Runs that a task of this process drives.
     driven: HashMap<RunId, DrivenRun>,
@@ -21,17 +21,17 @@ struct DrivenRun {
     conversation: ConversationId,
 }
 
-/// How many runs may be driven at once.
+/// Limits on the number of concurrently driven runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RunLimits {
     pub(super) total: usize,
     pub(super) per_client: usize,
 }
 
-/// Why a run may not be driven now.
+/// The reason why a run may not be driven now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum RunRefused {
-    /// This process drives it already.
+    /// This process already drives it.
     #[error("the run is active already")]
     AlreadyActive,
     /// Another run of its conversation is driven.
@@ -39,17 +39,17 @@ pub(crate) enum RunRefused {
         "the run {0} is active in this conversation; wait for it, stop it, or begin another conversation"
     )]
     Conversation(RunId),
-    /// The client has as many runs as it may have.
+    /// The client has reached its limit of this many runs.
     #[error("{0} runs of this client are active, which is the limit; wait until one has ended")]
     Client(usize),
-    /// The daemon has as many runs as it may have.
+    /// The daemon has reached its limit of this many runs.
     #[error("{0} runs are active, which is the limit; try again when one has ended")]
     Full(usize),
 }
 
 impl RunRegistry {
     /// Marks a run as driven. `client` is the client whose limit applies; `None` exempts a run that
-    /// has to continue from all limits.
+    /// must continue from all limits.
     pub(super) fn acquire(
         &mut self,
         run: RunId,
@@ -78,36 +78,37 @@ impl RunRegistry {
         Ok(())
     }
 
-    /// A run is not driven any more.
+    /// Marks a run as no longer driven.
     pub(super) fn release(&mut self, run: RunId) {
         self.driven.remove(&run);
     }
 
-    /// Whether a task of this process drives the run.
+    /// Returns whether a task of this process drives the run.
     pub(super) fn is_driving(&self, run: RunId) -> bool {
         self.driven.contains_key(&run)
     }
 
-    /// Number of driven runs.
+    /// Returns the number of driven runs.
     pub(super) fn driven_count(&self) -> usize {
         self.driven.len()
     }
 
-    /// The driven runs.
+    /// Returns the driven runs.
     pub(super) fn driven_runs(&self) -> impl Iterator<Item = &Arc<ActiveRun>> {
         self.driven.keys().filter_map(|id| self.runs.get(id))
     }
 
-    /// Removes a run, unless another object has taken its place.
+    /// Removes a run, unless another object has replaced it.
     pub(super) fn remove(&mut self, run: &Arc<ActiveRun>) {
         if self.runs.get(&run.id).is_some_and(|known| Arc::ptr_eq(known, run)) {
             self.runs.remove(&run.id);
         }
     }
 
-    /// Removes and closes the runs that are not driven here and have no subscribers, or that
-    /// another process has driven since. `open` are the stored runs that have not ended, `missing`
-    /// those that were not among them at the scan before. Returns those that are missing now.
+    /// Removes and closes the runs that this process does not drive and that have no subscribers or
+    /// were driven by another process since. `open` are the stored runs that have not ended,
+    /// `missing` the runs that were not among them at the previous scan. Returns the runs that are
+    /// missing now.
     pub(super) fn close_stale(
         &mut self,
         open: &[OpenRun],
@@ -121,7 +122,7 @@ impl RunRegistry {
             }
             let is_foreign = match open.get(id) {
                 Some(stored) => stored.status != RunStatus::Paused || !run.is_current(stored.epoch),
-                // It may have been paused after the list was read: the next scan decides.
+                // The run may have been paused after the list was read: the next scan decides.
                 None => !missing_now.insert(*id) || missing.contains(id),
             };
             if is_foreign || run.subscriber_count() == 0 {

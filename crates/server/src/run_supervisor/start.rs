@@ -14,33 +14,34 @@ use super::run_idempotency;
 use super::supervisor::RunSupervisor;
 use crate::daemon_host::RunRequest;
 
-/// Runs of an owner that are searched for one of the same conversation; older ones have ended.
+/// Maximum number of an owner's runs that are searched for one of the same conversation; older ones
+/// have ended.
 const MAX_SCANNED: usize = 1_000;
 
 /// The principal that starts a run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Requester {
-    /// Its name, as records have it.
+    /// Its name in records.
     pub(crate) name: String,
     /// The client whose limits apply.
     pub(crate) client: String,
-    /// The tools that its token is limited to; `None` = all.
+    /// The tools of the token's limit; `None` for all tools.
     pub(crate) tools: Option<Vec<String>>,
 }
 
 /// A request to start a run.
 pub(crate) struct StartOptions {
-    /// The run.
+    /// The request to the host.
     pub(crate) request: RunRequest,
-    /// The principal.
+    /// The principal that starts the run.
     pub(crate) requester: Requester,
     /// Idempotency key, and the fingerprint of the request.
     pub(crate) key: Option<(String, String)>,
-    /// What part of the message comes from, if that is outside text.
+    /// Source of a part of the message that is untrusted text.
     pub(crate) untrusted: Option<String>,
 }
 
-/// Starts a run, or finds the one that was started under the same key. It is stored when this
+/// Starts a run, or finds the run that was started under the same key. The run is stored when this
 /// returns.
 pub(crate) async fn start_run(
     supervisor: &RunSupervisor,
@@ -74,7 +75,7 @@ pub(crate) async fn start_run(
     Ok(id)
 }
 
-/// A run may continue a conversation of its own owner. That of another owner does not exist for it.
+/// Checks the owner of the conversation. A conversation of another owner is reported as unknown.
 async fn check_conversation_owner(
     supervisor: &RunSupervisor,
     owner: &str,
@@ -87,8 +88,8 @@ async fn check_conversation_owner(
     }
 }
 
-/// A token that is limited to some tools continues its own conversations only: those of others hold
-/// results of other tools, which its run would read.
+/// Checks that a token that is limited to some tools continues only its own conversations: those of
+/// others contain results of other tools, which its run would read.
 async fn check_conversation_tools(
     supervisor: &RunSupervisor,
     owner: &str,
@@ -104,7 +105,8 @@ async fn check_conversation_tools(
     if is_own { Ok(()) } else { Err(RunError::ConversationOfOthers(id)) }
 }
 
-/// Two runs of one conversation would overwrite each other's messages.
+/// Checks that no other run of the conversation is active: two runs would overwrite each other's
+/// messages.
 async fn check_conversation_free(
     supervisor: &RunSupervisor,
     start: &StartRequest,
@@ -116,7 +118,7 @@ async fn check_conversation_free(
         let Some(run) = same else { continue };
         let why = match status {
             RunStatus::Paused => BusyReason::Paused,
-            // An abandoned run is recovered soon, so it blocks the conversation too.
+            // An abandoned run is recovered soon, so it also blocks the conversation.
             _ if is_abandoned(supervisor, run).await? => BusyReason::Abandoned,
             _ => BusyReason::Active,
         };
@@ -133,7 +135,8 @@ async fn start_as(
 ) -> Result<(), RunError> {
     let permit = supervisor.acquire_permit(id, start.conversation, Some(&requester.client))?;
     if continues {
-        // Checked with the permit held, so that of two requests to this process one fails.
+        // Check while the permit is held, so that one of two concurrent requests to this process
+        // fails.
         check_conversation_free(supervisor, &start).await?;
     }
     // The device is recorded with every call: with four eyes, its principal may not decide about

@@ -1,4 +1,4 @@
-//! The snapshot of a run that this process does not drive, made from its stored state.
+//! The snapshot of a run that this process does not drive, built from its stored state.
 
 use serde_json::Value;
 use toolcrib_agent::events::PendingInput;
@@ -12,8 +12,8 @@ use toolcrib_providers::conversation::{Message, ModelMessage};
 
 use super::supervisor::RunSupervisor;
 
-/// The snapshot of a stored run, with secrets masked: the stored state holds them for the process
-/// that resumes the run.
+/// Loads the snapshot of a stored run, with secrets masked: the stored state contains them for the
+/// process that resumes the run.
 pub(crate) async fn load_snapshot(
     supervisor: &RunSupervisor,
     run: &StoredRun,
@@ -28,7 +28,7 @@ pub(crate) async fn load_snapshot(
     Ok(serde_json::from_value(masked).unwrap_or_default())
 }
 
-/// The snapshot of a stored run and its messages, secrets included.
+/// Builds the snapshot of a stored run from its messages, including secrets.
 fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
     let state = &run.state;
     let at = |pointer: &str| state.pointer(pointer).cloned().filter(|value| !value.is_null());
@@ -63,7 +63,7 @@ fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
                 add_answer(&mut view, *said, round);
                 round += u32::from(has_calls);
             }
-            // Written by a newer version, which has kinds of messages that this one does not know.
+            // A newer version wrote this message, of a kind that this version does not know.
             Err(_) => {}
         }
     }
@@ -79,7 +79,8 @@ fn run_state(status: RunStatus) -> RunState {
     }
 }
 
-/// Why a stored run waits or how it ended, with a message where the status alone does not say it.
+/// Returns why a stored run waits or how it ended, with a message if the status alone is not
+/// sufficient.
 pub(crate) fn status_text(run: &StoredRun) -> (Option<String>, Option<String>) {
     match run.status {
         RunStatus::Running => (None, None),
@@ -108,13 +109,13 @@ pub(crate) fn status_text(run: &StoredRun) -> (Option<String>, Option<String>) {
     }
 }
 
-/// The approvals and questions that a stored run waits for.
+/// Returns the approvals and questions that a stored run waits for.
 pub(crate) fn pending_approvals(run: &StoredRun) -> Vec<Pending> {
     let pending = run.state.pointer("/state/phase/pending").cloned().unwrap_or_default();
     serde_json::from_value(pending).unwrap_or_default()
 }
 
-/// The form of the event `run-paused`.
+/// Converts a pending question to the form of the event `run-paused`.
 fn waiting(wait: &Pending) -> PendingInput {
     match &wait.what {
         PendingKind::Approval(request) => PendingInput::Approval(request.clone()),
@@ -125,7 +126,7 @@ fn waiting(wait: &Pending) -> PendingInput {
     }
 }
 
-/// Adds an answer of the model with its calls.
+/// Adds a response of the model with its calls.
 fn add_answer(view: &mut RunSnapshot, said: ModelMessage, round: u32) {
     let model = format!("{}/{}", said.provider, said.model);
     view.text.clone_from(&said.turn.text);

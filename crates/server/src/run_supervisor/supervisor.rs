@@ -1,4 +1,4 @@
-//! The state that all parts of the supervision share.
+//! The state that all parts of the supervisor share.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,16 +24,16 @@ use super::run_registry::{RunLimits, RunRefused, RunRegistry};
 use crate::daemon_host::DaemonHost;
 use crate::telemetry::Telemetry;
 
-/// Settings of the supervision.
+/// Settings of the supervisor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SupervisorSettings {
-    /// Runs that are driven at once.
+    /// Maximum number of concurrently driven runs.
     pub(crate) max_runs: usize,
-    /// Runs of one client among them.
+    /// Maximum number of concurrently driven runs of one client.
     pub(crate) max_runs_per_client: usize,
-    /// Time between two scans of the recovery loop.
+    /// Interval of scans of the recovery loop.
     pub(crate) recovery_interval: Duration,
-    /// How long runs may continue after the daemon was told to stop.
+    /// Time for which runs may continue after the daemon was told to stop.
     pub(crate) drain: Duration,
 }
 
@@ -51,7 +51,7 @@ struct Inner {
     settings: SupervisorSettings,
     shutdown: CancellationToken,
     registry: Mutex<RunRegistry>,
-    /// Notified when a run is not driven any more.
+    /// Notified when a run is no longer driven.
     run_released: Notify,
     broadcast: Broadcast,
     /// Starts the next scan of the recovery loop.
@@ -59,13 +59,13 @@ struct Inner {
     /// Notified when a request has ended that may have opened a run in the engine.
     request_ended: Notify,
     key_locks: KeyLocks,
-    /// Runs of responses that are open in the engine for calls decided later, with the number of
-    /// these calls.
+    /// Runs of responses that are open in the engine for calls decided later, each with the number
+    /// of these calls.
     reopened: Mutex<HashMap<RunId, usize>>,
     postponed: Mutex<Vec<AcceptedBatch>>,
 }
 
-/// The right to drive a run; returned on drop.
+/// The right to drive a run, returned on drop.
 pub(super) struct RunPermit {
     supervisor: RunSupervisor,
     run: RunId,
@@ -79,7 +79,7 @@ impl Drop for RunPermit {
 }
 
 impl RunSupervisor {
-    /// A supervisor without runs. `shutdown` tells it to pause all runs.
+    /// Creates a supervisor without runs. `shutdown` tells it to pause all runs.
     pub(crate) fn new(
         toolcrib: Toolcrib,
         runner: Runner,
@@ -143,7 +143,7 @@ impl RunSupervisor {
         self.inner.registry.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Accepted batches of this process that cannot be carried out now.
+    /// Returns the accepted batches that this process cannot finish now.
     pub(super) fn postponed_batches(&self) -> MutexGuard<'_, Vec<AcceptedBatch>> {
         self.inner.postponed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -152,7 +152,7 @@ impl RunSupervisor {
         self.inner.reopened.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The right to drive a run; see [`RunRegistry::acquire`].
+    /// Acquires the right to drive a run; see [`RunRegistry::acquire`].
     pub(super) fn acquire_permit(
         &self,
         run: RunId,
@@ -165,12 +165,13 @@ impl RunSupervisor {
         Ok(RunPermit { supervisor: self.clone(), run })
     }
 
-    /// A run whose events are reported here.
+    /// Returns a run whose events this process reports.
     pub(crate) fn get(&self, id: RunId) -> Option<Arc<ActiveRun>> {
         self.registry().runs.get(&id).cloned()
     }
 
-    /// Reports the events of a paused run that got a subscriber, if it continues in this process.
+    /// Starts to report the events of a paused run that got a subscriber, in case it continues in
+    /// this process.
     pub(crate) fn track(&self, run: &StoredRun, snapshot: RunSnapshot) -> Arc<ActiveRun> {
         let mut registry = self.registry();
         if let Some(active) = registry.runs.get(&run.id) {
@@ -183,32 +184,32 @@ impl RunSupervisor {
         active
     }
 
-    /// Whether a task of this process drives the run.
+    /// Returns whether a task of this process drives the run.
     pub(crate) fn is_driving(&self, id: RunId) -> bool {
         self.registry().is_driving(id)
     }
 
-    /// Runs that this process drives.
+    /// Returns the number of runs that this process drives.
     pub(crate) fn active_count(&self) -> usize {
         self.registry().driven_count()
     }
 
-    /// Subscribers of all runs.
+    /// Returns the number of subscribers of all runs.
     pub(crate) fn subscriber_count(&self) -> usize {
         self.registry().runs.values().map(|run| run.subscriber_count()).sum()
     }
 
-    /// Resolves when a run is not driven any more. Register before checking the condition.
+    /// Resolves when a run is no longer driven. Register before checking the condition.
     pub(super) fn run_released(&self) -> Notified<'_> {
         self.inner.run_released.notified()
     }
 
-    /// The events of all runs, questions and switches.
+    /// Returns the events of all runs, questions and switches.
     pub(crate) fn broadcast(&self) -> &Broadcast {
         &self.inner.broadcast
     }
 
-    /// Starts the next scan of the recovery loop at once: a question was asked or decided.
+    /// Starts the next scan of the recovery loop at once, because a question was asked or decided.
     pub(crate) fn wake(&self) {
         self.inner.wake.notify_one();
     }
@@ -218,7 +219,8 @@ impl RunSupervisor {
         self.inner.wake.notified()
     }
 
-    /// A request has ended, and with it the run that the engine may have opened for it.
+    /// Notifies that a request has ended, and with it the run that the engine may have opened for
+    /// it.
     pub(crate) fn notify_request_ended(&self) {
         self.inner.request_ended.notify_waiters();
     }
@@ -228,18 +230,18 @@ impl RunSupervisor {
         self.inner.request_ended.notified()
     }
 
-    /// Publishes that a feature switch or the kill switch was changed. `row` is its row.
+    /// Publishes a changed feature switch or kill switch. `row` is its row.
     pub(crate) fn publish_switch(&self, row: &impl Serialize) {
         self.inner.broadcast.publish(None, "switch", row);
     }
 
-    /// Publishes that there is a new notification, or that one was dismissed.
+    /// Publishes a new or dismissed notification.
     pub(crate) fn publish_notification(&self, owner: &str, id: &str, dismissed_at: Option<i64>) {
         let row = json!({ "notification": id, "dismissed_at": dismissed_at });
         self.inner.broadcast.publish(Some(owner), "notification", &row);
     }
 
-    /// Publishes that a draft was made or changed, or that its status did.
+    /// Publishes a new draft, or a change of its content or status.
     pub(crate) fn publish_draft(&self, owner: &str, draft: &Draft) {
         let row = json!({
             "draft": draft.id, "kind": draft.kind.as_str(), "status": draft.status.as_str(),
@@ -248,13 +250,13 @@ impl RunSupervisor {
         self.inner.broadcast.publish(Some(owner), "drafts.changed", &row);
     }
 
-    /// Publishes that a person is asked.
+    /// Publishes a question to a person.
     pub(super) fn publish_approval(&self, request: &ApprovalRequest) {
         let broadcast = &self.inner.broadcast;
         broadcast.publish(Some(&request.context.owner), "approval", &approval_row(request));
     }
 
-    /// Publishes that a person decided.
+    /// Publishes a decision of a person.
     pub(super) fn publish_decision(
         &self,
         request: &ApprovalRequest,
@@ -271,7 +273,7 @@ impl RunSupervisor {
     }
 }
 
-/// A question without its content, which is read by its id.
+/// Returns a question without its content, which clients read by its id.
 pub(crate) fn approval_row(request: &ApprovalRequest) -> Value {
     json!({
         "approval": request.id, "call": request.call, "run": request.run, "tool": request.tool,

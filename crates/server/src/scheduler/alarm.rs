@@ -10,14 +10,14 @@ use crate::run_supervisor::RunSupervisor;
 /// Title of the notification.
 const TITLE: &str = "Alarm";
 
-/// Notifies the owner, in quiet hours too, and lets the alarm ring again in a minute.
+/// Notifies the owner, even in quiet hours, and schedules the next ring in a minute.
 pub(super) async fn ring(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
     let message = alarm_message(&task, now());
     let new = NewNotification {
         owner: task.owner.clone(),
         title: TITLE.to_owned(),
         message: message.chars().take(MAX_MESSAGE_CHARS).collect(),
-        // Each ring replaces the one before it.
+        // Each ring replaces the previous one.
         tag: Some(task.id.to_string()),
         untrusted: task.untrusted.clone(),
         author: Author::person(SCHEDULER),

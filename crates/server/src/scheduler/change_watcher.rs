@@ -1,7 +1,7 @@
 //! Watches the workspace for tasks that run when a file changes.
 //!
 //! Invariants
-//! - A task's own changes do not start it again: what changes while it runs is left out.
+//! - A task's own changes do not start it again: changes while it runs are ignored.
 //! - A task is started at most once a minute; changes until then are one event.
 
 use std::collections::{BTreeSet, HashMap};
@@ -17,15 +17,16 @@ use toolcrib_core::{
 
 use crate::run_supervisor::RunSupervisor;
 
-/// Time between two looks at the tasks.
+/// Interval for reading the tasks.
 const LOOK: Duration = Duration::from_secs(5);
-/// Changes of this long are one event.
+/// Time during which changes are collected into one event.
 const SETTLE: Duration = Duration::from_secs(1);
-/// Shortest time between two events of one task.
+/// Minimum time between two events of one task.
 const GAP: Duration = Duration::from_secs(60);
-/// Paths of an event.
+/// Maximum number of paths in an event.
 const MAX_PATHS: usize = 50;
-/// Changes that wait to be looked at; more are dropped, and the next change finds the task anyway.
+/// Maximum number of changes in the queue; more are dropped, and the next change still starts the
+/// task.
 const MAX_WAITING: usize = 10_000;
 /// The owner of the workspace.
 const OWNER: &str = "";
@@ -70,7 +71,7 @@ pub(crate) async fn run_change_watcher(supervisor: &RunSupervisor) {
     }
 }
 
-/// Reads which tasks a change starts.
+/// Reads the tasks that a change starts.
 async fn read_tasks(
     supervisor: &RunSupervisor,
     watches: &mut HashMap<TaskId, Watch>,
@@ -98,7 +99,7 @@ async fn read_tasks(
     Ok(())
 }
 
-/// `*` stays within a folder, `**` does not.
+/// Compiles a glob: `*` stays within a folder, `**` does not.
 fn matcher(glob: &str) -> Option<GlobMatcher> {
     let glob = GlobBuilder::new(glob).literal_separator(true).build().ok()?;
     Some(glob.compile_matcher())
@@ -130,7 +131,7 @@ fn watch(root: &Path) -> Option<(RecommendedWatcher, mpsc::Receiver<PathBuf>)> {
 
 fn note(watches: &mut HashMap<TaskId, Watch>, root: &Path, path: &Path) {
     let Ok(below) = path.strip_prefix(root) else { return };
-    // Git writes its own files at every command.
+    // Git writes files of its own at every command.
     if below.components().any(|part| part.as_os_str() == ".git") {
         return;
     }

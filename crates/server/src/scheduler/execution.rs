@@ -1,4 +1,4 @@
-//! One execution of a claimed task: starts its run, follows it, and records how it ended.
+//! One execution of a claimed task: starts its run, follows it, and records its end.
 
 use std::time::Duration;
 
@@ -21,20 +21,21 @@ use crate::run_supervisor::{
 pub(super) const BACKGROUND: &str = "background";
 /// Name of the scheduler in records, and the client whose limits its runs share.
 pub(super) const SCHEDULER: &str = "scheduler";
-/// Time between two looks at the run.
+/// Interval for reading the state of the run.
 const LOOK: Duration = Duration::from_millis(250);
-/// Looks between two renewals of the claim: every 15 s, a quarter of what it holds.
+/// Number of reads between two renewals of the claim: every 15 s, a quarter of the duration of a
+/// claim.
 const LOOKS_PER_RENEWAL: u32 = 60;
-/// How long a task waits whose run cannot start now, in milliseconds.
+/// Milliseconds for which a task waits if its run cannot start now.
 const BUSY_MS: i64 = 15_000;
-/// How an answered run ends.
+/// The status of an answered run.
 const DONE: &str = "completed";
 
 /// Runs a claimed task to its end.
 pub(super) async fn execute(supervisor: RunSupervisor, task: Task) {
     let id = task.id;
     if let Err(error) = try_execute(&supervisor, task).await {
-        // The claim ends by itself, and the execution goes on from its run.
+        // The claim expires, and the next execution continues with the stored run.
         tracing::warn!(task = %id, %error, "the task could not be recorded");
     }
 }
@@ -61,7 +62,7 @@ async fn try_execute(supervisor: &RunSupervisor, task: Task) -> Result<(), Store
             RunError::ConversationBusy { .. } | RunError::Refused(_) | RunError::StartingElsewhere,
         ) => put(supervisor, release(&task, now(), BUSY_MS)).await,
         Err(RunError::UnknownConversation(_)) => {
-            // The person deleted it: the next attempt begins another one.
+            // The person deleted the conversation: the next attempt starts a new one.
             let task = Task { conversation: None, ..task };
             put(supervisor, release(&task, now(), 0)).await
         }
@@ -85,7 +86,7 @@ fn request(task: &Task) -> RunRequest {
     }
 }
 
-/// Starts the run, under a key of the task and its time or its event.
+/// Starts the run, under an idempotency key of the task and its time or its event.
 async fn start(
     supervisor: &RunSupervisor,
     task: &Task,
@@ -109,7 +110,7 @@ async fn follow(supervisor: &RunSupervisor, mut task: Task, run: RunId) -> Resul
     loop {
         let stored = supervisor.stores().runs.run(run).await?;
         if looks % LOOKS_PER_RENEWAL == 0 {
-            // Each heartbeat has a conversation of its own.
+            // Each heartbeat has a separate conversation.
             let conversation = stored.as_ref().map(|stored| stored.conversation);
             let conversation = conversation.filter(|_| task.kind != TaskKind::Heartbeat);
             let renewed = Task {
@@ -131,7 +132,7 @@ async fn follow(supervisor: &RunSupervisor, mut task: Task, run: RunId) -> Resul
                 }
                 return finish(supervisor, task, ended).await;
             }
-            // A run is stored before it starts, so it was deleted with its conversation.
+            // A run is stored before it starts, so this one was deleted with its conversation.
             None => {
                 let ok = task.kind == TaskKind::Heartbeat;
                 let result = "The conversation of this run was deleted.".to_owned();
@@ -157,8 +158,8 @@ async fn ended(supervisor: &RunSupervisor, run: &StoredRun) -> Result<Ended, Sto
         Some(message) if snapshot.text.is_empty() => format!("{status}: {message}"),
         _ => snapshot.text,
     };
-    // What the run had read is what its answer may repeat; a run that cannot be read counts as one
-    // that had read anything.
+    // The answer may repeat any text that the run has read. If the run cannot be read, assume that
+    // it has read untrusted text.
     let labels = labels_of_run(&*supervisor.stores().runs, run.id).await;
     let untrusted = match labels {
         Ok(labels) => labels.untrusted.map(|source| source.to_string()),
@@ -183,7 +184,7 @@ async fn finish(supervisor: &RunSupervisor, task: Task, ended: Ended) -> Result<
     Ok(())
 }
 
-/// Tells the person how an execution of a task ended.
+/// Notifies the person of the end of an execution of a task.
 async fn tell(supervisor: &RunSupervisor, task: &Task, ended: &Ended) {
     let end = End {
         owner: &task.owner,
@@ -204,7 +205,7 @@ pub(super) async fn put(supervisor: &RunSupervisor, task: Task) -> Result<(), St
     written(supervisor.stores().tasks.put_task(task).await).map(|_| ())
 }
 
-/// `None` if the person or another daemon changed the task meanwhile.
+/// Returns `None` if the person or another daemon changed the task meanwhile.
 fn written(answer: Result<i64, StoreError>) -> Result<Option<i64>, StoreError> {
     match answer {
         Ok(revision) => Ok(Some(revision)),

@@ -1,4 +1,4 @@
-//! One heartbeat: what is asked, and what becomes of the answer.
+//! One heartbeat: its request to the model, and the handling of the answer.
 
 use toolcrib_app::runner::labels_of_run;
 use toolcrib_assistant::heartbeat::{
@@ -16,19 +16,19 @@ use crate::run_supervisor::RunSupervisor;
 const TITLE: &str = "Heartbeat";
 const TAG: &str = "heartbeat";
 
-/// What a claimed heartbeat comes to.
+/// The next step of a claimed heartbeat.
 pub(super) enum Beat {
-    /// A run with this request, and what its text comes from if part of it is outside text.
+    /// A run with this request, and the source of its untrusted text, if it has any.
     Ask(Box<RunRequest>, Option<String>),
-    /// It has ended without a run.
+    /// The heartbeat has ended without a run.
     Ended(Ended),
-    /// Nothing more is to be done with this claim.
+    /// The claim needs no further work.
     Settled,
-    /// Another run is at work: it waits.
+    /// Another run is active: the heartbeat waits.
     Busy,
 }
 
-/// Decides what a claimed heartbeat does.
+/// Decides the next step of a claimed heartbeat.
 pub(super) async fn begin(supervisor: &RunSupervisor, task: &Task) -> Result<Beat, StoreError> {
     let heartbeats = supervisor.toolcrib().heartbeats();
     let failed = |error: &dyn std::fmt::Display| StoreError::Failed(error.to_string());
@@ -36,7 +36,7 @@ pub(super) async fn begin(supervisor: &RunSupervisor, task: &Task) -> Result<Bea
         put(supervisor, postpone(task, now()).map_err(|error| failed(&error))?).await?;
         return Ok(Beat::Settled);
     }
-    // A run that has started already is found under its key.
+    // A run that has already started is found by its key.
     let has_started = task.lease.as_ref().is_some_and(|lease| lease.run.is_some());
     if !has_started && supervisor.active_count() > 0 {
         return Ok(Beat::Busy);
@@ -61,14 +61,14 @@ fn request(supervisor: &RunSupervisor, task: &Task, input: &HeartbeatInput) -> R
     }
 }
 
-/// What becomes of the answer: an answer without a report leaves nothing behind, a report is pushed
+/// Handles the answer: an answer without a report is discarded; a report is sent as a notification
 /// and stays in its conversation.
 pub(super) async fn conclude(supervisor: &RunSupervisor, run: &StoredRun, ended: Ended) -> Ended {
     let owner = &run.context.owner;
     let conversation = Some(run.conversation);
     if ended.ok && is_ok(&ended.result) {
         let ended = Ended { result: HEARTBEAT_OK.to_owned(), ..ended };
-        // What it left in the inbox belongs to the conversation.
+        // Questions that the run left in the inbox need its conversation.
         if asks(supervisor, run).await {
             return Ended { conversation, ..ended };
         }
@@ -98,7 +98,7 @@ pub(super) async fn conclude(supervisor: &RunSupervisor, run: &StoredRun, ended:
     Ended { conversation, untrusted, ..ended }
 }
 
-/// Deletes the conversations of reports that the history does not keep any more.
+/// Deletes the conversations of reports that the history no longer contains.
 pub(super) async fn forget_old(supervisor: &RunSupervisor, before: &Task, after: &Task) {
     let kept: Vec<_> = after.history.iter().filter_map(|one| one.conversation).collect();
     let gone = before.history.iter().filter_map(|one| one.conversation);
@@ -107,7 +107,7 @@ pub(super) async fn forget_old(supervisor: &RunSupervisor, before: &Task, after:
     }
 }
 
-/// Whether a question of the run waits for a person. If that cannot be read, one may.
+/// Returns whether a question of the run waits for a person; `true` if that cannot be read.
 async fn asks(supervisor: &RunSupervisor, run: &StoredRun) -> bool {
     let conversation = run.conversation.to_string();
     match supervisor.stores().approvals.pending().await {

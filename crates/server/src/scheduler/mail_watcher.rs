@@ -2,8 +2,9 @@
 //! arrives.
 //!
 //! Invariants
-//! - Mail that was there when an account was first watched starts nothing.
-//! - Mail that arrives within 30 s is one event of a task: a flood of mail starts no flood of runs.
+//! - Mail that existed when an account was first watched starts no task.
+//! - Mail that arrives within 30 s is one event of a task: a flood of mail does not start a flood
+//!   of runs.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -20,13 +21,13 @@ use toolcrib_mail::{InboxListener, MailError, NewMail, WatchTimes, watch_inbox};
 
 use crate::run_supervisor::RunSupervisor;
 
-/// Time between two looks at the accounts.
+/// Interval for reading the list of accounts.
 const LOOK: Duration = Duration::from_secs(5);
-/// Characters of an event.
+/// Maximum number of characters of an event.
 const MAX_EVENT_CHARS: usize = 8_000;
 /// The owner of the accounts.
 const OWNER: &str = "";
-/// The tools whose presence says that mail is on.
+/// The tools that are available only while mail is enabled.
 const MAIL_TOOLS: [&str; 2] = ["check_email", "setup_email"];
 
 /// Watches until the daemon is told to stop.
@@ -46,7 +47,7 @@ pub(crate) async fn run_mail_watcher(supervisor: &RunSupervisor) {
     }
 }
 
-/// The accounts to watch: none while mail is switched off.
+/// Returns the accounts to watch: none while mail is switched off.
 fn accounts(supervisor: &RunSupervisor) -> Result<Vec<MailAccount>, MailError> {
     let view = supervisor.toolcrib().catalog().view(&Arc::default());
     if MAIL_TOOLS.iter().all(|tool| view.find(tool).is_none()) {
@@ -55,7 +56,7 @@ fn accounts(supervisor: &RunSupervisor) -> Result<Vec<MailAccount>, MailError> {
     supervisor.toolcrib().mail_accounts().list()
 }
 
-/// Begins and ends watching, so that it fits the accounts.
+/// Starts and stops watchers, so that they match the accounts.
 async fn follow(
     supervisor: &RunSupervisor,
     accounts: &[MailAccount],
@@ -72,7 +73,7 @@ async fn follow(
             handle.abort();
         }
         let is_removed = accounts.iter().all(|account| account.address != address);
-        // Switching mail off for a while forgets nothing.
+        // Switching mail off temporarily keeps the stored positions.
         let exists = supervisor.toolcrib().mail_accounts().find(Some(&address)).is_ok();
         if is_removed && !exists {
             supervisor.toolcrib().mail_inboxes().forget(OWNER, &address).await.ok();
@@ -92,7 +93,7 @@ async fn follow(
     }
 }
 
-/// Starts tasks on new mail, and records it.
+/// Starts tasks on new mail, and records the mail as seen.
 struct Listener {
     supervisor: RunSupervisor,
 }
@@ -103,7 +104,7 @@ impl Listener {
         let inboxes = toolcrib.mail_inboxes();
         let known = inboxes.get(OWNER, &account.address).await.map_err(|e| e.to_string())?;
         let known = known.and_then(|inbox| inbox.position);
-        // What another daemon has recorded meanwhile has started its tasks.
+        // Mail that another daemon has recorded meanwhile has already started its tasks.
         let is_new = |mail: &ArrivedMail| {
             known.is_none_or(|known| {
                 known.validity != new.position.validity || mail.uid >= known.next_uid
@@ -111,8 +112,8 @@ impl Listener {
         };
         let arrived: Vec<ArrivedMail> = new.arrived.iter().filter(|m| is_new(m)).cloned().collect();
         let all = self.supervisor.stores().tasks.tasks(OWNER).await.map_err(|e| e.to_string())?;
-        // Before the position is recorded: a daemon that dies between the two finds the mail again,
-        // and the key of the event starts no task twice.
+        // Start tasks before the position is recorded: if the daemon dies in between, the next one
+        // finds the mail again, and the key of the event prevents a second start.
         for task in all {
             let Some(event) = event_for(&task, account, &arrived, &new) else { continue };
             if let Err(error) = toolcrib.tasks().add_event(OWNER, task.id, event).await {
@@ -125,7 +126,7 @@ impl Listener {
     }
 }
 
-/// The event of a task; `None` if none of the mails starts it.
+/// Returns the event of a task; `None` if no mail matches it.
 fn event_for(
     task: &Task,
     account: &MailAccount,

@@ -1,11 +1,11 @@
 //! The scheduler: waits for due tasks and runs each as a run of its agent.
 //!
 //! Invariants
-//! - A due task is claimed in the store before its run starts, so that of several daemons one runs
-//!   it. Its run is started under a key of the task and its due time, so that a daemon that takes
-//!   over finds the run instead of starting a second one.
-//! - It waits for the earliest time, and looks at the store at least once a second, because other
-//!   processes add tasks and clocks are set.
+//! - A due task is claimed in the store before its run starts, so that only one of several daemons
+//!   runs it. Its run is started under an idempotency key of the task and its due time, so that a
+//!   daemon that takes over finds the run instead of starting a second one.
+//! - The scheduler waits for the earliest due time, and reads the store at least once a second,
+//!   because other processes add tasks and clocks are adjusted.
 
 mod alarm;
 mod change_watcher;

@@ -1,4 +1,4 @@
-//! A task that notifies the person once and asks no model.
+//! A task that notifies the person once, without a request to a model.
 
 use toolcrib_assistant::notify::{MAX_MESSAGE_CHARS, NewNotification};
 use toolcrib_assistant::task::{Ended, alarm_message, settle};
@@ -7,10 +7,10 @@ use toolcrib_core::{Author, StoreError, Task};
 use super::execution::{SCHEDULER, now, put};
 use crate::run_supervisor::RunSupervisor;
 
-/// Characters of a title.
+/// Maximum number of characters of a title.
 const TITLE_CHARS: usize = 100;
 
-/// Notifies the owner, not in quiet hours, and records how that ended.
+/// Notifies the owner, except in quiet hours, and records the result.
 pub(super) async fn send(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
     let message = alarm_message(&task, now());
     let new = NewNotification {

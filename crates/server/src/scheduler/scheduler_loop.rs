@@ -10,18 +10,19 @@ use toolcrib_core::{Clock as _, StoreError, SystemClock, TaskKind};
 use super::execution::execute;
 use crate::run_supervisor::RunSupervisor;
 
-/// Longest time between two looks: a task that another process adds starts within it.
+/// Longest time between two reads of the store: a task that another process adds starts within this
+/// time.
 const LOOK: Duration = Duration::from_secs(1);
-/// Shortest time between two looks, while something due cannot be claimed.
+/// Shortest time between two reads, while a due task cannot be claimed.
 const SHORTEST: Duration = Duration::from_millis(20);
-/// Tasks that a daemon runs at a time: each asks a model, and after a night without power dozens
-/// are due at once. The others wait for their turn.
+/// Maximum number of tasks that a daemon runs at once: each makes requests to a model, and after a
+/// night without power dozens are due at once. The others wait.
 const AT_A_TIME: usize = 4;
-/// Looks between two looks at the settings of the heartbeat.
+/// Number of reads of the store per check of the heartbeat's settings.
 const LOOKS_PER_SETTINGS: u32 = 10;
 /// Owner of the heartbeat that the configuration describes.
 const OWNER: &str = "";
-/// The tools whose presence says that scheduling, or alarms, are on.
+/// The tools that are available only while scheduling, or alarms, are enabled.
 const SCHEDULE_TASK: &str = "schedule_task";
 const SET_ALARM: &str = "set_alarm";
 
@@ -46,25 +47,25 @@ pub(crate) async fn run_scheduler(supervisor: &RunSupervisor) {
         while running.alarms.try_join_next().is_some() {}
         tokio::select! {
             () = supervisor.shutdown_token().cancelled() => break,
-            // The next one has its turn.
+            // A task has ended; the next one can start.
             Some(_) = running.tasks.join_next() => {}
             () = tokio::time::sleep(wait) => {}
         }
     }
-    // Each gives its claim back; the runs are paused or recovered like any.
+    // Each task releases its claim; the runs are paused or recovered like any other.
     while running.alarms.join_next().await.is_some() {}
     while running.tasks.join_next().await.is_some() {}
 }
 
-/// What was claimed and has not ended.
+/// The claimed tasks that have not ended.
 #[derive(Default)]
 struct Running {
-    /// Alarms and notifications: they ask no model, and wait for no other.
+    /// Alarms and notifications: they make no request to a model, and do not wait for others.
     alarms: JoinSet<()>,
     tasks: JoinSet<()>,
 }
 
-/// Claims what is due; returns the time until the next look.
+/// Claims due tasks; returns the time until the next read.
 async fn look(supervisor: &RunSupervisor, running: &mut Running) -> Result<Duration, StoreError> {
     let may_run =
         |kind| is_on(supervisor, if kind == TaskKind::Alarm { SET_ALARM } else { SCHEDULE_TASK });
@@ -84,7 +85,7 @@ async fn look(supervisor: &RunSupervisor, running: &mut Running) -> Result<Durat
     Ok(wait.unwrap_or(LOOK).clamp(SHORTEST, LOOK))
 }
 
-/// Whether a tool is on.
+/// Returns whether a tool is enabled.
 fn is_on(supervisor: &RunSupervisor, tool: &str) -> bool {
     let view = supervisor.toolcrib().catalog().view(&Arc::default());
     view.find(tool).is_some()

@@ -1,5 +1,4 @@
-//! Telemetry of calls, recorded where their outcome is stored, so that each is counted exactly
-//! once.
+//! Telemetry of calls, recorded when their outcome is stored, so that each is counted exactly once.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -87,14 +86,14 @@ impl CallStore for InstrumentedCallStore {
 
     fn settle(&self, settlement: Settlement) -> BoxFuture<'_, Result<(), StoreError>> {
         let record = settlement.record.clone();
-        // In the task of the request, which the future may leave.
+        // Read the parent in the task of the request, because the future may move to another task.
         let parent = self.telemetry.parent(&record);
         let settling = self.inner.settle(settlement);
         Box::pin(async move {
             let settled = settling.await;
             match &settled {
                 Ok(()) => self.telemetry.call_ended(&record, parent),
-                // A count of what the store does not have would contradict the history.
+                // Counting an outcome that the store does not have would contradict the history.
                 Err(error) => tracing::warn!(
                     target: "toolcrib::calls",
                     call = %record.facts.call,
@@ -144,7 +143,7 @@ impl Telemetry {
         }
     }
 
-    /// The parent span of a call: its run, or its request; `None` too if nothing is traced.
+    /// Returns the parent span of a call: its run, or its request; `None` if neither is traced.
     fn parent(&self, record: &CallRecord) -> Option<SpanContext> {
         self.spans()?;
         let of_request = self.call_contexts().take(&record.facts.call);
@@ -173,11 +172,11 @@ fn log(record: &CallRecord) {
     );
 }
 
-/// Arguments that are listed.
+/// Maximum number of listed arguments.
 const MAX_SHAPE_FIELDS: usize = 16;
 
-/// The shape of arguments, such as `path:text(12) limit:number`. A name that is not plain is
-/// replaced: the model made it up, so it may contain anything.
+/// Returns the shape of arguments, such as `path:text(12) limit:number`. A name with unusual
+/// characters is replaced: the model generated it, so it may contain anything.
 fn args_shape(args: &str) -> String {
     let Ok(Value::Object(args)) = serde_json::from_str(args) else { return "none".to_owned() };
     let is_plain = |name: &str| {
@@ -201,7 +200,7 @@ fn args_shape(args: &str) -> String {
     shape.join(" ")
 }
 
-/// The text of a serialized enum.
+/// Returns the text of a serialized enum.
 fn enum_text(value: Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -211,7 +210,7 @@ fn span(record: &CallRecord, context: SpanContext, parent: Option<SpanContext>) 
     let tool = facts.tool.as_ref().map_or("none", |tool| tool.as_str());
     let error = record.end.error_type.map(|error| error.as_str().to_owned());
     let end = SystemTime::now();
-    // The duration is the run time of the tool; that of a call that never ran is zero.
+    // The duration is the run time of the tool, which is zero for a call that never ran.
     let start = end.checked_sub(Duration::from_nanos(record.end.run_nanos)).unwrap_or(UNIX_EPOCH);
     let mut attributes: Vec<(&'static str, Attribute)> = vec![
         (semantic_conventions::OPERATION, semantic_conventions::EXECUTE_TOOL.into()),

@@ -9,7 +9,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::{Registry, Unit};
 use toolcrib_core::store::{DatabaseFigures, LATENCY_SECONDS, Latency};
 
-/// Adds the metrics to those of the daemon.
+/// Registers the metrics with those of the daemon.
 pub(super) fn register(all: &mut Registry, figures: DatabaseFigures) {
     let DatabaseFigures { pool_limit, pool_in_use, pool_idle, pool_waits, reads, commits, .. } =
         figures;
@@ -50,7 +50,7 @@ struct Seconds {
 impl EncodeMetric for Seconds {
     fn encode(&self, mut encoder: MetricEncoder<'_>) -> fmt::Result {
         for (operation, latency) in [("read", &self.reads), ("commit", &self.commits)] {
-            // The encoder adds the buckets up.
+            // The encoder accumulates the buckets.
             let bounds = LATENCY_SECONDS.into_iter().chain([f64::INFINITY]);
             let buckets: Vec<(f64, u64)> = bounds.zip(latency.counts).collect();
             encoder.encode_family(&[("operation", operation)])?.encode_histogram::<NoLabelSet>(

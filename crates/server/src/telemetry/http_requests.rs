@@ -17,12 +17,12 @@ use super::{semantic_conventions, traceparent};
 
 /// The id of a request: set by the client or generated, and returned in every response.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// Characters of an id of a client.
+/// Maximum number of characters of an id of a client.
 const ID_CHARS: usize = 128;
 /// The label of requests without a route.
 const NO_ROUTE: &str = "none";
 
-/// The routes, with telemetry.
+/// Wraps the routes in telemetry.
 pub(crate) fn wrap(telemetry: &Telemetry, router: Router) -> Router {
     router.layer(middleware::from_fn_with_state(telemetry.clone(), track_request))
 }
@@ -45,7 +45,7 @@ async fn track_request(
     response
 }
 
-/// The id of the client if it is safe in a log, else a generated one.
+/// Returns the id of the client if it is safe in a log, else a generated one.
 fn id(headers: &HeaderMap) -> String {
     let sent = headers.get(&REQUEST_ID).and_then(|id| id.to_str().ok());
     let fits = |id: &&str| {
@@ -107,7 +107,7 @@ impl RequestTelemetry {
         self.span(status);
     }
 
-    /// Writes the access log. The query is left out: it may hold private search terms.
+    /// Writes the access log. It omits the query, which may contain private search terms.
     fn log(&self, status: u16, principal: &str, took: Duration) {
         let Self { id, method, route, path, .. } = self;
         let ms = took.as_secs_f64() * 1_000.0;
@@ -151,7 +151,7 @@ impl Drop for RequestTelemetry {
     }
 }
 
-/// The method as a label, one of a fixed set.
+/// Returns the method as a label from a fixed set.
 fn method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",

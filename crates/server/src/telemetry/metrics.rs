@@ -20,7 +20,7 @@ use super::database_metrics;
 /// The media type of the text.
 pub(crate) const MEDIA_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Histogram buckets in seconds: from a cached answer to a tool that runs into its timeout.
+/// Histogram buckets in seconds, from a cached answer to a tool that reaches its timeout.
 const SECONDS: [f64; 15] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 30.0, 60.0];
 
@@ -78,7 +78,7 @@ struct ResponseLabels {
 
 type Histograms<L> = Family<L, Histogram, fn() -> Histogram>;
 
-/// Metrics that are updated when something happens.
+/// Metrics that are updated by events.
 pub(crate) struct Metrics {
     calls: Family<CallLabels, Counter>,
     recovered: Family<RecoveryLabels, Counter>,
@@ -109,18 +109,18 @@ impl Default for Metrics {
     }
 }
 
-/// Values that are read when the metrics are requested.
+/// Values that are read for every request of the metrics.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct GaugeValues {
-    /// Calls whose tool runs.
+    /// Number of calls whose tool runs.
     pub(crate) running: u64,
-    /// Calls that were received and have not ended.
+    /// Number of calls that were received and have not ended.
     pub(crate) received: u64,
-    /// Calls that wait in the queue.
+    /// Number of calls that wait in the queue.
     pub(crate) queued: u64,
-    /// Questions without a decision; `None` if the store does not answer.
+    /// Number of questions without a decision; `None` if the store does not answer.
     pub(crate) pending: Option<u64>,
-    /// Events that slow observers missed.
+    /// Number of events that slow observers missed.
     pub(crate) events_lost: u64,
     /// Whether tools are enabled.
     pub(crate) tools_on: bool,
@@ -131,7 +131,7 @@ pub(crate) struct GaugeValues {
 impl Metrics {
     /// Counts a call that ended.
     pub(super) fn record_call(&self, record: &CallRecord) {
-        // An unknown name is text of the caller, so it is no label.
+        // An unknown name is text of the caller, so it must not become a label.
         let tool = record.facts.tool.as_ref().map_or("none", |tool| tool.as_str());
         let outcome = record.end.outcome.as_str();
         let error = record.end.error_type.map_or("none", |error| error.as_str());
@@ -212,7 +212,7 @@ impl Metrics {
             .observe(took.as_secs_f64());
     }
 
-    /// All metrics as text; `None` = they cannot be encoded.
+    /// Renders all metrics as text; `None` if they cannot be encoded.
     pub(crate) fn render(
         &self,
         now: GaugeValues,
@@ -228,7 +228,7 @@ impl Metrics {
         Some(text)
     }
 
-    /// A registry of the metrics, which it shares, and of the current values.
+    /// Builds a registry of the shared metrics and the current values.
     fn registry(&self, now: GaugeValues, version: &str) -> Registry {
         let mut all = Registry::with_prefix("toolcrib");
         all.register(

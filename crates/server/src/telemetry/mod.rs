@@ -2,9 +2,9 @@
 //!
 //! Invariants
 //! - Telemetry cannot delay or change a call: metrics are atomic additions, and spans go into a
-//!   bounded queue that drops what does not fit.
-//! - No argument, result, text of a conversation or secret is in a metric, a span or the access
-//!   log.
+//!   bounded queue that drops spans when it is full.
+//! - Metrics, spans and the access log contain no arguments, results, texts of conversations or
+//!   secrets.
 //! - Labels have few values: existing tools, routes instead of paths, outcomes.
 
 mod call_store;

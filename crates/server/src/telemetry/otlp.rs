@@ -1,5 +1,5 @@
-//! Export of spans to a collector: OTLP over HTTP, in batches, on a thread of its own. Spans that
-//! do not fit into the queue are dropped.
+//! Export of spans to a collector: OTLP over HTTP, in batches, on a separate thread. Spans that do
+//! not fit into the queue are dropped.
 
 use std::fmt;
 use std::future::Future;
@@ -25,16 +25,17 @@ use toolcrib_net::{AddressPolicy, Follow, HttpClient, Limits, Request};
 use super::semantic_conventions;
 use super::span::{Attribute, FinishedSpan, SpanKind, SpanSink};
 
-/// Spans in the queue, about 4 MB; more are dropped.
+/// Maximum number of spans in the queue, about 4 MB; more are dropped.
 const QUEUE: usize = 8_192;
-/// Spans of one request (OpenTelemetry SDK: `OTEL_BSP_MAX_EXPORT_BATCH_SIZE`, 512).
+/// Maximum number of spans in one request (OpenTelemetry SDK: `OTEL_BSP_MAX_EXPORT_BATCH_SIZE`,
+/// 512).
 const BATCH: usize = 512;
 /// Timeout of one request (default of OTLP exporters: 10 s).
 const EXPORT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Timeout of exporting the last spans when the daemon stops.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Where spans are exported to, and how they describe this daemon.
+/// The target of exported spans, and their description of this daemon.
 #[derive(Clone, PartialEq)]
 pub struct OtlpSettings {
     /// The full URL of the collector, such as `http://localhost:4318/v1/traces`.
@@ -47,33 +48,33 @@ pub struct OtlpSettings {
     pub resource: Vec<(String, String)>,
     /// Probability, from 0 to 1, with which traces that start here are sampled.
     pub ratio: f64,
-    /// Time between two exports.
+    /// Interval of exports.
     pub delay: Duration,
 }
 
 impl fmt::Debug for OtlpSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Headers may contain API keys.
+        // Omit the headers, which may contain API keys.
         let Self { endpoint, service, resource, ratio, .. } = self;
         write!(f, "OtlpSettings({endpoint}, {service}, {resource:?}, {ratio})")
     }
 }
 
-/// Why spans cannot be exported.
+/// The reason why spans cannot be exported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OtlpError {
     /// The value of an environment variable is not valid.
     #[error("{name}: {what}")]
     Variable {
-        /// The variable.
+        /// Name of the variable.
         name: &'static str,
-        /// What is wrong with the value.
+        /// The problem with the value.
         what: String,
     },
     /// The exporter cannot be created.
     #[error("spans cannot be exported to {endpoint}: {what}")]
     Exporter {
-        /// The URL.
+        /// URL of the collector.
         endpoint: String,
         /// The reason.
         what: String,
@@ -81,8 +82,8 @@ pub enum OtlpError {
 }
 
 impl OtlpSettings {
-    /// Reads the environment variables of the OpenTelemetry specification through `read`; `None` =
-    /// spans are not exported. Only OTLP over HTTP with protobuf is supported.
+    /// Reads the environment variables of the OpenTelemetry specification through `read`; returns
+    /// `None` if spans are not exported. Only OTLP over HTTP with protobuf is supported.
     ///
     /// # Errors
     /// [`OtlpError::Variable`].
@@ -180,7 +181,7 @@ pub struct Otlp {
 }
 
 impl Otlp {
-    /// Starts the exporter. Its requests are made on this runtime; a collector that does not answer
+    /// Starts the exporter. Its requests run on this runtime; a collector that does not answer
     /// delays only spans.
     ///
     /// # Errors
@@ -217,8 +218,8 @@ impl Otlp {
         Ok(Self { spans, scope, ratio: settings.ratio })
     }
 
-    /// Exports the spans in the queue and stops, after at most 5 s. It blocks: call it on a thread
-    /// that may block, and not on the only thread of the runtime.
+    /// Exports the spans in the queue and stops, after at most 5 s. It blocks: do not call it on
+    /// the only thread of the runtime.
     pub fn shutdown(&self) {
         if let Err(error) = self.spans.shutdown_with_timeout(SHUTDOWN_TIMEOUT) {
             tracing::warn!(%error, "the last spans could not be exported");
@@ -226,7 +227,7 @@ impl Otlp {
     }
 }
 
-/// Host and port of a URL, in the form of an address policy.
+/// Returns host and port of a URL, in the form of an address policy.
 fn target(endpoint: &str) -> Option<String> {
     let uri: axum::http::Uri = endpoint.parse().ok()?;
     let default = match uri.scheme_str()? {
@@ -287,8 +288,8 @@ impl SpanSink for Otlp {
     }
 }
 
-/// Makes the requests of the exporter with the HTTP client of the other crates, so that TLS, bounds
-/// and timeouts are the same.
+/// Sends the requests of the exporter with the HTTP client of the other crates, which has the same
+/// TLS, limits and timeouts.
 #[derive(Debug, Clone)]
 struct Client {
     http: HttpClient,

@@ -40,14 +40,14 @@ impl PartialEq for Telemetry {
 impl Eq for Telemetry {}
 
 impl Telemetry {
-    /// Exports spans to this sink; [`Telemetry::default`] has metrics only.
+    /// Creates telemetry that exports spans to this sink; [`Telemetry::default`] has only metrics.
     #[must_use]
     pub fn with_spans(spans: Arc<dyn SpanSink>) -> Self {
         Self { inner: Arc::new(Inner { spans: Some(spans), ..Inner::default() }) }
     }
 
-    /// Links calls to the current request: their spans become part of its trace, in whichever task
-    /// they run.
+    /// Links calls to the current request: their spans become part of its trace, in every task that
+    /// runs them.
     pub(crate) fn link_calls(&self, calls: impl IntoIterator<Item = CallId>) {
         if self.inner.spans.is_none() {
             return;
@@ -58,22 +58,22 @@ impl Telemetry {
         }
     }
 
-    /// The metrics.
+    /// Returns the metrics.
     pub(crate) fn metrics(&self) -> &Metrics {
         &self.inner.metrics
     }
 
-    /// Span contexts of active runs.
+    /// Returns the span contexts of active runs.
     pub(super) fn run_contexts(&self) -> MutexGuard<'_, SpanContexts<RunId>> {
         self.inner.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Span contexts of the requests of calls.
+    /// Returns the span contexts of the requests of calls.
     pub(super) fn call_contexts(&self) -> MutexGuard<'_, SpanContexts<CallId>> {
         self.inner.calls.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sink of spans, if there is one.
+    /// Returns the sink of spans, if there is one.
     pub(super) fn spans(&self) -> Option<&dyn SpanSink> {
         self.inner.spans.as_deref()
     }

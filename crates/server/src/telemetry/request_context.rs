@@ -10,13 +10,13 @@ use futures_util::future::Either;
 use super::span::SpanContext;
 use crate::role::Principal;
 
-/// Span contexts of active runs or calls; beyond that, the oldest are removed.
+/// Maximum number of span contexts of active runs or calls; beyond that, the oldest are removed.
 const MAX_CONTEXTS: usize = 10_000;
 
 /// The request that a task works for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct RequestContext {
-    /// Its span context; `None` = there is no sink of spans.
+    /// Its span context; `None` if there is no sink of spans.
     pub(super) span: Option<SpanContext>,
     /// The name of its principal, once it is authenticated.
     pub(super) principal: Arc<OnceLock<String>>,
@@ -26,7 +26,7 @@ tokio::task_local! {
     pub(super) static REQUEST_CONTEXT: RequestContext;
 }
 
-/// The span context of the current request.
+/// Returns the span context of the current request.
 pub(super) fn span_context() -> Option<SpanContext> {
     REQUEST_CONTEXT.try_with(|request| request.span).ok().flatten()
 }
@@ -36,7 +36,7 @@ pub(crate) fn set_principal(principal: &Principal) {
     let _ = REQUEST_CONTEXT.try_with(|request| request.principal.set(principal.name.clone()));
 }
 
-/// Keeps the current request for work that runs in another task.
+/// Carries the current request over to work that runs in another task.
 pub(crate) fn with_request_context<F: Future>(work: F) -> impl Future<Output = F::Output> {
     match REQUEST_CONTEXT.try_with(RequestContext::clone) {
         Ok(request) => Either::Left(REQUEST_CONTEXT.scope(request, work)),
@@ -75,7 +75,7 @@ impl<K: Copy + Eq + Hash> SpanContexts<K> {
 
     pub(super) fn take(&mut self, key: &K) -> Option<SpanContext> {
         let taken = self.contexts.remove(key);
-        // The oldest nearly always end first.
+        // The oldest contexts nearly always end first.
         while self.order.front().is_some_and(|oldest| !self.contexts.contains_key(oldest)) {
             self.order.pop_front();
         }

@@ -26,10 +26,11 @@ impl Telemetry {
     }
 }
 
-/// One active run. Dropped without an end, it is counted with [`STATUS_LEFT`].
+/// Telemetry of one active run. If it is dropped without an end, the run is counted with
+/// [`STATUS_LEFT`].
 struct RunTelemetry {
     telemetry: Telemetry,
-    /// The request that started it.
+    /// The request that started the run.
     parent: Option<SpanContext>,
     open: Mutex<Option<OpenSpan>>,
 }
@@ -42,7 +43,7 @@ struct OpenSpan {
     model: String,
     context: Option<SpanContext>,
     begun: SystemTime,
-    /// The request to a model that has no answer yet.
+    /// The request to a model that has not been answered yet.
     request: Option<ModelRequest>,
 }
 
@@ -53,7 +54,7 @@ struct ModelRequest {
 }
 
 impl RunTelemetry {
-    /// For a run that is started by the current request, if there is one.
+    /// Creates telemetry for a run, as a child of the current request, if there is one.
     fn new(telemetry: Telemetry) -> Self {
         Self { telemetry, parent: request_context::span_context(), open: Mutex::default() }
     }
@@ -76,7 +77,7 @@ impl RunTelemetry {
             }
             Event::Request { provider, model, .. } => {
                 let Some(open) = &mut *open else { return };
-                // The request before failed: another model is used.
+                // The previous request failed: the run switches to another model.
                 self.request_over(open, None, Some("failed"));
                 let begun = SystemTime::now();
                 open.request =
@@ -128,7 +129,7 @@ impl RunTelemetry {
 
     fn over(&self, open: Option<OpenSpan>, status: &str, usage: Option<&Usage>) {
         let Some(mut open) = open else { return };
-        // A request without an answer failed.
+        // A request without an answer counts as failed.
         self.request_over(&mut open, None, Some("failed"));
         self.telemetry.run_contexts().take(&open.run);
         let Some(context) = open.context.filter(|context| context.sampled) else { return };

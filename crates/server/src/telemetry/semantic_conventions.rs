@@ -1,5 +1,5 @@
 //! Names of spans and attributes: the semantic conventions of OpenTelemetry, pinned to one version.
-//! Those for generative AI are in development and may change with every version.
+//! The conventions for generative AI are in development and may change with every version.
 
 /// The version of the conventions (1.42, generative AI in development).
 #[cfg(feature = "otlp")]

@@ -1,8 +1,8 @@
 //! Spans as plain data, independent of the library that exports them.
 //!
-//! A span is made when its call, run or request has ended, from the record that is stored of it.
-//! Layers of `tracing` make one from the scope of running code instead: a call that waits for an
-//! approval and goes on in another process has none.
+//! A span is created when its call, run or request has ended, from its stored record. Layers of
+//! `tracing` create spans from the scope of running code instead, but a call that waits for an
+//! approval and continues in another process has no such scope.
 
 use std::time::SystemTime;
 
@@ -18,14 +18,14 @@ pub struct SpanContext {
 }
 
 impl SpanContext {
-    /// Starts a trace, which is sampled with this probability.
+    /// Starts a trace that is sampled with this probability.
     #[must_use]
     pub fn root(ratio: f64) -> Self {
         let trace = fastrand::u128(1..);
         Self { trace, span: fastrand::u64(1..), sampled: fastrand::f64() < ratio }
     }
 
-    /// A child span.
+    /// Creates the context of a child span.
     #[must_use]
     pub fn child(self) -> Self {
         Self { span: fastrand::u64(1..), ..self }
@@ -79,7 +79,7 @@ pub struct FinishedSpan {
     pub kind: SpanKind,
     /// Its position in the trace.
     pub context: SpanContext,
-    /// Its parent span, and whether that is of another process.
+    /// Its parent span, and whether the parent belongs to another process.
     pub parent: Option<(u64, bool)>,
     /// Start time.
     pub start: SystemTime,
@@ -87,7 +87,7 @@ pub struct FinishedSpan {
     pub end: SystemTime,
     /// Attributes, with names of `semantic_conventions`.
     pub attributes: Vec<(&'static str, Attribute)>,
-    /// The error type; `None` = it succeeded.
+    /// The error type; `None` if it succeeded.
     pub error: Option<String>,
 }
 
@@ -97,7 +97,7 @@ pub trait SpanSink: Send + Sync {
     /// Exports a span.
     fn export(&self, span: FinishedSpan);
 
-    /// Probability, from 0 to 1, with which traces that start here are sampled.
+    /// Returns the probability, from 0 to 1, with which traces that start here are sampled.
     fn sample_ratio(&self) -> f64 {
         1.0
     }

@@ -3,8 +3,8 @@
 
 use super::span::SpanContext;
 
-/// The span context of the client; `None` = the header is not valid, and the request starts a
-/// trace.
+/// Parses the span context of the client; returns `None` if the header is not valid, and the
+/// request then starts a trace.
 pub(super) fn parse(header: &str) -> Option<SpanContext> {
     let mut parts = header.trim().split('-');
     let (version, trace, span, flags) =
@@ -19,7 +19,7 @@ pub(super) fn parse(header: &str) -> Option<SpanContext> {
     (trace != 0 && span != 0).then_some(SpanContext { trace, span, sampled: flags & 1 == 1 })
 }
 
-/// Exactly this many lower-case hexadecimal digits.
+/// Parses exactly this many lower-case hexadecimal digits.
 fn hex(text: &str, digits: usize) -> Option<u128> {
     let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
     let fits = text.len() == digits && text.bytes().all(is_digit);

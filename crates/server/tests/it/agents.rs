@@ -24,7 +24,7 @@ async fn an_agent_is_written_only_by_a_client_that_has_read_it() {
     let shown = client.get(path).await;
     assert_eq!(shown.expect(200)["text"], text);
     assert_eq!(shown.headers["etag"], written.headers["etag"]);
-    // It is what runs use.
+    // Runs use the new agent.
     let run = json!({"text": "hi", "agent": "reader", "wait": true});
     assert_eq!(client.post("/api/v1/runs", &run).await.expect(200)["agent"], "reader");
     let now = client.clone().with("if-match", written.headers["etag"].to_str().unwrap());
@@ -71,7 +71,7 @@ async fn a_built_in_agent_is_copied_and_not_changed() {
     assert_eq!(client.post("/api/v1/agents", &unknown).await.problem(), "invalid");
     let path = "/api/v1/agents/general-assistant";
     assert!(!client.delete(path).await.status.is_success());
-    // Written in the other form, the file takes the place of the old one.
+    // Written in the other format, the file replaces the old one.
     let toml = json!({"text": "prompt = \"You are mine.\"\n", "form": "toml"});
     let tag = client.get("/api/v1/agents/mine").await.headers["etag"].clone();
     let matched = client.clone().with("if-match", tag.to_str().unwrap());
@@ -124,7 +124,7 @@ async fn a_text_is_checked_field_by_field_and_changed_key_by_key() {
         said["faults"].as_array().unwrap().iter().filter_map(|one| one["field"].as_str()).collect();
     faults.sort_unstable();
     assert_eq!(faults, ["model", "temperature"]);
-    // What cannot be parsed is said, and is not changed by a form.
+    // A text that cannot be parsed is reported, and another format does not change it.
     let broken = "---\ntools: [a\n---\nP";
     let said = client.post(path, &json!({"text": broken})).await.expect(200);
     assert_eq!((&said["fields"], said["faults"].as_array().unwrap().len()), (&json!(null), 1));

@@ -1,4 +1,5 @@
-//! The inbox over HTTP: what waits, deciding once, and what goes on by itself afterwards.
+//! The inbox over HTTP: waiting questions, deciding once, and the automatic continuation
+//! afterwards.
 
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use toolcrib_testkit::{ScriptedTool, fixed_source};
 use crate::runs::{Gate, begun, stands};
 use crate::support::{Client, Events, Plan, TestDaemon};
 
-/// A tool that has to be asked about.
+/// Returns a tool that asks for an approval.
 pub(crate) fn risky() -> std::sync::Arc<ScriptedTool> {
     let tool = ScriptedTool::new("risky").spec(|spec| {
         spec.risk = Risk::High;
@@ -43,7 +44,7 @@ pub(crate) const ONE: &str = "turns:
   - say: It is done.
 ";
 
-/// The only question that waits.
+/// Returns the only waiting question.
 async fn only(client: &Client) -> Value {
     let list = client.get("/api/v1/approvals").await.expect(200);
     assert_eq!(list["items"].as_array().unwrap().len(), 1, "{list}");
@@ -58,7 +59,7 @@ fn decide(question: &Value, decision: &str) -> Value {
     json!({"decision": decision, "nonce": question["nonce"]})
 }
 
-/// What "always" would have matched is said before it is given, and nothing is decided by that.
+/// The preview lists the calls that "always" would have matched, and decides nothing.
 #[tokio::test]
 async fn what_a_remembered_approval_would_match_is_shown_first() {
     let tool = risky();
@@ -113,10 +114,10 @@ async fn a_decision_lets_the_run_go_on() {
     let view = stands(&client, run, "ended").await;
     assert_eq!(view["text"], "It is done.");
     assert_eq!(tool.runs(), 1);
-    // Whoever looked on all the while saw it go on.
+    // A subscriber of the events sees the run continue.
     let names: Vec<String> = events.rest().await.into_iter().map(|event| event.name).collect();
     assert!(names.contains(&"run-end".to_owned()), "{names:?}");
-    // The first decision stands.
+    // The first decision remains in force.
     let second = client.post(&path(&question), &decide(&question, "deny")).await;
     assert_eq!(second.problem(), "conflict");
     assert_eq!(second.json()["about"]["decision"], "approve");
@@ -181,8 +182,8 @@ async fn a_question_of_the_model_is_answered() {
     daemon.stop().await;
 }
 
-/// A1 of reliability.md: two people decide at once, two hundred times; one of them has decided, and
-/// the call runs once or not at all.
+/// Test A1 of reliability.md: two people decide at the same time, two hundred times; exactly one
+/// decision applies, and the call runs at most once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_two_that_decide_at_once_one_has_decided() {
     const TIMES: usize = 200;
@@ -218,7 +219,8 @@ async fn of_two_that_decide_at_once_one_has_decided() {
     daemon.stop().await;
 }
 
-/// A2: nobody decides in time; the call ends as expired, and a late decision says so.
+/// Test A2 of reliability.md: no decision is made in time, so the call ends as expired, and a late
+/// decision is refused with that reason.
 #[tokio::test]
 async fn a_decision_that_comes_too_late_is_told_so() {
     let tool = risky();
@@ -258,7 +260,8 @@ async fn a_person_does_not_decide_their_own_requests_under_four_eyes() {
     daemon.stop().await;
 }
 
-/// Found in review: the owner asked with the token of the machine and decided on the socket.
+/// Regression, found in review: the owner asked with the token of the machine and decided on the
+/// socket.
 #[tokio::test]
 async fn four_eyes_are_not_those_of_one_owner_on_two_surfaces() {
     let tool = risky();
@@ -281,7 +284,8 @@ async fn four_eyes_are_not_those_of_one_owner_on_two_surfaces() {
     daemon.stop().await;
 }
 
-/// Found in review: a path wrote to the terminal of the person who decided about it.
+/// Regression, found in review: the terminal of the deciding person interpreted control characters
+/// of a path.
 #[tokio::test]
 async fn a_summary_has_no_character_that_moves_hides_or_forges_a_line() {
     let daemon = TestDaemon::with(plan_of(&[], ONE)).await;
@@ -320,8 +324,8 @@ async fn a_run_that_waits_can_be_stopped() {
     daemon.stop().await;
 }
 
-/// Calls beside one that waits are not held up by it, and what is approved runs while they still
-/// do.
+/// A waiting call does not delay the other calls, and an approved call runs while they are still
+/// active.
 #[tokio::test]
 async fn what_is_decided_while_the_run_works_counts() {
     let gate = Gate::new("gate", Effect::Pure);
@@ -352,7 +356,7 @@ async fn what_is_decided_while_the_run_works_counts() {
     daemon.stop().await;
 }
 
-/// A call that was sent alone goes on by itself once it is decided.
+/// A call outside of a run continues by itself once it is decided.
 #[tokio::test]
 async fn a_decision_lets_a_single_call_go_on() {
     let tool = risky();
@@ -368,7 +372,7 @@ async fn a_decision_lets_a_single_call_go_on() {
         assert_eq!(decided["goes_on"], "call");
         places.push(format!("/api/v1/calls/{}?wait_ms=10000", waiting["call"].as_str().unwrap()));
     }
-    // It goes on beside whoever decided.
+    // The call continues in the background, after the response to the decision.
     let became = async |place: &str| loop {
         let answer = client.get(place).await.json();
         if !["waiting", "running"].contains(&answer["status"].as_str().unwrap()) {
@@ -382,7 +386,7 @@ async fn a_decision_lets_a_single_call_go_on() {
     daemon.stop().await;
 }
 
-/// Four eyes are wanted of calls as of runs.
+/// Four eyes apply to single calls as well as to runs.
 #[tokio::test]
 async fn a_call_of_ones_own_is_decided_by_another_person() {
     let tool = risky();
@@ -402,8 +406,8 @@ async fn a_call_of_ones_own_is_decided_by_another_person() {
     daemon.stop().await;
 }
 
-/// A4: the tool is another one than it was when the question was asked: what was approved does not
-/// run.
+/// Test A4 of reliability.md: the tool has changed since the question was asked, so the approved
+/// call does not run.
 #[tokio::test]
 async fn an_approval_is_void_when_the_tool_has_changed() {
     let daemon = TestDaemon::with(plan(&risky(), ONE)).await;
@@ -429,8 +433,8 @@ async fn an_approval_is_void_when_the_tool_has_changed() {
     daemon.stop().await;
 }
 
-/// A decision that was written down by somebody else, such as a command in a terminal, is found and
-/// acted on.
+/// The daemon finds and applies a decision that another process stored, such as a command in a
+/// terminal.
 #[tokio::test]
 async fn what_is_decided_elsewhere_goes_on_here() {
     let tool = risky();
@@ -455,7 +459,7 @@ async fn what_is_decided_elsewhere_goes_on_here() {
     daemon.stop().await;
 }
 
-/// Whoever only looks sees that somebody is asked, and not about what.
+/// A viewer sees that a question waits, but not its content.
 #[tokio::test]
 async fn arguments_are_not_for_those_who_only_look() {
     let daemon = TestDaemon::with(plan(&risky(), ONE)).await;
@@ -471,7 +475,7 @@ async fn arguments_are_not_for_those_who_only_look() {
         let text = looker.get(&place).await.expect(200).to_string();
         assert!(!text.contains("door") && !text.contains("I ask."), "{text}");
     }
-    // What was typed is nowhere: not as the topic, not as a title.
+    // The person's text does not appear anywhere: neither as the topic nor as a title.
     let call = format!("/api/v1/calls/{}/explain", question["call"].as_str().unwrap());
     let lists = toolcrib_server::operations().into_iter();
     let lists = lists.filter(|one| one.method == "GET" && !one.path.contains('{'));
@@ -495,7 +499,7 @@ async fn arguments_are_not_for_those_who_only_look() {
     daemon.stop().await;
 }
 
-/// What is said to a run that waits is said when it goes on.
+/// A message to a waiting run is delivered when the run continues.
 #[tokio::test]
 async fn a_run_that_waits_is_spoken_to() {
     let script = "turns:

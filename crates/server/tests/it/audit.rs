@@ -80,7 +80,7 @@ async fn keys_of_other_machines_are_named_in_a_request_or_a_file() {
     client.post("/api/v1/audit/checkpoint", &json!({})).await.expect(200);
     let folder = daemon.folder().join("state/audit");
     let own = std::fs::read_to_string(folder.join(toolcrib_audit::PUBLIC_KEY_FILE)).unwrap();
-    // The checkpoints are now those of another machine.
+    // The checkpoints now seem to come from another machine.
     let published = folder.join(toolcrib_audit::PUBLIC_KEY_FILE);
     std::fs::write(&published, "0a".repeat(32)).unwrap();
     let verify = async |body: serde_json::Value| {
@@ -107,7 +107,7 @@ async fn an_export_is_verified_elsewhere() {
     let evidence = Evidence { keys: TrustedKeys::parse(&key).unwrap(), ..Evidence::default() };
     let check =
         |text: &str| verify_export(text.as_bytes(), &evidence).map(|reports| reports[0].is_sound());
-    // Three calls, and that it was exported.
+    // Three calls and the record of the export.
     assert_eq!(export.text.matches("\"type\":\"record\"").count(), 4);
     assert!(check(&export.text).unwrap());
     let forged = export.text.replacen("get_current_time", "get_currant_time", 1);
@@ -137,7 +137,7 @@ async fn a_bundle_is_verified_elsewhere() {
     };
     let found = verify(&bundle.text);
     assert!(found.is_sound(), "{found:?}");
-    // Three calls, and that a bundle was made.
+    // Three calls and the record of the bundle.
     assert_eq!((found.chains[0].records, found.chains[0].signed), (4, 4));
     assert!(!verify(&bundle.text.replacen("get_current_time", "get_currant_time", 1)).is_sound());
     let made = daemon
@@ -150,8 +150,7 @@ async fn a_bundle_is_verified_elsewhere() {
     daemon.stop().await;
 }
 
-/// Whoever only looks sees that and how something was decided, not the words that may repeat
-/// arguments.
+/// A viewer sees calls and decisions, but not the texts that may repeat arguments.
 #[tokio::test]
 async fn a_viewer_sees_no_words_of_calls() {
     let daemon = TestDaemon::start().await;

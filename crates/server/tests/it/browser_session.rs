@@ -1,4 +1,4 @@
-//! The session of the page: a cookie that counts for one page only.
+//! The session of the page: a cookie that is valid for one page only.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -7,8 +7,7 @@ use toolcrib_server::DaemonSettings;
 use crate::raw_http::within;
 use crate::support::{Answer, Client, Events, Plan, TestDaemon};
 
-/// A page of the daemon as a browser shows it: with its origin, its cookie and what Fetch Metadata
-/// says.
+/// A page of the daemon in a browser: with its origin, its cookie and Fetch Metadata.
 struct Page {
     client: Client,
     origin: String,
@@ -35,7 +34,7 @@ impl Page {
         Self { client, origin, cookie, word }
     }
 
-    /// What its own script sends with what changes something.
+    /// Returns a client with the headers that the page's script sends with changes.
     fn own(&self) -> Client {
         let client = self.client.clone().with("origin", &self.origin);
         client.with("x-toolcrib-session", &self.word)
@@ -45,8 +44,7 @@ impl Page {
         self.client.clone().with("sec-fetch-site", "same-origin").get("/api/v1/session").await
     }
 
-    /// Changes something, with the headers that its own script sends, except those that are left
-    /// out.
+    /// Sends a change, with the headers of the page's script except for the omitted ones.
     async fn changes(&self, without: &[&str]) -> Answer {
         let mut client = self.client.clone();
         for (name, value) in [("origin", &self.origin), ("x-toolcrib-session", &self.word)] {
@@ -72,15 +70,16 @@ async fn a_page_reads_with_its_cookie_and_changes_with_its_word() {
     }
     let wrong = page.client.clone().with("origin", &page.origin).with("x-toolcrib-session", "x");
     assert_eq!(wrong.delete("/api/v1/session").await.problem(), "forbidden");
-    // An image or a link on somebody else's page brings the cookie at most, and is no reading by
-    // the page.
+    // An image or a link on a foreign page sends at most the cookie, which does not count as a
+    // request of the page.
     assert_eq!(page.client.get("/api/v1/session").await.problem(), "forbidden");
     let neighbour = page.client.clone().with("sec-fetch-site", "same-site");
     assert_eq!(neighbour.get("/api/v1/session").await.problem(), "misdirected");
     daemon.stop().await;
 }
 
-/// The cookie goes to every port and every name of this machine; the session does not.
+/// Browsers send the cookie to every port and every name of this machine, but the session is valid
+/// for one origin only.
 #[tokio::test]
 async fn a_session_is_bound_to_the_origin_of_its_page() {
     let daemon = TestDaemon::start().await;
@@ -96,8 +95,8 @@ async fn a_session_is_bound_to_the_origin_of_its_page() {
     daemon.stop().await;
 }
 
-/// Browsers keep one cookie of a name per host, whatever its port: the page of a second daemon
-/// replaced the session of the first.
+/// Regression: browsers keep one cookie of a name per host, whatever its port, so the page of a
+/// second daemon replaced the session of the first.
 #[tokio::test]
 async fn two_daemons_of_one_host_do_not_replace_each_others_session() {
     let (first, second) = (TestDaemon::start().await, TestDaemon::start().await);
@@ -105,7 +104,7 @@ async fn two_daemons_of_one_host_do_not_replace_each_others_session() {
     let two = Page::begin(&second, &second.token()).await;
     let name = |page: &Page| page.cookie.split('=').next().unwrap().to_owned();
     assert_ne!(name(&one), name(&two));
-    // As a browser sends them: both, to both daemons.
+    // Browsers send both cookies to both daemons.
     let both = format!("{}; {}", one.cookie, two.cookie);
     for daemon in [&first, &second] {
         let browser = daemon.anybody().with("cookie", &both).with("sec-fetch-site", "same-origin");
@@ -126,7 +125,7 @@ async fn a_session_ends_by_logging_out_and_with_its_token() {
     assert_eq!(answer.status, 204);
     assert!(answer.headers["set-cookie"].to_str().unwrap().contains("Max-Age=0"));
     assert_eq!(page.reads().await.problem(), "unauthorized");
-    // What it reads ends with it; what its token reads does not.
+    // Streams of the session end with it; streams of its token do not.
     assert_eq!(within(events.rest()).await.len(), 1);
     let mut other = other;
     assert_eq!(other.next().await.unwrap().name, "snapshot");
@@ -139,7 +138,7 @@ async fn a_session_ends_by_logging_out_and_with_its_token() {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let page = Page::begin(&daemon, &text(&made["token"])).await;
     assert_eq!(page.reads().await.expect(200)["roles"], json!(["caller"]));
-    // What the token may not, its session may not.
+    // A session may not do more than its token.
     assert_eq!(page.changes(&[]).await.problem(), "forbidden");
     let path = format!("/api/v1/tokens/{}", text(&made["row"]["id"]));
     assert_eq!(daemon.client().delete(&path).await.status, 204);
@@ -147,8 +146,8 @@ async fn a_session_ends_by_logging_out_and_with_its_token() {
     daemon.stop().await;
 }
 
-/// A page is right again by itself after a restart of the daemon. What its file holds opens
-/// nothing, and a new token of the machine ends the sessions of the old one.
+/// A page continues without a new login after a restart of the daemon. The session file grants no
+/// access, and a new token of the machine ends the sessions of the old one.
 #[tokio::test]
 async fn a_session_outlives_a_restart_and_ends_with_the_token_of_the_machine() {
     let daemon = TestDaemon::start().await;
@@ -173,7 +172,7 @@ async fn a_session_outlives_a_restart_and_ends_with_the_token_of_the_machine() {
     daemon.stop().await;
 }
 
-/// A session is made of a token: not of a session, and not of nothing.
+/// Only a token can start a session: neither a session nor an anonymous request can.
 #[tokio::test]
 async fn only_a_token_begins_a_session() {
     let daemon = TestDaemon::start().await;
@@ -181,7 +180,8 @@ async fn only_a_token_begins_a_session() {
     assert_eq!(begin(daemon.anybody()).await.problem(), "unauthorized");
     let page = Page::begin(&daemon, &daemon.token()).await;
     assert_eq!(begin(page.client.clone()).await.problem(), "forbidden");
-    // Nor by its own page, with its word: the twelve hours would begin again and again.
+    // Even the page itself cannot, with its CSRF token: otherwise the twelve hours would start
+    // again and again.
     let again = begin(page.own()).await;
     assert_eq!(again.problem(), "forbidden");
     assert!(again.text.contains("not of a session"), "{}", again.text);
@@ -191,13 +191,14 @@ async fn only_a_token_begins_a_session() {
     daemon.stop().await;
 }
 
-/// Found in review: a program that had copied the cookie, which goes to every port of this machine,
-/// read the word and created an owner's token that outlasted the session.
+/// Regression, found in review: a program that had copied the cookie, which browsers send to every
+/// port of this machine, read the CSRF token and created an owner's token that outlasted the
+/// session.
 #[tokio::test]
 async fn a_copied_cookie_changes_nothing_and_creates_no_token() {
     let daemon = TestDaemon::start().await;
     let page = Page::begin(&daemon, &daemon.token()).await;
-    // It can send every header that a browser sends.
+    // Such a program can send every header that a browser sends.
     let thief = page.client.clone().with("origin", &page.origin);
     let thief = thief.with("sec-fetch-site", "same-origin");
     let read = thief.get("/api/v1/session").await;
@@ -211,7 +212,7 @@ async fn a_copied_cookie_changes_nothing_and_creates_no_token() {
     daemon.stop().await;
 }
 
-/// Found in review: 1,010 sessions of a viewer ended those of the owner.
+/// Regression, found in review: 1,010 sessions of a viewer ended the sessions of the owner.
 #[tokio::test]
 async fn sessions_of_one_token_do_not_end_those_of_another() {
     let daemon = TestDaemon::start().await;

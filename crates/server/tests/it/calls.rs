@@ -1,5 +1,5 @@
-//! Calls over HTTP: started, waited for, looked up, stopped; once under a key; fair between
-//! clients.
+//! Calls over HTTP: starting, waiting, looking up and cancelling them; idempotency keys; fairness
+//! between clients.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::support::{Plan, TestDaemon};
 
-/// A tool that waits until it is let go on, and says when it has begun.
+/// A tool that reports its start and then waits for permission to continue.
 pub(crate) struct Gate {
     pub(crate) tool: Arc<ScriptedTool>,
     begun: Arc<Semaphore>,
@@ -40,7 +40,7 @@ impl Gate {
         Self { tool: Arc::new(tool), begun, open }
     }
 
-    /// Waits until one more call has begun.
+    /// Waits until one more call has started.
     pub(crate) async fn has_begun(&self) {
         self.begun.acquire().await.unwrap().forget();
     }
@@ -80,7 +80,7 @@ async fn a_call_is_answered_and_found_by_its_id() {
     let stages = explained["stages"].as_array().unwrap();
     assert_eq!(stages[7]["stage"], "gates");
     assert!(!explained["audit"].as_array().unwrap().is_empty());
-    // Arguments as a model writes them are read as such.
+    // Arguments in a model's spelling are parsed as such.
     let text = json!({"tool": "greet", "arguments": "{\"a\": [1]"});
     client.post("/api/v1/calls", &text).await.expect(200);
     assert_eq!(tool.seen().last().unwrap(), &json!({"a": [1]}));
@@ -170,7 +170,7 @@ async fn a_call_that_is_not_waited_for_goes_on_and_is_found() {
     daemon.stop().await;
 }
 
-/// Reliability, scenario S: whoever sent a call may go away.
+/// Reliability, scenario S: the client of a call may disconnect.
 #[tokio::test]
 async fn a_call_whose_sender_went_away_goes_on() {
     let gate = Gate::new("gate");
@@ -317,7 +317,7 @@ async fn the_list_is_paged_and_filtered() {
     daemon.stop().await;
 }
 
-/// Arguments and results are not for a token that only looks.
+/// A token of a viewer sees neither arguments nor results.
 #[tokio::test]
 async fn a_viewer_sees_that_calls_were_made_and_not_what_they_said() {
     let tool = Arc::new(ScriptedTool::new("greet").returns(ToolOutput::text("private words")));
@@ -346,7 +346,7 @@ async fn a_viewer_sees_that_calls_were_made_and_not_what_they_said() {
     daemon.stop().await;
 }
 
-/// A token may be limited to some tools; others do not exist for it, however it asks for them.
+/// A token may be limited to some tools; all routes treat other tools as nonexistent.
 #[tokio::test]
 async fn a_token_of_some_tools_calls_no_others() {
     let (yes, no) = (Arc::new(ScriptedTool::new("yes")), Arc::new(ScriptedTool::new("no")));
@@ -401,7 +401,7 @@ async fn a_full_house_says_when_to_come_again_and_others_get_in() {
     let full = owner.post("/api/v1/calls", &call("gate")).await;
     assert_eq!(full.problem(), "rate_limited");
     assert_eq!(full.headers["retry-after"], "1");
-    // The other half is for others.
+    // The other half of the slots is left for other clients.
     other.post("/api/v1/calls", &call("quick")).await.expect(200);
     gate.let_go(2);
     first.await.unwrap().expect(200);
@@ -410,7 +410,8 @@ async fn a_full_house_says_when_to_come_again_and_others_get_in() {
     daemon.stop().await;
 }
 
-/// Found in review: who said how long they wait was held for as long as the house was full.
+/// Regression, found in review: a request with a maximum wait time was held for as long as the
+/// queue was full.
 #[tokio::test]
 async fn who_does_not_wait_is_not_held_by_a_full_house() {
     let gate = Gate::new("gate");
@@ -435,8 +436,8 @@ async fn who_does_not_wait_is_not_held_by_a_full_house() {
     daemon.stop().await;
 }
 
-/// Reliability, scenario R: what was taken is answered, what was not is told so, and nothing is
-/// begun.
+/// Reliability, scenario R: accepted calls are answered, and refused calls are reported and not
+/// started.
 #[tokio::test]
 async fn a_daemon_that_stops_lets_calls_end() {
     let gate = Gate::new("gate");
@@ -465,7 +466,8 @@ async fn a_daemon_that_stops_lets_calls_end() {
     assert_eq!(gate.tool.runs(), 1);
 }
 
-/// Found in review: refused calls were stored whole, 36 MB within a second.
+/// Regression, found in review: refused calls were stored with all arguments, 36 MB within a
+/// second.
 #[tokio::test]
 async fn refused_calls_are_stored_short() {
     let tool = Arc::new(ScriptedTool::new("greet").returns(ToolOutput::text("hello")));
@@ -488,7 +490,8 @@ async fn refused_calls_are_stored_short() {
             .await
             .expect(404);
     }
-    // A call that ran answers to its key as before, without its arguments in the store.
+    // A call that has run is still found by its key, although the store no longer has its
+    // arguments.
     let greet = json!({"tool": "greet", "arguments": {"text": long}});
     let greeted = client.clone().with("idempotency-key", "greet");
     let first = greeted.post("/api/v1/calls", &greet).await.expect(200);
@@ -515,7 +518,7 @@ async fn refused_calls_of_a_batch_count_as_requests() {
     daemon.stop().await;
 }
 
-/// It was answered with 200 as succeeded, and stored as unknown.
+/// Regression: the call was answered with 200 as succeeded, and stored as unknown.
 #[tokio::test]
 async fn a_call_whose_outcome_cannot_be_recorded_is_answered_with_507_and_its_result() {
     let gate = Gate::new("slow");
@@ -529,7 +532,7 @@ async fn a_call_whose_outcome_cannot_be_recorded_is_answered_with_507_and_its_re
     gate.has_begun().await;
     let database = daemon.folder().join("state/toolcrib.db");
     std::fs::rename(&database, database.with_extension("moved")).unwrap();
-    // Until the store has noticed.
+    // Wait until the store has noticed the failure.
     while client.get("/api/v1/calls").await.status == 200 {}
     gate.let_go(1);
     let answer = running.await.unwrap().expect(507);
@@ -578,7 +581,7 @@ async fn a_call_belongs_to_the_agent_conversation_and_topic_that_are_named() {
     let long = json!({"tool": "free", "topic": "x".repeat(201)});
     assert_eq!(client.post("/api/v1/calls", &long).await.problem(), "invalid");
 
-    // A token that is limited to tools stays so, and uses no conversation of others.
+    // A token that is limited to tools keeps its limit, and cannot use conversations of others.
     let token = json!({"name": "t", "roles": ["caller"], "tools": ["other"]});
     let (token, _) = crate::tokens::made(&daemon, token).await;
     let limited = daemon.anybody().with_token(&token);

@@ -1,4 +1,4 @@
-//! Calls that are made once more over HTTP.
+//! Repeating calls over HTTP.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ async fn a_call_is_made_again_as_a_new_one() {
     let explain = format!("/api/v1/calls/{}/explain", again["call"].as_str().unwrap());
     let topic = client.get(&explain).await.expect(200)["facts"]["topic"].clone();
     assert_eq!(topic, json!(format!("the call {} again", first["call"].as_str().unwrap())));
-    // It is taken once under a key, and can be looked up later.
+    // With a key, the call is accepted once, and can be looked up later.
     let keyed = daemon.client().with("idempotency-key", "k1");
     let taken =
         keyed.post(&format!("{place}/again"), &json!({"wait_ms": 60_000})).await.expect(200);
@@ -40,7 +40,7 @@ async fn a_call_is_made_again_as_a_new_one() {
     daemon.stop().await;
 }
 
-/// The stored arguments of a long call are gone: it is not made again with others.
+/// The stored arguments of a long call are gone: the call is not repeated with other arguments.
 #[tokio::test]
 async fn a_call_without_its_arguments_is_not_made_again() {
     let tool = Arc::new(ScriptedTool::new("greet").returns(ToolOutput::text("hello")));

@@ -22,7 +22,7 @@ async fn the_page_shows_every_operation_and_loads_nothing() {
         policy.contains("default-src 'none'") && policy.contains("style-src 'sha256-"),
         "{policy}"
     );
-    // The commands go to the daemon that was asked, and the index names every operation.
+    // The commands use the address of the request, and the index names every operation.
     let address = page.text.split("export TOOLCRIB=").nth(1).unwrap();
     assert!(address.starts_with(&format!("http://{} ", daemon.address)), "{address:.60}");
     let index = page.text.split("</nav>").next().unwrap();

@@ -9,7 +9,7 @@ async fn every_change_of_a_draft_is_an_event() {
     let daemon = TestDaemon::start().await;
     let client = daemon.client();
     let mut events = Events::open(&client, "/api/v1/events", None).await;
-    // The daemon has looked once.
+    // Wait for the first read of the daemon.
     tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
     let new = json!({"kind": "webhook", "to": ["https://hook.example/x"], "body": "one"});
     let made = client.post("/api/v1/drafts", &new).await.expect(200);

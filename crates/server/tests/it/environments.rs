@@ -1,5 +1,4 @@
-//! Calls are carried out in the workspace that they were asked in, also after a restart with
-//! another.
+//! Calls run in the workspace in which they were requested, even after a restart with another one.
 
 use serde_json::{Value, json};
 use toolcrib_app::Preset;
@@ -10,7 +9,7 @@ use crate::support::{Client, Plan, TestDaemon};
 
 const FILE: &str = "notes.md";
 
-/// A daemon whose workspace is this folder beside its own.
+/// Returns a plan whose workspace is this folder below the daemon's own.
 fn plan_in(folder: &std::path::Path) -> Plan {
     let folder = folder.to_owned();
     let mut plan = plan_of(&[], "turns:\n  - say: Hello.\n");
@@ -25,7 +24,7 @@ async fn only(client: &Client) -> Value {
     client.get("/api/v1/approvals").await.expect(200)["items"][0].clone()
 }
 
-/// Found in review: an approved `delete_file` deleted the file of the other folder.
+/// Regression, found in review: an approved `delete_file` deleted the file of the other folder.
 #[tokio::test]
 async fn an_approved_call_never_runs_in_another_workspace() {
     let other = tempfile::tempdir().unwrap();
@@ -56,8 +55,8 @@ async fn an_approved_call_never_runs_in_another_workspace() {
     daemon.stop().await;
 }
 
-/// The decision is stored, and the daemon died before the call began: the next daemon works
-/// elsewhere.
+/// The decision is stored, the daemon dies before the call starts, and the next daemon has another
+/// workspace.
 #[tokio::test]
 async fn a_decided_call_waits_for_a_daemon_of_its_workspace() {
     let other = tempfile::tempdir().unwrap();

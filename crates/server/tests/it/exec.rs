@@ -1,5 +1,5 @@
-//! The pipeline over HTTP: what a provider answered goes in, what is appended to the conversation
-//! comes out.
+//! The pipeline over HTTP: it accepts a provider's response and returns the messages to append to
+//! the conversation.
 
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ async fn a_recorded_stream_is_read_too() {
     let answer = send(&daemon, "text/event-stream", stream.clone()).await;
     assert_eq!(answer["calls"][0]["provider_id"], "c1");
     assert_eq!(answer["calls"][0]["status"], "succeeded");
-    // Cut off, nothing of it runs, and the result says so.
+    // No call of an incomplete stream runs, and the result reports that.
     let (begun, _) = stream.split_once("\n\n").unwrap();
     let answer = send(&daemon, "text/event-stream", format!("{begun}\n\n")).await;
     assert_eq!(answer["complete"], false);

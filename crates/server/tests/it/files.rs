@@ -1,4 +1,4 @@
-//! Files of the workspace, what was changed in it, and stored results.
+//! Files of the workspace, changes in it, and stored results.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use toolcrib_testkit::ScriptedTool;
 use crate::calls::with_tools;
 use crate::support::TestDaemon;
 
-/// A request with bytes as its body.
+/// Sends a request with bytes as its body.
 async fn bytes(
     daemon: &TestDaemon,
     method: Method,
@@ -71,13 +71,13 @@ async fn a_file_is_written_read_and_only_replaced_by_who_has_read_it() {
     assert_eq!(std::fs::read_to_string(daemon.workspace().join("notes.md")).unwrap(), "four\n");
     let listed = client.get("/api/v1/files/list").await.expect(200);
     assert_eq!(listed["structured"]["entries"][0]["name"], "notes.md");
-    // Each was a call like any other.
+    // Each operation was an ordinary call.
     let calls = client.get("/api/v1/calls?tool=write_file").await.expect(200);
     assert_eq!(calls["items"].as_array().unwrap().len(), 3);
     daemon.stop().await;
 }
 
-/// Longer than what a model is shown, it is whole all the same, and its tag holds.
+/// A file that exceeds the limit for models is still read whole, and its tag is valid.
 #[tokio::test]
 async fn a_long_file_is_read_whole() {
     let daemon = TestDaemon::start().await;
@@ -208,8 +208,8 @@ async fn a_stored_result_is_read_in_parts_and_never_shown_as_a_page() {
     daemon.stop().await;
 }
 
-/// Whoever reads slowly does not read on with a token that was taken back; a part is never taken
-/// for the whole.
+/// A slow reader does not continue with a revoked token, and the client cannot mistake the received
+/// part for the whole.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_download_breaks_off_with_its_token() {
     const BYTES: usize = 48 * 1024 * 1024;
@@ -251,7 +251,7 @@ fn large() -> NewArtifact {
     }
 }
 
-/// What is shown as `***` stays what it is: nobody writes the mask over it.
+/// A secret that is shown as `***` stays unchanged: the mask cannot be written over it.
 #[tokio::test]
 async fn a_secret_in_a_file_is_not_replaced_by_its_mask() {
     let daemon = TestDaemon::start().await;
@@ -273,7 +273,8 @@ async fn a_secret_in_a_file_is_not_replaced_by_its_mask() {
         assert!(String::from_utf8_lossy(&body).contains("edit_file"));
         assert_eq!(std::fs::read_to_string(&file).unwrap(), held);
     }
-    // A text without a mask is meant, and its tag is that of what is shown then.
+    // A text without a mask is written as it is, and its tag belongs to the masked form of the new
+    // text.
     let (status, headers, _) = put("env", tag, "key = s3cr3t-value-9\n").await;
     assert_eq!(status, 200);
     let read = daemon.client().get("/api/v1/files?path=env").await;
@@ -282,13 +283,13 @@ async fn a_secret_in_a_file_is_not_replaced_by_its_mask() {
         (&headers["etag"], Some("key = ***\n"))
     );
     assert_eq!(put("env", headers["etag"].to_str().unwrap(), "key = none\n").await.0, 200);
-    // Stars of its own are no mask.
+    // Asterisks of the file itself do not count as a mask.
     assert_eq!(put("rule.md", "*", "a\n\n***\n\nb\n").await.0, 200);
     assert_eq!(put("rule.md", "*", "a\n\n***\n\nc\n").await.0, 200);
     daemon.stop().await;
 }
 
-/// What was made harmless to be shown is not lost by writing back what was shown.
+/// Writing back a sanitized text does not destroy the original content.
 #[tokio::test]
 async fn what_was_made_harmless_is_only_replaced_on_purpose() {
     let daemon = TestDaemon::start().await;
@@ -308,7 +309,7 @@ async fn what_was_made_harmless_is_only_replaced_on_purpose() {
     daemon.stop().await;
 }
 
-/// Such a write is a call of `write_file`: it waits for an approval, or is refused.
+/// A write of an executed file is a call of `write_file`: it waits for an approval, or is refused.
 #[tokio::test]
 async fn a_file_that_runs_later_is_not_written_without_a_question() {
     let daemon = TestDaemon::start().await;

@@ -39,7 +39,7 @@ async fn a_remembered_approval_is_listed_and_taken_back_once() {
     assert_eq!(list["items"][0]["args"], json!({"path": "notes/*"}));
     let path = format!("/api/v1/grants/{}", own.id);
     assert_eq!(client.get(&path).await.expect(200)["operation"], "write_file");
-    // What is somebody else's is not there.
+    // A grant of another owner is reported as not found.
     let foreign = format!("/api/v1/grants/{}", other.id);
     assert_eq!(client.delete(&foreign).await.problem(), "not_found");
     assert_eq!(client.delete(&path).await.expect(200)["by"], "owner");

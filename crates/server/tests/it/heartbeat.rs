@@ -10,7 +10,7 @@ async fn daemon(script: &str) -> TestDaemon {
     TestDaemon::with(Plan { script: script.to_owned(), ..Plan::default() }).await
 }
 
-/// The heartbeat once it has run `times` times.
+/// Waits until the heartbeat has run `times` times, and returns it.
 async fn after(client: &Client, times: usize) -> Value {
     let started = Instant::now();
     loop {
@@ -44,7 +44,7 @@ async fn without_anything_to_look_at_no_model_is_asked() {
 
 #[tokio::test]
 async fn an_ok_leaves_nothing_and_a_report_is_pushed_once() {
-    // Its standing task is part of what it asks.
+    // The standing task is part of the heartbeat's request.
     let script = "turns:\n  - expect: {last_user_contains: \"- **Backup** (task_\"}\n    say: HEARTBEAT_OK\n";
     let quiet = daemon(script).await;
     let client = quiet.client();
@@ -74,7 +74,7 @@ async fn an_ok_leaves_nothing_and_a_report_is_pushed_once() {
         assert_eq!(ran["history"][0]["result"], "The backup of tonight is missing.");
         assert!(ran["history"][0]["conversation"].is_string(), "{ran}");
     }
-    // Each report has its conversation; of the notifications, the newer one replaced the older.
+    // Each report has its conversation; the newer notification replaced the older one.
     assert_eq!(conversations(&client).await, 2);
     let notes = client.get("/api/v1/notifications").await.expect(200);
     assert_eq!(notes["items"].as_array().unwrap().len(), 1);
@@ -101,7 +101,7 @@ async fn a_failed_heartbeat_is_in_its_log() {
 async fn an_alarm_rings_until_its_notification_is_dismissed() {
     let daemon = daemon("turns:\n  - say: x\n").await;
     let client = daemon.client();
-    // Alarms ring although nothing else is scheduled.
+    // Alarms ring even when scheduling is switched off.
     let off = client.put("/api/v1/switches/feature:scheduling", &json!({"state": "off"})).await;
     off.expect(200);
     let mut events = Events::open(&client, "/api/v1/events", None).await;

@@ -10,7 +10,7 @@ use crate::support::{Answer, Client, Events, Plan, TestDaemon};
 
 const KEY: &str = "a key of sixteen letters or more";
 
-/// A daemon with a vault that has the secret of the hook `deploy`.
+/// Starts a daemon with a vault that contains the secret of the hook `deploy`.
 async fn daemon(script: &str) -> TestDaemon {
     let plan = Plan {
         script: script.to_owned(),
@@ -30,7 +30,7 @@ fn now() -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs()).unwrap()
 }
 
-/// A signed request of a program without a token.
+/// Sends a signed request without a token.
 async fn call(daemon: &TestDaemon, hook: &str, key: &str, seconds: i64, body: &Value) -> Answer {
     let text = body.to_string();
     let client = daemon
@@ -59,7 +59,7 @@ async fn add(client: &Client, new: Value) -> String {
 
 #[tokio::test]
 async fn a_signed_request_runs_its_task_once_and_untrusted() {
-    // The body is fenced, and the run that has it is untrusted: sending something asks.
+    // The body is fenced, and its run is untrusted: a tool that sends data asks for an approval.
     let script = "turns:\n  - expect: {last_user_contains: \"> {\\\"version\\\":\\\"1.2\\\"}\"}\n    calls: [{tool: http_request, args: {url: \"https://example.com/\", method: POST}}]\n  - say: Deployed.\n";
     let daemon = daemon(script).await;
     let client = daemon.client();
@@ -69,7 +69,7 @@ async fn a_signed_request_runs_its_task_once_and_untrusted() {
     let seconds = now();
     let taken = call(&daemon, "deploy", KEY, seconds, &body).await.expect(200);
     assert_eq!(taken, json!({"tasks": [task], "repeated": []}));
-    // Sent again, it starts nothing.
+    // A repeated request starts no task.
     let again = call(&daemon, "deploy", KEY, seconds, &body).await.expect(200);
     assert_eq!(again, json!({"tasks": [], "repeated": [task]}));
     let ran = after(&client, &task, 1).await;
@@ -90,7 +90,7 @@ async fn a_request_that_is_not_signed_right_starts_nothing() {
     let task = add(&client, json!({"description": "D", "prompt": "p", "hook": "deploy"})).await;
     add(&client, json!({"description": "D", "prompt": "p", "hook": "bare"})).await;
     let body = json!({"a": 1});
-    // An unknown hook, one without a secret and a wrong key have the same answer.
+    // An unknown hook, a hook without a secret and a wrong key get the same answer.
     let mut texts = Vec::new();
     for (hook, key) in [("none", KEY), ("bare", KEY), ("bare", ""), ("deploy", "wrong")] {
         let answer = call(&daemon, hook, key, now(), &body).await;
@@ -142,7 +142,7 @@ async fn a_changed_file_starts_its_task_with_the_names() {
     std::fs::create_dir_all(daemon.workspace().join("src/deep")).unwrap();
     let new = json!({"description": "Lint", "prompt": "Look at them.", "on_change": "src/**/*.rs"});
     let task = add(&client, new).await;
-    // The watcher begins within its time between two looks.
+    // The watcher starts within the interval of its reads.
     let started = Instant::now();
     loop {
         std::fs::write(daemon.workspace().join("src/deep/new.rs"), format!("{started:?}")).unwrap();

@@ -1,5 +1,4 @@
-//! Where a daemon listens and who may come there: TLS, proxies, sockets of the living and the dead,
-//! the address file.
+//! Listening addresses and allowed peers: TLS, proxies, live and stale sockets, the address file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,8 +18,8 @@ use crate::raw_http::{exchange, exchange_on, over, request};
 use crate::runs::{Gate, ONE_CALL, begun};
 use crate::support::{Plan, TestDaemon};
 
-/// A certificate for 127.0.0.1, its key, and the authority behind it: those of the HTTP client's
-/// tests.
+/// Returns the path of a PEM file of the HTTP client's tests: a certificate for 127.0.0.1, its key,
+/// or their authority.
 fn pem(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../net/src/tests/fixtures").join(name)
 }
@@ -30,7 +29,7 @@ fn encrypted(chain: PathBuf, key: PathBuf) -> Plan {
     Plan { daemon: Box::new(change), ..Plan::default() }
 }
 
-/// A client that trusts the authority of the tests.
+/// Returns a TLS connector that trusts the authority of the tests.
 fn connector() -> TlsConnector {
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(pem("ca.pem")).unwrap()).unwrap();
@@ -62,7 +61,7 @@ async fn tls_is_spoken_and_nothing_else() {
     }
     let plain = exchange(address, request(address, "GET /healthz", "")).await;
     assert!(plain.statuses().is_empty(), "{}", plain.text);
-    // A certificate that cannot be read changes nothing.
+    // A certificate that cannot be read does not replace the old one.
     std::fs::write(&chain, "no certificate").unwrap();
     let error = daemon.daemon.reload_certificates().unwrap_err().to_string();
     assert!(error.contains("leaf.pem"), "{error}");
@@ -79,7 +78,7 @@ async fn tls_is_spoken_and_nothing_else() {
     daemon.stop().await;
 }
 
-/// What is answered to these headers by a daemon behind a proxy at 127.0.0.1.
+/// A daemon behind a proxy at 127.0.0.1 uses the client that the proxy reports.
 #[tokio::test]
 async fn a_proxy_that_was_named_is_believed() {
     let change = |settings: &mut DaemonSettings| {
@@ -102,7 +101,7 @@ async fn a_proxy_that_was_named_is_believed() {
     assert_eq!(ask("198.51.100.1", &own).await.statuses(), [200]);
     assert_eq!(ask("198.51.100.1", "Origin: http://tools.example.com\r\n").await.statuses(), [421]);
     let wrong = "Authorization: Bearer tcb_x\r\n";
-    // Each client has its own tries, not the proxy the sum of all.
+    // Failed logins are counted per client, not for the proxy as a whole.
     assert_eq!(ask("198.51.100.1", wrong).await.statuses(), [401]);
     assert_eq!(ask("198.51.100.1", wrong).await.statuses(), [429]);
     assert_eq!(ask("198.51.100.2", wrong).await.statuses(), [401]);
@@ -128,7 +127,7 @@ async fn the_address_file_says_where_a_daemon_is_as_long_as_it_is_there() {
     assert!(!socket.exists());
 }
 
-/// Why a second daemon with these settings does not start beside a first one.
+/// Starts a second daemon with these settings beside the first one and returns the error.
 async fn refused(first: &TestDaemon, change: impl FnOnce(&mut DaemonSettings)) -> String {
     let other = tempfile::tempdir().unwrap();
     let mut settings = DaemonSettings::new(other.path().join("daemon"));
@@ -163,7 +162,7 @@ async fn what_is_not_safe_is_not_listened_on() {
     daemon.stop().await;
 }
 
-/// Two on one database: one that fails to listen has not touched what the other works on.
+/// Two daemons use one database: the one that fails to listen takes over nothing from the other.
 #[tokio::test]
 async fn one_that_cannot_listen_takes_nothing_over() {
     let gate = Gate::new("gate", Effect::Pure);

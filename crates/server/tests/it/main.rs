@@ -1,4 +1,4 @@
-//! The daemon as its users meet it: over sockets, with a real store, real tools and a scripted
+//! Tests of the daemon from outside: over sockets, with a real store, real tools and a scripted
 //! model.
 #![expect(
     clippy::unwrap_used,

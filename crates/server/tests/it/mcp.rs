@@ -1,5 +1,5 @@
-//! MCP at `/mcp`: behind the same checks as every route, through the same pipeline, and decided by
-//! whom a token lets decide.
+//! MCP at `/mcp`: behind the same checks as every route, through the same pipeline, with decisions
+//! by authorized tokens only.
 
 use std::sync::Arc;
 
@@ -12,8 +12,8 @@ use crate::calls::with_tools;
 use crate::support::{Client, TestDaemon};
 use crate::tokens::made;
 
-/// Calls a tool as a client of today's revision that can ask its person; what came back as its one
-/// message.
+/// Calls a tool as a client of the current revision that can ask its user; returns the only message
+/// of the response.
 async fn call(client: &Client, tool: &str, more: Value) -> Value {
     let mut params = json!({"name": tool, "arguments": {}, "_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -60,7 +60,7 @@ async fn calls_pass_the_door_and_questions_are_decided_by_who_may() {
     call(&owner, "risky", back).await;
     assert_eq!(risky.runs(), 1, "a ticket is good for one time");
 
-    // Found in review: whoever may only call said yes to its own calls.
+    // Regression, found in review: a token with only the role caller approved its own calls.
     let token = made(&daemon, json!({"name": "agent", "roles": ["caller"]})).await.0;
     let caller = daemon.anybody().with_token(&token);
     let result = call(&caller, "greet", Value::Null).await;
@@ -77,14 +77,14 @@ async fn it_is_behind_the_checks_of_every_route() {
     let daemon = TestDaemon::with(with_tools(&[])).await;
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
     assert_eq!(daemon.anybody().post("/mcp", &message).await.status.as_u16(), 401);
-    // The protocol asks for 403 where the Origin is invalid.
+    // The protocol requires 403 for an invalid Origin.
     for (name, value, status) in
         [("host", "elsewhere.example", 421), ("origin", "https://elsewhere.example", 403)]
     {
         let elsewhere = daemon.client().with(name, value);
         assert_eq!(elsewhere.post("/mcp", &message).await.status.as_u16(), status);
     }
-    // Found by the fuzzing of the interface: refusals of the protocol's own layer were plain text.
+    // Found by API fuzzing: errors of the protocol layer were plain text.
     let plain = daemon.client();
     let refused =
         [plain.get("/mcp").await, plain.delete("/mcp").await, plain.post("/mcp", &message).await];
@@ -97,7 +97,7 @@ async fn it_is_behind_the_checks_of_every_route() {
     daemon.stop().await;
 }
 
-/// How servers stand, without connecting to any, and without what is secret of them.
+/// Lists the state of servers without connecting to them, and without their secrets.
 #[tokio::test]
 async fn servers_are_listed_with_how_they_stand() {
     let mut plan = with_tools(&[]);
@@ -118,13 +118,13 @@ async fn servers_are_listed_with_how_they_stand() {
         (&row["name"], &row["transport"], &row["tools"]),
         (&json!("gone"), &json!("stdio"), &json!(0))
     );
-    // It was never reviewed, so nothing starts it.
+    // The server was never reviewed, so it is not started.
     assert_eq!((&row["state"], &row["held"]), (&json!("idle"), &json!([])), "{row}");
     assert!(!list.to_string().contains("very-secret"), "{list}");
     daemon.stop().await;
 }
 
-/// Begins a session of an older revision; its id.
+/// Starts a session of an older revision; returns its id.
 async fn begin_session(client: &Client) -> String {
     let params = json!({
         "protocolVersion": "2025-06-18",
@@ -138,7 +138,7 @@ async fn begin_session(client: &Client) -> String {
     answer.headers["mcp-session-id"].to_str().unwrap().to_owned()
 }
 
-/// A client with the headers of a session.
+/// Returns a client with the headers of a session.
 fn in_session(client: &Client, id: &str) -> Client {
     client
         .clone()
@@ -147,8 +147,8 @@ fn in_session(client: &Client, id: &str) -> Client {
         .with("mcp-session-id", id)
 }
 
-/// Found in review: the token of another owner answered an elicitation, read the stream of a
-/// session and ended it.
+/// Regression, found in review: the token of another owner answered an elicitation, read the stream
+/// of a session and ended it.
 #[tokio::test]
 async fn a_session_belongs_to_the_token_that_created_it() {
     let daemon = TestDaemon::with(with_tools(&[])).await;
@@ -173,7 +173,7 @@ async fn a_session_belongs_to_the_token_that_created_it() {
     daemon.stop().await;
 }
 
-/// Found in review: 4,000 sessions took 230 MB.
+/// Regression, found in review: 4,000 sessions took 230 MB.
 #[tokio::test]
 async fn sessions_of_a_token_are_bounded() {
     let daemon = TestDaemon::with(with_tools(&[])).await;

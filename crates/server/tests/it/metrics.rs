@@ -1,10 +1,10 @@
-//! What the daemon says of itself: figures, ids of requests.
+//! Metrics and request ids of the daemon.
 
 use serde_json::json;
 
 use crate::support::{Plan, TestDaemon};
 
-/// The value of a line of figures.
+/// Returns the value of a metric.
 fn value(text: &str, line: &str) -> Option<f64> {
     text.lines().find_map(|found| found.strip_prefix(line)?.trim().parse().ok())
 }
@@ -49,7 +49,7 @@ async fn every_call_is_counted_once() {
     daemon.stop().await;
 }
 
-/// Paths, names and methods that nobody knows are no labels: figures stay as many as they are.
+/// Unknown paths, names and methods do not become labels: the number of metrics stays bounded.
 #[tokio::test]
 async fn strangers_make_no_figures() {
     let daemon = TestDaemon::start().await;

@@ -1,5 +1,5 @@
-//! What stands in front of every route: Host, Origin and method on real sockets, headers of every
-//! answer, limits.
+//! The middleware in front of every route: Host, Origin and method on real sockets, headers of
+//! every answer, limits.
 
 use serde_json::json;
 use toolcrib_server::{DaemonSettings, operations};
@@ -7,8 +7,8 @@ use toolcrib_server::{DaemonSettings, operations};
 use crate::raw_http::{exchange, exchange_on, request};
 use crate::support::{Events, Plan, TestDaemon};
 
-/// Method and path of every operation, of a path that is none and of a method that a path does not
-/// take.
+/// Returns method and path of every operation, of an unknown path, and of a method that a path does
+/// not support.
 fn everywhere() -> Vec<String> {
     let mut lines: Vec<String> = operations()
         .iter()
@@ -18,8 +18,7 @@ fn everywhere() -> Vec<String> {
     lines
 }
 
-/// With the owner's token, and still nothing: where a request is meant to go is looked at first,
-/// errors included.
+/// The owner's token does not help: Host and Origin are checked first, even for errors.
 #[tokio::test]
 async fn no_route_answers_to_another_host_or_to_another_page() {
     let daemon = TestDaemon::start().await;
@@ -40,7 +39,7 @@ async fn no_route_answers_to_another_host_or_to_another_page() {
                 "{line} HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n{headers}\r\n"
             );
             let came = exchange(address, sent).await;
-            // The MCP protocol asks for 403 where the Origin is invalid.
+            // The MCP protocol requires 403 for an invalid Origin.
             let (status, code) = match line.contains(" /mcp") && !headers.is_empty() {
                 true => (403, "forbidden"),
                 false => (421, "misdirected"),
@@ -95,8 +94,8 @@ async fn every_way_to_name_the_host_is_looked_at() {
     daemon.stop().await;
 }
 
-/// A preflight is a question by a page of another origin: there is no answer that lets it in, and
-/// no header that says so.
+/// A preflight request comes from a page of another origin: no answer allows it, and no header
+/// grants access.
 #[tokio::test]
 async fn every_answer_is_closed_to_other_pages() {
     let daemon = TestDaemon::start().await;
@@ -155,7 +154,7 @@ async fn the_list_of_routes_needs_a_token() {
     assert_eq!(anybody.delete("/api/v1/tools").await.problem(), "unauthorized");
     assert_eq!(owner.get("/api/v1/nowhere").await.problem(), "not_found");
     assert_eq!(owner.delete("/api/v1/tools").await.problem(), "method_not_allowed");
-    // A body is not read before it is known who sends it.
+    // The body is not read before the client is authenticated.
     let unread = "Content-Type: application/json\r\nContent-Length: 9999999999\r\n";
     let sent = request(daemon.address, "POST /api/v1/calls", unread);
     assert_eq!(exchange(daemon.address, sent).await.problem(), "unauthorized");
@@ -198,7 +197,7 @@ async fn a_client_is_told_how_much_it_may_still_ask() {
     assert_eq!((refused.status.as_u16(), &*refused.problem()), (429, "rate_limited"));
     assert!((1..=15).contains(&number(&refused, "retry-after")));
     assert_eq!(number(&refused, "x-ratelimit-remaining"), 0);
-    // Others are not touched by it.
+    // Other clients are not affected.
     assert_eq!(anybody.get("/healthz").await.status, 200);
     let socket = daemon.socket();
     let came = exchange_on(&socket, "GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n").await;
@@ -206,8 +205,7 @@ async fn a_client_is_told_how_much_it_may_still_ask() {
     daemon.stop().await;
 }
 
-/// A program of the owner's that has run wild has used up every request: the owner stops its tools
-/// all the same.
+/// A client of the owner has used up its request limit, but the owner can still stop the tools.
 #[tokio::test]
 async fn no_limit_keeps_the_owner_from_the_kill_switch() {
     let plan =
@@ -218,15 +216,15 @@ async fn no_limit_keeps_the_owner_from_the_kill_switch() {
     assert_eq!(owner.get("/api/v1/kill-switch").await.problem(), "rate_limited");
     let pulled = owner.put("/api/v1/kill-switch", &json!({"reason": "a test"})).await;
     assert_eq!(pulled.expect(200)["engaged"], true);
-    // Only for who may.
+    // Only principals that may engage the kill switch are exempt.
     assert_eq!(daemon.anybody().get("/healthz").await.status, 200);
     let anybody = daemon.anybody().put("/api/v1/kill-switch", &json!({})).await;
     assert_eq!(anybody.problem(), "rate_limited");
     daemon.stop().await;
 }
 
-/// S7: streams cost nothing to hold open, so one token could take every connection, and the owner
-/// would not get in.
+/// Security test S7: open streams cost nothing, so one token could take every connection and lock
+/// the owner out.
 #[tokio::test]
 async fn one_client_leaves_room_for_others_and_the_socket_has_a_reserve() {
     let few = |settings: &mut DaemonSettings| settings.max_connections = 6;
@@ -244,7 +242,7 @@ async fn one_client_leaves_room_for_others_and_the_socket_has_a_reserve() {
     for _ in 0..2 {
         streams.push(Events::open(&owner, "/api/v1/events", None).await);
     }
-    // All places are taken now, but that of nobody on TCP keeps the socket out.
+    // All slots are in use now, but connections without a token on TCP do not block the socket.
     let mut others = Vec::new();
     for _ in 0..3 {
         others.push(tokio::net::TcpStream::connect(daemon.address).await.unwrap());
@@ -255,7 +253,7 @@ async fn one_client_leaves_room_for_others_and_the_socket_has_a_reserve() {
     daemon.stop().await;
 }
 
-/// Guessing gets slower and slower; whoever has the token does not notice.
+/// Failed logins are delayed more and more; clients with a valid token are not affected.
 #[tokio::test]
 async fn failed_tries_are_slowed_and_a_token_that_holds_is_not() {
     let plan = Plan {
@@ -275,12 +273,12 @@ async fn failed_tries_are_slowed_and_a_token_that_holds_is_not() {
     let slowed = ["1", "2", "4"].map(|seconds| (429, Some(seconds.to_owned())));
     assert_eq!(seen[..3], [(401, None), (401, None), (401, None)]);
     assert_eq!(seen[3..], slowed);
-    // Nor does whoever sends none, who is told what is missing.
+    // Nor are clients without a token, whose answer states that it is missing.
     assert_eq!(daemon.anybody().get("/api/v1/tools").await.status, 401);
     daemon.stop().await;
 }
 
-/// The token is in `Authorization` or nowhere, and is in no answer.
+/// A token is accepted only in `Authorization`, and no answer contains it.
 #[tokio::test]
 async fn tokens_in_other_places_count_for_nothing() {
     let daemon = TestDaemon::start().await;

@@ -1,4 +1,4 @@
-//! The document that describes the interface, and the routes that it is made from.
+//! The OpenAPI document, and the routes that it is generated from.
 
 use toolcrib_server::{Access, Role, operations};
 
@@ -17,7 +17,7 @@ async fn the_document_names_every_route() {
     daemon.stop().await;
 }
 
-/// Role times route: whoever lacks the role is refused before anything else is looked at.
+/// Every role at every route: a client without the role is refused before any other check.
 #[tokio::test]
 async fn a_route_that_is_not_open_needs_a_token() {
     let daemon = TestDaemon::start().await;
@@ -26,7 +26,8 @@ async fn a_route_that_is_not_open_needs_a_token() {
         let path = operation.full_path().replace(['{', '}', '*'], "");
         let answer = anybody.send(operation.method.clone(), &path, None).await;
         match operation.access {
-            // Without a body or a file of that name it may fail, but not for want of a token.
+            // Without a body or an existing file the request may fail, but not because of a missing
+            // token.
             Access::Public => {
                 assert!(![401, 403].contains(&answer.status.as_u16()), "{path}: {}", answer.text);
             }
@@ -37,8 +38,8 @@ async fn a_route_that_is_not_open_needs_a_token() {
     daemon.stop().await;
 }
 
-/// What is answered 304 says so in the document, and what says so is: every list, and every
-/// document without a variable part.
+/// Every list, and every document without a variable part, documents its status 304; and every
+/// operation that documents it answers 304.
 #[tokio::test]
 async fn what_is_not_sent_again_is_documented() {
     let daemon = TestDaemon::start().await;
@@ -57,7 +58,7 @@ async fn what_is_not_sent_again_is_documented() {
         assert_eq!(says, parameters.iter().any(|one| one["name"] == "if-none-match"), "{path}");
         let first = client.get(&path).await;
         if !first.status.is_success() {
-            // There is nothing to list, as of secrets without a vault.
+            // The list is unavailable, such as secrets without a vault.
             assert_ne!(first.problem(), "internal", "{path}");
             continue;
         }
@@ -73,7 +74,7 @@ async fn what_is_not_sent_again_is_documented() {
     daemon.stop().await;
 }
 
-/// The bodies and answers that are streams are in it, beside the JSON ones.
+/// The document contains streamed bodies and responses as well as the JSON ones.
 #[tokio::test]
 async fn streams_are_documented() {
     let daemon = TestDaemon::start().await;

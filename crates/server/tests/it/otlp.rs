@@ -1,4 +1,4 @@
-//! Spans as a collector gets them: a real one over loopback, whose requests are decoded.
+//! Spans at a collector: a real one on loopback that decodes the requests.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -24,14 +24,14 @@ use crate::support::{Plan, TestDaemon};
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 const PARENT: &str = "b7ad6b7169203331";
 
-/// What came to the collector: the path, its key, and the spans.
+/// A request that the collector received: the path, the API key, and the spans.
 struct Collected {
     path: String,
     key: String,
     request: ExportTraceServiceRequest,
 }
 
-/// A collector that answers as they do.
+/// Starts a collector that answers like a real one.
 async fn collector() -> (SocketAddr, mpsc::UnboundedReceiver<Collected>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -134,7 +134,7 @@ async fn calls_and_runs_are_spans_of_the_callers_trace() {
     assert_eq!(text(failed, "error.type"), "file_not_found");
     assert_eq!(failed.status.clone().unwrap().code, 2);
     assert!(!spans.iter().any(|span| span.name == "GET /api/v1/status"), "it was not to be kept");
-    // A run: what its agent did, what its model was asked and what it called are one trace.
+    // In a run, the agent, the requests to its model and its calls form one trace.
     let agent = spans.iter().find(|span| span.name.starts_with("invoke_agent ")).unwrap();
     let within: Vec<&str> = spans
         .iter()
@@ -143,12 +143,12 @@ async fn calls_and_runs_are_spans_of_the_callers_trace() {
         .collect();
     assert_eq!(within.iter().filter(|name| name.starts_with("chat ")).count(), 2, "{within:?}");
     assert!(within.contains(&"execute_tool get_current_time"), "{within:?}");
-    // Nothing of what was said or asked is in any span.
+    // No span contains any message or argument.
     let all = format!("{spans:?}");
     assert!(!all.contains("What time") && !all.contains("of-nobody"), "{all}");
 }
 
-/// A collector that takes everything and answers nothing: calls do not notice.
+/// A collector that accepts requests and never answers does not delay calls.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_collector_that_does_not_answer_delays_no_call() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -168,10 +168,10 @@ async fn a_collector_that_does_not_answer_delays_no_call() {
                 .expect(200);
         }
     };
-    // Far less than the collector is waited for, and far more than the calls need.
+    // Much less than the timeout of the collector, and much more than the calls need.
     tokio::time::timeout(Duration::from_secs(60), calls).await.unwrap();
     daemon.stop().await;
-    // It holds a thread of its own until its time is over: that thread ends with the process.
+    // It blocks a separate thread until its timeout: that thread ends with the process.
     std::mem::forget(otlp);
     drop(listener);
 }

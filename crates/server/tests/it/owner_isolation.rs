@@ -1,5 +1,5 @@
-//! Several people on one daemon: a token with another owner sees and changes nothing of the first
-//! one's, whatever the route.
+//! Several people on one daemon: a token of another owner neither sees nor changes anything of the
+//! first owner, at any route.
 
 use serde_json::{Value, json};
 use toolcrib_testkit::ScriptedTool;
@@ -8,8 +8,8 @@ use crate::approvals::{self, ONE};
 use crate::runs::{begun, stands};
 use crate::support::{Client, Events, TestDaemon};
 
-/// What the first one has: a run that waits, its question, a call, a conversation and a stored
-/// result.
+/// The objects of the first owner: a run that waits, its question, a call, a conversation and a
+/// stored result.
 struct Things {
     run: String,
     conversation: String,
@@ -19,7 +19,7 @@ struct Things {
     artifact: String,
 }
 
-/// All of it, made over HTTP.
+/// Creates all objects over HTTP.
 async fn made(client: &Client) -> Things {
     let long = client.post("/api/v1/calls", &json!({"tool": "long"})).await.expect(200);
     let run = begun(client, &json!({"text": "go"})).await;
@@ -44,7 +44,7 @@ async fn daemon() -> TestDaemon {
     TestDaemon::with(approvals::plan_of(&[&risky, &long], ONE)).await
 }
 
-/// Somebody else, with every role that another owner may have.
+/// Creates a client of another owner, with every role that another owner may have.
 async fn somebody(daemon: &TestDaemon) -> Client {
     let body = json!({"name": "s", "owner": "somebody", "roles": ["viewer", "caller", "approver"]});
     let (token, _) = crate::tokens::made(daemon, body).await;
@@ -75,7 +75,7 @@ async fn lists_of_another_owner_are_empty() {
     let mut events = Events::open(&other, "/api/v1/events", None).await;
     let first = events.next().await.unwrap();
     assert_eq!((&first.data["runs"], &first.data["approvals"]), (&json!([]), &json!([])));
-    // Nor does what happens then come over it.
+    // Nor does the stream contain the events that follow.
     let body = json!({"decision": "approve", "nonce": things.nonce});
     owner.post(&format!("/api/v1/approvals/{}", things.approval), &body).await.expect(200);
     stands(&owner, &things.run, "ended").await;
@@ -84,7 +84,7 @@ async fn lists_of_another_owner_are_empty() {
     daemon.stop().await;
 }
 
-/// What is somebody else's is not there: nothing says that there is such a thing.
+/// Objects of another owner are reported as not found, so that nothing reveals their existence.
 #[tokio::test]
 async fn what_is_anothers_is_not_found() {
     let daemon = daemon().await;
@@ -105,7 +105,7 @@ async fn what_is_anothers_is_not_found() {
     ] {
         let path = format!("/api/v1/{path}");
         assert_eq!(other.get(&path).await.problem(), "not_found", "{path}");
-        // The owner's streams have no end here.
+        // The owner's streams do not end in this test.
         if !path.ends_with("/events") {
             assert_eq!(owner.get(&path).await.status, 200, "{path}");
         }
@@ -132,17 +132,17 @@ async fn what_is_anothers_is_not_found() {
         let answer = other.post(&format!("/api/v1/{path}"), &body).await;
         assert_eq!(answer.problem(), "not_found", "{path}");
     }
-    // Only operators delete, and nobody of another owner is one.
+    // Only operators delete, and another owner cannot have that role.
     let answer = other.delete(&format!("/api/v1/conversations/{conversation}")).await;
     assert_eq!(answer.problem(), "forbidden");
-    // Nothing of it was touched.
+    // The run was not changed.
     assert_eq!(stands(&owner, run, "paused").await["status"], "approval_needed");
     let waiting = owner.get(&format!("/api/v1/approvals/{approval}")).await.expect(200);
     assert_eq!(waiting["state"], "pending");
     daemon.stop().await;
 }
 
-/// The same key of two owners names two requests.
+/// The same key of two owners identifies two requests.
 #[tokio::test]
 async fn keys_of_two_owners_do_not_meet() {
     let daemon = daemon().await;

@@ -1,4 +1,4 @@
-//! The files of the page, as a browser gets them.
+//! The files of the page, as served to a browser.
 
 use serde_json::json;
 
@@ -44,7 +44,7 @@ async fn a_code_signs_a_browser_in_once() {
     assert_eq!(made["seconds"], 60);
     let browser = daemon.anybody().with("origin", &format!("http://{}", daemon.address));
     let body = json!({"code": made["code"]});
-    // A page of another origin cannot use it.
+    // A page of another origin cannot use the session.
     let foreign = daemon.anybody().with("origin", "http://evil.example");
     assert_eq!(foreign.post("/api/v1/session/sign-in", &body).await.problem(), "misdirected");
     let answer = browser.post("/api/v1/session/sign-in", &body).await;
@@ -57,7 +57,7 @@ async fn a_code_signs_a_browser_in_once() {
     let page = browser.clone().with("cookie", cookie).with("x-toolcrib-session", &word);
     let off = json!({"state": "off"});
     page.put("/api/v1/switches/tool:read_file", &off).await.expect(200);
-    // A session makes no other sessions.
+    // A session cannot create other sessions.
     assert_eq!(page.post("/api/v1/session/code", &json!({})).await.problem(), "forbidden");
     assert_eq!(
         daemon.anybody().post("/api/v1/session/code", &json!({})).await.problem(),

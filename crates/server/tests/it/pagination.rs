@@ -1,4 +1,4 @@
-//! Lists in pages: cursors that are wrong, another list's or stale, and the inbox page by page.
+//! Lists in pages: invalid, foreign and stale cursors, and paging through the inbox.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::approvals::{self, ONE};
 use crate::runs::{begun, stands};
 use crate::support::{Client, TestDaemon};
 
-/// Ids of all pages of a list.
+/// Returns the ids of all pages of a list.
 async fn ids(client: &Client, path: &str, id: &str) -> Vec<String> {
     let (mut ids, mut next) = (Vec::new(), String::new());
     loop {
@@ -20,7 +20,7 @@ async fn ids(client: &Client, path: &str, id: &str) -> Vec<String> {
     }
 }
 
-/// A daemon with this many questions that wait.
+/// Starts a daemon with this many waiting questions.
 async fn asking(questions: usize) -> TestDaemon {
     let daemon = TestDaemon::with(approvals::plan(&approvals::risky(), ONE)).await;
     for at in 0..questions {
@@ -37,10 +37,10 @@ async fn the_inbox_is_read_page_by_page() {
     let waiting = ids(&client, "/api/v1/approvals?limit=2", "approval").await;
     assert_eq!(waiting.len(), 5);
     let mut all = ids(&client, "/api/v1/approvals?state=all&limit=2", "approval").await;
-    // The history has the newest first.
+    // The history lists the newest first.
     all.reverse();
     assert_eq!(all, waiting);
-    // Those that were decided between two pages neither shift the next one nor come again.
+    // Questions that are decided between two pages neither shift the next page nor appear again.
     let first = client.get("/api/v1/approvals?limit=2").await.expect(200);
     for item in first["items"].as_array().unwrap() {
         let path = format!("/api/v1/approvals/{}", item["approval"].as_str().unwrap());
@@ -90,7 +90,7 @@ async fn a_cursor_is_good_for_its_own_list_only() {
             assert_eq!(ask(wrong).await.problem(), "bad_cursor", "{list} {wrong:.20}");
         }
     }
-    // One of before a restart is as good as before.
+    // A cursor from before a restart is still valid.
     let cursor = cursors.swap_remove(1);
     let folder = daemon.stop().await;
     let plan = approvals::plan(&approvals::risky(), ONE);
@@ -100,8 +100,8 @@ async fn a_cursor_is_good_for_its_own_list_only() {
     daemon.stop().await;
 }
 
-/// A secret of a question is shown as `***`; an owner, who may read it, edits the rest and keeps
-/// it. Found in review: an approver moved it to another address.
+/// A secret in a question is shown as `***`; an owner, who may read it, edits the rest and keeps
+/// it. Regression, found in review: an approver sent it to another address.
 #[tokio::test]
 async fn an_edit_keeps_a_masked_secret_only_for_an_editor_who_may_read_it() {
     let tool = approvals::risky();
@@ -135,7 +135,7 @@ async fn an_edit_keeps_a_masked_secret_only_for_an_editor_who_may_read_it() {
     daemon.stop().await;
 }
 
-/// What models and tools used, added up, in time and for each name.
+/// Sums up the usage of models and tools, by time and by name.
 #[tokio::test]
 async fn usage_is_added_up() {
     let script = "turns:

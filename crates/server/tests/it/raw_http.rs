@@ -1,5 +1,4 @@
-//! Bytes on a socket, as a program writes them that is no HTTP library: what is sent is what stands
-//! here.
+//! Raw bytes on a socket, without an HTTP library: the tests send exactly these bytes.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -8,10 +7,10 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::net::{TcpStream, UnixStream};
 
-/// An end that must come comes within this time, however slow the machine is.
+/// Timeout of expected events, sufficient for slow machines.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What must come, comes within this time.
+/// Waits for an expected event, with the timeout.
 pub(crate) async fn within<T>(what: impl Future<Output = T>) -> T {
     match tokio::time::timeout(PATIENCE, what).await {
         Ok(came) => came,
@@ -19,20 +18,20 @@ pub(crate) async fn within<T>(what: impl Future<Output = T>) -> T {
     }
 }
 
-/// Everything that came back until the other side closed.
+/// The received bytes until the other side closed.
 #[derive(Debug)]
 pub(crate) struct Came {
     pub(crate) text: String,
 }
 
 impl Came {
-    /// The statuses of all answers.
+    /// Returns the statuses of all responses.
     pub(crate) fn statuses(&self) -> Vec<u16> {
         let heads = self.text.match_indices("HTTP/1.1 ").map(|(at, head)| at + head.len());
         heads.filter_map(|at| self.text.get(at..at + 3)?.parse().ok()).collect()
     }
 
-    /// The code of the only answer's problem.
+    /// Returns the code of the only response's problem.
     pub(crate) fn problem(&self) -> String {
         let body = self.text.split_once("\r\n\r\n").map(|(_, body)| body).unwrap_or_default();
         let start = body.find('{').unwrap_or(0);
@@ -48,32 +47,32 @@ pub(crate) async fn exchange(address: SocketAddr, bytes: impl AsRef<[u8]>) -> Ca
     over(TcpStream::connect(address).await.unwrap(), bytes).await
 }
 
-/// The same on a socket.
+/// Like [`exchange`], on a unix socket.
 pub(crate) async fn exchange_on(socket: &Path, bytes: impl AsRef<[u8]>) -> Came {
     over(UnixStream::connect(socket).await.unwrap(), bytes).await
 }
 
-/// The same over any stream.
+/// Like [`exchange`], over any stream.
 pub(crate) async fn over(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     bytes: impl AsRef<[u8]>,
 ) -> Came {
-    // Whoever refuses early closes early.
+    // A daemon that refuses a request early closes early.
     let _ = stream.write_all(bytes.as_ref()).await;
     Came { text: rest(&mut stream).await }
 }
 
-/// What comes until the other side closes.
+/// Reads until the other side closes.
 pub(crate) async fn rest(stream: &mut (impl AsyncRead + Unpin)) -> String {
     let mut all = Vec::new();
-    // A reset after the answer is an end like any other.
+    // A reset after the answer counts as an end.
     let ended = tokio::time::timeout(PATIENCE, stream.read_to_end(&mut all)).await;
     let text = String::from_utf8_lossy(&all).into_owned();
     assert!(ended.is_ok(), "the connection was not closed; so far: {text:?}");
     text
 }
 
-/// What comes until these words are in it.
+/// Reads until the received text contains these words.
 pub(crate) async fn until(stream: &mut (impl AsyncRead + Unpin), words: &str) -> String {
     let mut all = Vec::new();
     let reading = async {
@@ -91,7 +90,7 @@ pub(crate) async fn until(stream: &mut (impl AsyncRead + Unpin), words: &str) ->
     text
 }
 
-/// A request with these headers beside the right Host, on a connection of its own.
+/// Builds a request with these headers and the correct Host, after which the connection closes.
 pub(crate) fn request(address: SocketAddr, line: &str, headers: &str) -> String {
     format!("{line} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n")
 }

@@ -1,4 +1,4 @@
-//! What a daemon leaves, the next one goes on with; and two daemons on one database never work on
+//! The next daemon continues the work of a stopped one; and two daemons on one database never drive
 //! the same run.
 
 use std::time::Duration;
@@ -11,8 +11,8 @@ use toolcrib_core::{BatchId, Decision, DecisionRecord, Effect};
 use crate::runs::{Gate, ONE_CALL, begun, stands};
 use crate::support::TestDaemon;
 
-/// R1 of reliability.md: a daemon that is stopped under load loses no run; the next one ends each
-/// of them, once.
+/// Test R1 of reliability.md: a daemon that is stopped under load loses no run; the next one ends
+/// each of them exactly once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stop_under_load_loses_no_run() {
     const RUNS: usize = 12;
@@ -31,7 +31,7 @@ async fn a_stop_under_load_loses_no_run() {
         runs.push(begun(&client, &json!({"text": format!("run {run}")})).await);
     }
     gate.began(RUNS as u32).await;
-    // Stopping waits for the calls at work; each run is put down after its first one.
+    // Stopping waits for the running calls; each run is paused after its first one.
     daemon.daemon.stop();
     gate.open(RUNS);
     let folder = daemon.stop().await;
@@ -53,7 +53,7 @@ async fn a_stop_under_load_loses_no_run() {
     daemon.stop().await;
 }
 
-/// A call that takes longer than the daemon drains: the run is let go of, and the model is told
+/// A call takes longer than the drain time of the daemon: the run is released, and the model learns
 /// that the outcome is unknown.
 #[tokio::test]
 async fn a_call_that_outlasts_the_drain_is_not_run_again() {
@@ -75,7 +75,8 @@ async fn a_call_that_outlasts_the_drain_is_not_run_again() {
     daemon.stop().await;
 }
 
-/// R2: what waits for a person waits over a restart; decided there, the new daemon goes on with it.
+/// Test R2 of reliability.md: a question waits across a restart; after the decision, the new daemon
+/// continues.
 #[tokio::test]
 async fn a_question_is_decided_after_a_restart() {
     let gate = Gate::new("gate", Effect::SideEffect);
@@ -101,7 +102,7 @@ async fn a_question_is_decided_after_a_restart() {
     daemon.stop().await;
 }
 
-/// Two daemons on one database: each sees the other's runs, and only one works on each of them.
+/// Two daemons share one database: each sees the other's runs, and only one drives each run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_daemons_do_not_work_on_the_same_run() {
     let gate = Gate::new("gate", Effect::SideEffect);
@@ -110,7 +111,7 @@ async fn two_daemons_do_not_work_on_the_same_run() {
     let there = two.client();
     let run = begun(&one.client(), &json!({"text": "go"})).await;
     gate.began(1).await;
-    // Several looks of the other daemon later, it is still the first one's.
+    // After several scans of the other daemon, the run still belongs to the first.
     tokio::time::sleep(Duration::from_millis(700)).await;
     assert_eq!(gate.tool.runs(), 1);
     let seen = there.get(&format!("/api/v1/runs/{run}")).await.expect(200);
@@ -122,7 +123,7 @@ async fn two_daemons_do_not_work_on_the_same_run() {
     gate.open(1);
     assert_eq!(stands(&there, &run, "ended").await["text"], "Done.");
     assert_eq!(gate.tool.runs(), 1);
-    // What the first one leaves, the second takes.
+    // The second daemon takes the runs that the first one leaves.
     let left = begun(&one.client(), &json!({"text": "again"})).await;
     gate.began(1).await;
     one.daemon.stop();
@@ -133,7 +134,7 @@ async fn two_daemons_do_not_work_on_the_same_run() {
     two.stop().await;
 }
 
-/// A run that another daemon works on can be stopped from here: it is taken from there.
+/// A daemon stops a run that another daemon drives by taking it over.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_is_stopped_from_another_daemon() {
     let gate = Gate::new("gate", Effect::SideEffect);
@@ -145,7 +146,7 @@ async fn a_run_is_stopped_from_another_daemon() {
     let stopped = there.post(&format!("/api/v1/runs/{run}/stop"), &json!({})).await.expect(200);
     assert_eq!(stopped["status"], "stopped");
     gate.open(1);
-    // The first daemon finds that the run is not its own any more, and asks no model again.
+    // The first daemon finds that it lost the run, and makes no further request to a model.
     while one.daemon.active_runs() > 0 {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
@@ -155,7 +156,8 @@ async fn a_run_is_stopped_from_another_daemon() {
     one.stop().await;
 }
 
-/// A daemon died between a decision about a single call and the call: the next one carries it out.
+/// A daemon died between a decision about a single call and the call: the next daemon runs the
+/// call.
 #[tokio::test]
 async fn a_call_that_was_decided_about_is_carried_out_after_a_crash() {
     let gate = Gate::new("gate", Effect::SideEffect);
@@ -169,7 +171,7 @@ async fn a_call_that_was_decided_about_is_carried_out_after_a_crash() {
     let waiting = daemon.client().post("/api/v1/calls", &call).await.expect(202);
     let call = waiting["call"].as_str().unwrap().to_owned();
     let folder = daemon.stop().await;
-    // What a daemon does up to the decision, and then no more.
+    // The steps of a daemon until the decision, and none after it.
     {
         let stores = Stores::open(Some(&folder.path().join("state/toolcrib.db"))).unwrap();
         let epoch = stores.calls.claim().await.unwrap();
@@ -198,7 +200,7 @@ async fn a_call_that_was_decided_about_is_carried_out_after_a_crash() {
     daemon.stop().await;
 }
 
-/// Whoever waits for a run goes away: it goes on.
+/// A run continues when the client that waits for it disconnects.
 #[tokio::test]
 async fn a_run_goes_on_without_its_client() {
     let gate = Gate::new("gate", Effect::SideEffect);

@@ -1,6 +1,6 @@
-//! Shapes of requests that are read differently by different programs (request smuggling), requests
-//! that never end, and connections that are left hanging: none of them becomes another request, and
-//! none of them holds anything up.
+//! Requests that programs interpret differently (request smuggling), requests that never end, and
+//! connections that stay open: none of them becomes another request, and none of them blocks the
+//! daemon.
 
 use std::time::Duration;
 
@@ -10,11 +10,11 @@ use tokio::net::TcpStream;
 use crate::raw_http::{PATIENCE, exchange, request, rest, until};
 use crate::support::{Plan, TestDaemon};
 
-/// What is sent as a body and would be a request of its own if somebody read it so.
+/// A body that would be a separate request if a server found the end of the first one elsewhere.
 const HIDDEN: &str = "GET /api/v1/nowhere HTTP/1.1\r\nHost: x\r\n\r\n";
 
-/// Whether a request of this shape gets one answer with one of these statuses, and nothing that is
-/// hidden in it gets one too.
+/// Checks that a request of this shape gets one answer with one of these statuses, and that no
+/// hidden request is answered.
 async fn check(daemon: &TestDaemon, sent: &str, statuses: &[u16]) {
     let came = tokio::time::timeout(PATIENCE / 2, exchange(daemon.address, sent)).await;
     let Ok(came) = came else { panic!("{sent:?}: the connection was not closed") };
@@ -37,7 +37,7 @@ async fn a_body_ends_where_both_of_its_lengths_say() {
     let length = chunked.len();
     let whole_chunk = format!("{:x}\r\n{HIDDEN}\r\n0\r\n\r\n{HIDDEN}", HIDDEN.len());
     for (headers, body, statuses) in [
-        // Two lengths: another server may believe the other one.
+        // Two lengths: another server may use the other one.
         (
             format!("Content-Length: {length}\r\nTransfer-Encoding: chunked\r\n"),
             chunked.clone(),
@@ -112,7 +112,7 @@ async fn what_is_no_request_is_no_request() {
     ] {
         check(&daemon, &sent, &[400]).await;
     }
-    // What asks for HTTP/2 is not even told so in HTTP/1.
+    // A request for HTTP/2 gets no answer, not even in HTTP/1.
     let preface = exchange(address, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").await;
     assert!(!preface.text.contains("HTTP/1.1 2"), "{}", preface.text);
     let long = format!("GET /{} HTTP/1.1\r\nHost: {address}\r\n\r\n", "x".repeat(100_000));
@@ -137,7 +137,7 @@ async fn a_body_that_is_too_large_is_refused_before_it_is_there() {
     daemon.stop().await;
 }
 
-/// A daemon that has little patience.
+/// Starts a daemon with short timeouts.
 async fn impatient() -> TestDaemon {
     let change = |settings: &mut toolcrib_server::DaemonSettings| {
         settings.head_timeout = Duration::from_millis(300);
@@ -160,7 +160,7 @@ async fn heads_and_bodies_that_do_not_come_end_the_connection() {
         stream.write_all(begun.as_bytes()).await.unwrap();
         rest(&mut stream).await;
     }
-    // One byte at a time, faster than the silence that is allowed: the whole has its time too.
+    // Single bytes arrive faster than the idle timeout: the total timeout applies.
     let mut stream = TcpStream::connect(address).await.unwrap();
     let headers = format!(
         "Authorization: Bearer {token}\r\nContent-Type: application/json\r\nContent-Length: 100000\r\n"
@@ -175,14 +175,14 @@ async fn heads_and_bodies_that_do_not_come_end_the_connection() {
     let text = rest(&mut reader).await;
     assert!(text.starts_with("HTTP/1.1 400"), "{text}");
     dripping.abort();
-    // And one that stops.
+    // And a body that stops.
     let came = exchange(address, request(address, "POST /api/v1/calls", &headers) + "{").await;
     assert_eq!((came.statuses(), &*came.problem()), (vec![400], "bad_request"));
     assert_eq!(daemon.client().get("/healthz").await.status, 200);
     daemon.stop().await;
 }
 
-/// Whoever closes a half of the connection is gone; the daemon is not.
+/// A client that closes one half of its connection counts as disconnected; the daemon continues.
 #[tokio::test]
 async fn half_a_connection_is_none() {
     let daemon = TestDaemon::start().await;
@@ -212,7 +212,7 @@ async fn connections_that_come_and_go_leave_nothing_behind() {
     for n in 0..300 {
         let mut stream = TcpStream::connect(address).await.unwrap();
         let whole = request(address, "GET /openapi.json", "");
-        // Cut somewhere, and left without reading.
+        // Cut the request at some position, and leave without reading.
         stream.write_all(&whole.as_bytes()[..n % (whole.len() + 1)]).await.unwrap();
     }
     let settled = async {
@@ -229,8 +229,8 @@ async fn connections_that_come_and_go_leave_nothing_behind() {
     daemon.stop().await;
 }
 
-/// Keep-alive connections, those that never said anything and those in the middle of a head do not
-/// hold a stop up.
+/// Keep-alive connections, silent connections and those in the middle of a head do not delay a
+/// stop.
 #[tokio::test]
 async fn a_stop_does_not_wait_for_idle_connections() {
     let daemon = TestDaemon::start().await;
@@ -242,7 +242,7 @@ async fn a_stop_does_not_wait_for_idle_connections() {
     let mut silent = TcpStream::connect(address).await.unwrap();
     let mut begun = TcpStream::connect(address).await.unwrap();
     begun.write_all(b"GET /healthz HT").await.unwrap();
-    // Less than the drain of 30 seconds.
+    // Less than the drain time of 30 seconds.
     let stopped = tokio::time::timeout(Duration::from_secs(20), daemon.stop()).await;
     assert!(stopped.is_ok());
     for stream in [&mut idle, &mut silent, &mut begun] {

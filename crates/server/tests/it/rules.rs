@@ -1,4 +1,4 @@
-//! Rules over HTTP: listed, added, removed, asked.
+//! Rules over HTTP: listing, adding, removing and evaluating them.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ async fn a_rule_holds_from_the_answer_on_and_until_it_is_removed() {
     assert_eq!(all["items"][0]["reason"], "it is mine");
     let origin = all["items"][0]["origin"].as_str().unwrap();
     assert!(origin.ends_with("rules.toml:1"), "{origin}");
-    // The same again is not written twice.
+    // The same rule is not written twice.
     assert_eq!(daemon.client().post(OWN, &rule).await.expect(200)["changed"], false);
     let client = daemon.client().with("if-match", &tag(&added));
     let gone = client.delete(&format!("{OWN}/1")).await.expect(200);
@@ -131,7 +131,7 @@ async fn what_becomes_of_a_call_is_said_without_one() {
     for wrong in [json!({}), json!({"command": "ls", "tool": "x"}), json!({"args": {}})] {
         assert_eq!(explain(wrong.clone()).await.problem(), "invalid", "{wrong}");
     }
-    // Nothing of it was a call.
+    // None of these requests was a call.
     let calls = client.get("/api/v1/audit?kind=settled").await.expect(200);
     assert_eq!(calls["items"], json!([]));
     daemon.stop().await;
@@ -162,7 +162,8 @@ async fn rules_are_looked_at_before_they_are_written() {
     daemon.stop().await;
 }
 
-/// Found in review: a line of 200,000 words took 55 s on the threads that answer requests.
+/// Regression, found in review: a line of 200,000 words took 55 s on the threads that answer
+/// requests.
 #[tokio::test]
 async fn what_takes_long_to_compare_with_rules_is_refused() {
     let daemon = TestDaemon::start().await;
@@ -182,7 +183,7 @@ async fn what_takes_long_to_compare_with_rules_is_refused() {
     daemon.stop().await;
 }
 
-/// Only an allow rule that is observed could be put in force over REST, by adding it again.
+/// Regression: over REST, an observed allow rule could be put into force only by adding it again.
 #[tokio::test]
 async fn an_observed_rule_is_put_in_force_by_its_number() {
     let daemon = TestDaemon::start().await;
@@ -203,7 +204,7 @@ async fn an_observed_rule_is_put_in_force_by_its_number() {
     daemon.stop().await;
 }
 
-/// `GET /calls/nosuch/explain` answered with the words of a parser.
+/// Regression: `GET /calls/nosuch/explain` answered with the error text of a parser.
 #[tokio::test]
 async fn a_malformed_id_of_a_call_says_what_to_do() {
     let daemon = TestDaemon::start().await;
@@ -226,7 +227,7 @@ async fn an_import_is_shown_and_writes_nothing() {
     assert_eq!(shown["not_rules"][0]["what"], "permissions.defaultMode");
     assert!(shown["after"].as_str().unwrap().contains("npm test"), "{shown}");
     assert_eq!(daemon.client().get(OWN).await.expect(200)["items"], json!([]));
-    // The rules are as they are sent to be added.
+    // The response contains rules in the form in which they are added.
     let rules = json!([shown["rules"][0]["body"]]);
     assert_eq!(daemon.client().post(OWN, &rules).await.expect(200)["changed"], true);
     let again = daemon.client().post("/api/v1/rules/import", &body).await.expect(200);

@@ -1,5 +1,5 @@
-//! Streams of runs: the state first, then what happens; resumed where they broke, left without a
-//! trace.
+//! Streams of runs: first a snapshot, then events; resumed after a disconnect, and without
+//! leftovers after a reader leaves.
 
 use std::time::Duration;
 
@@ -32,15 +32,15 @@ async fn a_stream_begins_with_the_state_and_goes_on_with_what_happens() {
     let names: Vec<&str> = rest.iter().map(|event| event.name.as_str()).collect();
     assert_eq!(names.first(), Some(&"tool"), "{names:?}");
     assert_eq!(names.last(), Some(&"run-end"), "{names:?}");
-    // What is over is one state.
+    // An ended run is sent as one snapshot.
     let after = Events::open(&client, &path, None).await.rest().await;
     assert_eq!(after.len(), 1);
     assert_eq!((after[0].name.as_str(), &after[0].data["state"]), ("snapshot", &json!("ended")));
     daemon.stop().await;
 }
 
-/// A browser that lost its connection goes on after the last event that it saw; one that reloads is
-/// shown the state.
+/// A browser that lost its connection continues after the last event that it received; a reloaded
+/// page gets the snapshot.
 #[tokio::test]
 async fn a_stream_goes_on_where_it_broke() {
     let gate = Gate::new("gate", Effect::Pure);
@@ -62,8 +62,8 @@ async fn a_stream_goes_on_where_it_broke() {
     daemon.stop().await;
 }
 
-/// S1 of reliability.md: a hundred readers go in mid-stream; the run goes on, and nothing of them
-/// is left.
+/// Test S1 of reliability.md: a hundred readers disconnect in mid-stream; the run continues, and no
+/// trace of them remains.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn readers_that_go_leave_nothing_behind() {
     let gate = Gate::new("gate", Effect::Pure);
@@ -80,7 +80,7 @@ async fn readers_that_go_leave_nothing_behind() {
     }
     assert_eq!(daemon.daemon.run_subscribers(), 100);
     drop(readers);
-    // The other end notices when it next looks at its sockets.
+    // The daemon notices the disconnect at the next write to its sockets.
     while daemon.daemon.run_subscribers() > 0 {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
@@ -132,7 +132,7 @@ async fn everything_that_is_ones_own_is_one_stream() {
     daemon.stop().await;
 }
 
-/// A subscriber reads a run as soon as an event names it.
+/// Regression: a subscriber reads a run as soon as an event names it.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_run_was_announced_before_it_could_be_read() {
     const RUNS: usize = 20;
@@ -155,7 +155,7 @@ async fn a_run_was_announced_before_it_could_be_read() {
     daemon.stop().await;
 }
 
-/// What is silent is not dead.
+/// A silent stream stays open through pings.
 #[tokio::test]
 async fn a_silent_stream_is_pinged() {
     assert_eq!(DaemonSettings::new("daemon").ping_interval, Duration::from_secs(15));
@@ -171,14 +171,14 @@ async fn a_silent_stream_is_pinged() {
     for path in ["/api/v1/events".to_owned(), format!("/api/v1/runs/{run}/events")] {
         let mut stream = opened(&daemon, &path).await;
         until(&mut stream, ": ping\n\n").await;
-        // Again and again.
+        // The ping is repeated.
         until(&mut stream, ": ping\n\n").await;
     }
     gate.open(1);
     daemon.stop().await;
 }
 
-/// A stream that is asked for, and of which nothing is read yet.
+/// Opens a stream and reads nothing yet.
 async fn opened(daemon: &TestDaemon, path: &str) -> TcpStream {
     let mut stream = TcpStream::connect(daemon.address).await.unwrap();
     let headers = format!("Authorization: Bearer {}\r\n", daemon.token());
@@ -187,8 +187,8 @@ async fn opened(daemon: &TestDaemon, path: &str) -> TcpStream {
     stream
 }
 
-/// A telephone in a tunnel: it reads nothing, and the run goes on to its end; what it reads later
-/// begins with a state and ends with the end.
+/// A reader that stops reading, such as a telephone in a tunnel, does not delay the run; its later
+/// reads begin with a snapshot and finish with the end of the run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_reader_that_stands_still_does_not_hold_a_run_back() {
     const TURNS: usize = 2;
@@ -202,7 +202,7 @@ async fn a_reader_that_stands_still_does_not_hold_a_run_back() {
     let run = begun(&client, &json!({"text": "go"})).await;
     gate.began(1).await;
     let path = format!("/api/v1/runs/{run}/events");
-    // The system keeps little for a socket like this, and 4 MB for one of TCP.
+    // The system buffers little for such a socket, and 4 MB for a TCP socket.
     let mut still = UnixStream::connect(daemon.socket()).await.unwrap();
     let sent = format!("GET {path} HTTP/1.1\r\nConnection: close\r\n\r\n");
     still.write_all(sent.as_bytes()).await.unwrap();

@@ -1,4 +1,4 @@
-//! Runs over HTTP: begun, waited for, stopped, spoken to, listed.
+//! Runs over HTTP: starting, waiting, stopping, messaging and listing them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::support::{Client, Plan, TestDaemon};
 
-/// A tool that says when it runs, and runs until it is let go.
+/// A tool that reports its start and runs until it is released.
 pub(crate) struct Gate {
     pub(crate) tool: Arc<ScriptedTool>,
     began: Arc<Semaphore>,
@@ -32,12 +32,12 @@ impl Gate {
         Self { tool: Arc::new(tool), began, open }
     }
 
-    /// Waits until so many more calls have begun.
+    /// Waits until this many more calls have started.
     pub(crate) async fn began(&self, calls: u32) {
         self.began.acquire_many(calls).await.unwrap().forget();
     }
 
-    /// Lets so many calls through.
+    /// Lets this many calls continue.
     pub(crate) fn open(&self, calls: usize) {
         self.open.add_permits(calls);
     }
@@ -98,7 +98,7 @@ pub(crate) async fn begun(client: &Client, body: &Value) -> String {
     run["run"].as_str().unwrap().to_owned()
 }
 
-/// Asks until a run stands like this.
+/// Polls until a run has this state.
 pub(crate) async fn stands(client: &Client, run: &str, state: &str) -> Value {
     loop {
         let view = client.get(&format!("/api/v1/runs/{run}")).await.expect(200);
@@ -137,7 +137,7 @@ async fn one_request_runs_a_whole_loop_and_returns_the_answer() {
     assert_eq!(call["state"], "output-available");
     assert!(call["output"].to_string().contains("milk"));
     let place = answer.headers["location"].to_str().unwrap();
-    // What is shown of the stored run tells the same.
+    // The view of the stored run is the same.
     let stored = client.get(place).await.expect(200);
     assert_eq!(stored["text"], run["text"]);
     assert_eq!(stored["items"][2]["output"], call["output"]);
@@ -219,7 +219,7 @@ async fn a_conversation_is_deleted_once_nothing_works_in_it() {
     assert_eq!(client.get(&path).await.status, 200);
     gate.open(1);
     stands(&client, &run, "ended").await;
-    // What it still asks is asked no more: its run will not be found, and the call would go on
+    // Its question is withdrawn: the run will not be found, and the call would otherwise continue
     // alone.
     let approvals = Arc::clone(daemon.toolcrib.approvals());
     let mut open = [question(), question()];
@@ -290,7 +290,7 @@ async fn a_run_is_stopped_for_good() {
     let path = format!("/api/v1/runs/{run}");
     let stopped = client.post(&format!("{path}/stop"), &json!({})).await.expect(200);
     assert_eq!((&stopped["state"], &stopped["status"]), (&json!("ended"), &json!("stopped")));
-    // Once more says the same; speaking to it comes too late.
+    // A second stop gets the same answer; a message is refused.
     client.post(&format!("{path}/stop"), &json!({})).await.expect(200);
     let late = client.post(&format!("{path}/steer"), &json!({"text": "and?"})).await;
     assert_eq!(late.problem(), "conflict");
@@ -320,7 +320,7 @@ async fn what_is_said_meanwhile_is_heard_at_the_next_boundary() {
     daemon.stop().await;
 }
 
-/// Images went only with a message that begins a run.
+/// Regression: only the message that starts a run could contain images.
 #[tokio::test]
 async fn images_are_said_to_a_run_at_work() {
     let script = "turns:
@@ -406,7 +406,8 @@ async fn a_client_has_its_share_of_runs() {
     daemon.stop().await;
 }
 
-/// S2 of reliability.md: the same request sent twice at once, a hundred times, runs once each.
+/// Test S2 of reliability.md: each of a hundred requests is sent twice at the same time and starts
+/// one run.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_request_sent_twice_is_one_run() {
     let plan = Plan {
@@ -438,7 +439,7 @@ async fn the_same_request_sent_twice_is_one_run() {
         let refused = keyed.post("/api/v1/runs", &json!({"text": "a"})).await;
         assert_eq!(refused.problem(), "bad_request");
     }
-    // The rule is that of calls: 200 characters, and one key.
+    // The limits are those of calls: 200 characters, and one key.
     let longest = client.clone().with("idempotency-key", &"x".repeat(200));
     let body = json!({"text": "a", "wait": true});
     let runs =
@@ -449,7 +450,7 @@ async fn the_same_request_sent_twice_is_one_run() {
     daemon.stop().await;
 }
 
-/// What failed before it began can be sent again under its key.
+/// A request that failed before its run started can be repeated under its key.
 #[tokio::test]
 async fn a_key_whose_run_never_began_is_still_good() {
     let gate = Gate::new("gate", Effect::Pure);
@@ -468,7 +469,7 @@ async fn a_key_whose_run_never_began_is_still_good() {
     daemon.stop().await;
 }
 
-/// The tools of a token are all that a run has that it begins, and that is so after a pause too.
+/// A run has only the tools of the token that started it, even after a pause.
 #[tokio::test]
 async fn a_run_has_no_more_tools_than_its_token() {
     let script = "turns:
@@ -486,8 +487,8 @@ async fn a_run_has_no_more_tools_than_its_token() {
     daemon.stop().await;
 }
 
-/// Found in review: a token that is limited to some tools spoke to a run of the owner, and used all
-/// of its tools.
+/// Regression, found in review: a token that is limited to some tools sent a message to a run of
+/// the owner, and used all of its tools.
 #[tokio::test]
 async fn a_run_is_steered_by_its_owner_or_an_approver() {
     let gate = Gate::new("gate", Effect::Pure);
@@ -518,7 +519,7 @@ async fn a_run_is_steered_by_its_owner_or_an_approver() {
     gate.open(1);
     let view = stands(&owner, &run, "ended").await;
     assert!(view.to_string().contains("thank you") && !view.to_string().contains("everything"));
-    // Their own are theirs.
+    // The token may control its own runs.
     let own = begun(&limited, &json!({"text": "go"})).await;
     gate.began(1).await;
     limited.post(&format!("/api/v1/runs/{own}/steer"), &words).await.expect(202);

@@ -1,4 +1,4 @@
-//! Secrets over HTTP: in, and never out.
+//! Secrets over HTTP: they can be written and never read.
 
 use serde_json::json;
 use toolcrib_store::vault::Vault;
@@ -25,7 +25,7 @@ async fn a_secret_goes_in_and_never_comes_out() {
     assert_eq!(listed.expect(200)["items"][0]["value"], "***");
     let unchanged = client.put(path, &json!({"value": "***"})).await.expect(200);
     assert_eq!(unchanged["unchanged"], true);
-    // From now on it is masked wherever a tool shows it.
+    // From now on, the value is masked in the output of every tool.
     std::fs::write(daemon.workspace().join("a.txt"), format!("key: {VALUE}")).unwrap();
     let call = json!({"tool": "read_file", "arguments": {"path": "a.txt"}});
     let read = client.post("/api/v1/calls", &call).await;

@@ -11,7 +11,7 @@ async fn a_key_is_set_kept_and_taken_away() {
     let path = "/api/v1/settings/agent";
     let set = client.put(path, &json!({"value": "coder"})).await.expect(200);
     assert_eq!(set["setting"]["value"], "coder");
-    // What stands in place of a secret does not replace it.
+    // The mask of a secret does not replace it.
     let kept = client.put(path, &json!({"value": "***"})).await.expect(200);
     assert_eq!(kept["setting"]["value"], "coder");
     client.put("/api/v1/settings/batch_concurrency", &json!({"value": 4})).await.expect(200);

@@ -40,7 +40,7 @@ async fn a_tool_is_switched_off_asked_about_and_back() {
     let reset = client.delete("/api/v1/switches/tool:a").await.expect(200);
     assert_eq!(reset["state"], Value::Null);
     client.post(CALLS, &call("a")).await.expect(200);
-    // A group that comes back finds its tools as they were.
+    // The tools of a group that is switched on again have their previous state.
     set(&client, "tool:b", "off").await;
     let group = set(&client, "group:letters", "off").await;
     assert_eq!((&group["tools"], &group["on"]), (&json!(2), &json!(0)));
@@ -55,7 +55,7 @@ async fn a_tool_is_switched_off_asked_about_and_back() {
     assert_eq!(of("tool:b")["state"], "off");
     assert_eq!(of("tool:a")["state"], Value::Null);
     assert_eq!(of("source:test")["tools"], 2);
-    // What is set stays through a restart.
+    // Switches survive a restart.
     let folder = daemon.stop().await;
     let plan = Plan { durable: true, ..with_tools(&[&a, &b]) };
     let daemon = TestDaemon::in_folder(folder, plan).await;
@@ -89,8 +89,8 @@ async fn what_cannot_be_switched_is_refused() {
     daemon.stop().await;
 }
 
-/// Another daemon on the same database: with its own state folder, as on another machine, or with
-/// the same one.
+/// Starts another daemon on the same database: with a separate state folder, as on another machine,
+/// or with the same one.
 async fn beside(daemon: &TestDaemon, plan: Plan, own_state: bool) -> TestDaemon {
     let elsewhere = daemon.folder().join("elsewhere");
     let plan = Plan {
@@ -113,7 +113,7 @@ async fn what_one_daemon_switches_holds_on_the_other() {
     let (client, far) = (daemon.client(), other.client());
     far.post(CALLS, &call("a")).await.expect(200);
     set(&client, "tool:a", "off").await;
-    // Each look of the watcher is soon over; the test fails by its time limit if there is none.
+    // Each poll ends soon; without a watcher, the test fails by its timeout.
     while far.post(CALLS, &call("a")).await.status != 403 {}
     client.delete("/api/v1/switches/tool:a").await.expect(200);
     while far.post(CALLS, &call("a")).await.status != 200 {}
@@ -121,13 +121,13 @@ async fn what_one_daemon_switches_holds_on_the_other() {
     daemon.stop().await;
 }
 
-/// Calls as fast as they go, until told to end.
+/// Makes calls as fast as possible until told to stop.
 async fn hammer(client: &Client, over: &AtomicBool) -> (usize, usize) {
     let (mut ran, mut refused) = (0, 0);
     while !over.load(Ordering::SeqCst) {
         match client.post(CALLS, &call("write")).await.status.as_u16() {
             200 => ran += 1,
-            // Stopped while it was at work.
+            // The call was stopped while it ran.
             499 => {}
             403 => refused += 1,
             other => panic!("{other}"),
@@ -136,8 +136,8 @@ async fn hammer(client: &Client, over: &AtomicBool) -> (usize, usize) {
     (ran, refused)
 }
 
-/// Two daemons on one database, under load: once the kill switch is acknowledged, nothing starts
-/// any more.
+/// Two daemons share one database, under load: once the kill switch is acknowledged, no call
+/// starts.
 async fn no_call_starts_after_the_kill_switch(own_state: bool) {
     let writes =
         || Arc::new(ScriptedTool::new("write").spec(|spec| spec.effect = Effect::SideEffect));
@@ -164,7 +164,7 @@ async fn no_call_starts_after_the_kill_switch(own_state: bool) {
         let body = json!({"reason": "a test", "stop_running": true});
         let stopped = client.put("/api/v1/kill-switch", &body).await.expect(200);
         let acknowledged = (here.runs(), there.runs());
-        // Both are asked a good many times more.
+        // Both get many more requests.
         for _ in 0..50 {
             client.post(CALLS, &call("write")).await.expect(403);
             far.post(CALLS, &call("write")).await.expect(403);
@@ -185,7 +185,7 @@ async fn no_call_starts_after_the_kill_switch(own_state: bool) {
     assert_eq!((&stopped["engaged"], &stopped["reason"]), (&json!(true), &json!("a test")));
     at_work.await.unwrap().expect(499);
     assert_eq!(client.get("/api/v1/status").await.expect(200)["tools_enabled"], false);
-    // It survives a restart, and is only taken back by hand.
+    // The kill switch survives a restart, and only a person releases it.
     other.stop().await;
     let folder = daemon.stop().await;
     let daemon =
@@ -228,7 +228,7 @@ async fn calls_at_work_may_run_to_their_end() {
     daemon.stop().await;
 }
 
-/// The file alone, as `touch` makes it, stops what is at work too.
+/// The file alone, as `touch` creates it, also stops running calls.
 #[tokio::test]
 async fn a_stop_file_that_a_program_creates_stops_everything() {
     let gate = Gate::new("gate");
@@ -250,7 +250,8 @@ async fn a_stop_file_that_a_program_creates_stops_everything() {
     daemon.stop().await;
 }
 
-/// Found in review: every answer waited for daemons of other machines, also where there are none.
+/// Regression, found in review: every answer waited for daemons of other machines, even if there
+/// are none.
 #[tokio::test]
 async fn the_kill_switch_waits_for_nothing_if_the_store_is_not_shared() {
     let mut plan = with_tools(&[]);

@@ -1,4 +1,4 @@
-//! Memories and tasks over HTTP, and the scheduler that runs what is due.
+//! Memories and tasks over HTTP, and the scheduler that runs due tasks.
 
 use std::time::{Duration, Instant};
 
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::support::{Client, Plan, TestDaemon};
 
-/// A daemon whose model answers each run with one sentence.
+/// Starts a daemon whose model answers each run with one sentence.
 async fn daemon() -> TestDaemon {
     let script = "turns:\n  - say: The plants are fine.\n".to_owned();
     TestDaemon::with(Plan { script, ..Plan::default() }).await
 }
 
-/// The task once it has run `times` times.
+/// Waits until the task has run `times` times, and returns it.
 async fn after(client: &Client, task: &str, times: usize) -> Value {
     let started = Instant::now();
     loop {
@@ -37,14 +37,14 @@ async fn a_due_task_runs_once_in_a_conversation_of_its_own() {
     let ran = after(&client, task, 1).await;
     assert_eq!((&ran["status"], &ran["history"][0]["ok"]), (&json!("COMPLETED"), &json!(true)));
     assert_eq!(ran["history"][0]["result"], "The plants are fine.");
-    // It starts within a second of its time.
+    // The task starts within a second of its time.
     let first = &ran["history"][0];
     let late = first["started_at"].as_i64().unwrap() - first["due_at"].as_i64().unwrap();
     assert!((0..1_000).contains(&late), "{late} ms late");
     let conversation = ran["conversation"].as_str().unwrap();
     let messages = client.get(&format!("/api/v1/conversations/{conversation}/messages")).await;
     assert_eq!(messages.expect(200)["items"].as_array().unwrap().len(), 2);
-    // Run again by hand, it goes on in the same conversation.
+    // A manual run continues in the same conversation.
     client.post(&format!("/api/v1/tasks/{task}/run"), &json!({})).await.expect(200);
     let again = after(&client, task, 2).await;
     assert_eq!(again["conversation"], conversation);
@@ -156,7 +156,7 @@ async fn a_goal_is_pursued_in_the_background_with_its_own_budget() {
         (&done["status"], &done["result"]),
         (&json!("done"), &json!("The plants are fine."))
     );
-    // Its events are those of any run.
+    // Its events are the same as those of any run.
     let run = client.get(&format!("/api/v1/runs/{}", done["run"].as_str().unwrap())).await;
     assert_eq!(run.expect(200)["conversation"], done["conversation"]);
     assert_eq!(client.delete(&path).await.problem(), "conflict");
@@ -166,8 +166,9 @@ async fn a_goal_is_pursued_in_the_background_with_its_own_budget() {
     daemon.stop().await;
 }
 
-/// Bug: a goal's run that scheduled a task, and a task's run that started a goal, began again at
-/// depth 0, and so did what a run started before its conversation was recorded.
+/// Regression: a goal's run that scheduled a task, and a task's run that started a goal, started
+/// again at depth 0, and so did tasks and goals that a run started before its conversation was
+/// recorded.
 #[tokio::test]
 async fn goals_and_tasks_that_start_each_other_come_to_an_end() {
     let now = jiff::Timestamp::now();
@@ -184,7 +185,8 @@ async fn goals_and_tasks_that_start_each_other_come_to_an_end() {
         let tasks = rows(client.get("/api/v1/tasks").await.expect(200));
         let is_over = goals.iter().all(|goal| goal["status"] == "done")
             && tasks.iter().all(|task| task["status"] == "COMPLETED");
-        // One of each of the person's run, two of the two runs of those, and tasks of four more.
+        // One goal and one task of the person's run, one of each of the two runs of those, and
+        // tasks of four more runs.
         if is_over && goals.len() == 3 && tasks.len() == 7 {
             break;
         }
@@ -235,7 +237,7 @@ async fn documents_and_the_persons_text_over_http() {
     daemon.stop().await;
 }
 
-/// The notifications, once there are as many.
+/// Waits for this many notifications, and returns them.
 async fn notifications(client: &Client, count: usize) -> Vec<Value> {
     let started = Instant::now();
     loop {
@@ -249,7 +251,7 @@ async fn notifications(client: &Client, count: usize) -> Vec<Value> {
     }
 }
 
-/// Bug: the results of tasks and goals reached nobody.
+/// Regression: the results of tasks and goals caused no notification.
 #[tokio::test]
 async fn the_end_of_a_task_and_of_a_goal_is_notified_once() {
     let daemon = daemon().await;
@@ -264,7 +266,7 @@ async fn the_end_of_a_task_and_of_a_goal_is_notified_once() {
     assert_eq!(rows[0]["message"], "The plants are fine.");
     let link = format!("#/chat/{}", ran["conversation"].as_str().unwrap());
     assert_eq!(rows[0]["link"], link);
-    // A newer one replaces it.
+    // A newer notification replaces the older one.
     client.post(&format!("/api/v1/tasks/{task}/run"), &json!({})).await.expect(200);
     after(&client, task, 2).await;
     let goal = client.post("/api/v1/goals", &json!({"goal": "Water them."})).await.expect(200);
@@ -285,12 +287,12 @@ async fn a_task_that_notified_the_person_itself_is_not_notified_again() {
     after(&client, made["task"].as_str().unwrap(), 1).await;
     client.post("/api/v1/goals", &json!({"goal": "Look."})).await.expect(200);
     let rows = notifications(&client, 2).await;
-    // The one of the goal's run is its own, too.
+    // The goal's run has sent its own notification, too.
     assert!(rows.iter().all(|row| row["message"] == "Dry."), "{rows:?}");
     daemon.stop().await;
 }
 
-/// Bug: all due tasks ran at once.
+/// Regression: all due tasks ran at once.
 #[tokio::test]
 async fn at_most_four_tasks_run_at_a_time() {
     let script = "turns:\n  - delay_ms: 1500\n    say: Done.\n".to_owned();

@@ -1,4 +1,4 @@
-//! Tokens over HTTP: what each role may do, and when a token stops holding.
+//! Tokens over HTTP: the permissions of each role, and the end of a token's validity.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use toolcrib_server::{Access, Operation, Role, Roles, operations};
 use crate::raw_http::PATIENCE;
 use crate::support::{Client, Plan, TestDaemon};
 
-/// A new token with these roles, and its id.
+/// Creates a token with these roles; returns it and its id.
 pub(crate) async fn made(daemon: &TestDaemon, body: Value) -> (String, String) {
     let answer = daemon.client().post("/api/v1/tokens", &body).await.expect(201);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -22,8 +22,8 @@ async fn client_of(daemon: &TestDaemon, role: Role) -> Client {
     daemon.anybody().with_token(&token)
 }
 
-/// Every role at every route: who lacks the role is told so, and nobody else is. A body is sent
-/// that no route takes, so that nothing is done.
+/// Every role at every route: exactly the principals without the role are refused. The test sends a
+/// body that no route accepts, so that no operation has an effect.
 #[tokio::test]
 async fn every_route_is_for_its_role_and_those_above() {
     let daemon = TestDaemon::start().await;
@@ -59,7 +59,8 @@ async fn check_access(client: &Client, role: Role, operation: &Operation) {
     }
 }
 
-/// Found in review: two tokens had one name, and the limited one steered the runs of the other.
+/// Regression, found in review: two tokens had the same name, and the limited one controlled the
+/// runs of the other.
 #[tokio::test]
 async fn a_name_belongs_to_one_valid_token_and_records_tell_tokens_apart() {
     let daemon = TestDaemon::with(Plan { durable: true, ..Plan::default() }).await;
@@ -69,7 +70,7 @@ async fn a_name_belongs_to_one_valid_token_and_records_tell_tokens_apart() {
     let first = daemon.anybody().with_token(&first);
     let run = first.post("/api/v1/runs", &json!({"text": "go", "wait": true})).await.expect(200);
     daemon.client().delete(&format!("/api/v1/tokens/{id}")).await;
-    // The name is free again; the runs of the first are not those of the second.
+    // The name is free again, but the runs of the first token do not belong to the second.
     let limited = json!({"name": "ci", "roles": ["caller"], "tools": ["read_file"]});
     let (second, _) = made(&daemon, limited).await;
     let second = daemon.anybody().with_token(&second);
@@ -140,7 +141,7 @@ async fn what_makes_no_sense_or_goes_too_far_is_refused() {
     daemon.stop().await;
 }
 
-/// Whatever else is in view, a token that names tools calls those.
+/// A token that names tools can call exactly those, and none of the other tools in view.
 #[tokio::test]
 async fn a_token_calls_the_tools_that_it_names() {
     let daemon = TestDaemon::start().await;
@@ -183,8 +184,8 @@ async fn a_list_of_tokens_comes_in_pages() {
     daemon.stop().await;
 }
 
-/// A token that never was one, one of another daemon and one that was taken back, here or
-/// elsewhere, look alike.
+/// An invented token, a token of another daemon and a revoked token are indistinguishable, wherever
+/// the token was revoked.
 #[tokio::test]
 async fn an_invalid_identity_is_anonymous() {
     let plan = Plan {
@@ -215,7 +216,7 @@ async fn an_invalid_identity_is_anonymous() {
     other.stop().await;
 }
 
-/// Takes a token back in the store, as another program would.
+/// Revokes a token in the store, as another program would.
 async fn ended_elsewhere(daemon: &TestDaemon, token: &str) {
     let store = &daemon.toolcrib.stores().tokens;
     let row = store.token_by_hash(&TokenHash::from_token(token)).await.unwrap().unwrap();
@@ -240,8 +241,8 @@ async fn a_token_ends_by_itself() {
     daemon.stop().await;
 }
 
-/// What one daemon takes back holds on the other for less than a second more; tokens and the one of
-/// the machine survive a restart.
+/// A token that one daemon revokes is valid on the other for less than a second; tokens and the
+/// token of the machine survive a restart.
 #[tokio::test]
 async fn daemons_of_one_store_know_the_same_tokens() {
     let durable = || Plan { durable: true, ..Plan::default() };
@@ -264,7 +265,7 @@ async fn daemons_of_one_store_know_the_same_tokens() {
         assert!(Instant::now() < until, "the token still holds elsewhere");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    // A stream that was open ends too.
+    // An open stream ends, too.
     let ended = tokio::time::timeout(PATIENCE, async {
         use http_body_util::BodyExt as _;
         while stream.body_mut().frame().await.is_some() {}

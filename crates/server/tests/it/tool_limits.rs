@@ -1,4 +1,4 @@
-//! A token that is limited to some tools: what it may see, decide and change beyond calls.
+//! A token that is limited to some tools: its access to data, decisions and changes besides calls.
 
 use hyper::Method;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn token(daemon: &TestDaemon, name: &str, roles: Value, tools: Value) -> C
     daemon.anybody().with_token(made["token"].as_str().unwrap())
 }
 
-/// Found in review: the limit held for calls alone.
+/// Regression, found in review: the limit applied to calls only.
 #[tokio::test]
 async fn a_limited_token_is_refused_where_a_route_acts_on_all_tools() {
     let daemon = TestDaemon::with(plan_of(&[], SCRIPT)).await;
@@ -35,7 +35,8 @@ async fn a_limited_token_is_refused_where_a_route_acts_on_all_tools() {
     daemon.stop().await;
 }
 
-/// Found in review: a token of one tool decided about the calls of another, and made grants for it.
+/// Regression, found in review: a token of one tool decided about the calls of another, and created
+/// grants for it.
 #[tokio::test]
 async fn a_limited_token_decides_about_its_own_tools_only() {
     let (tool, other) =
@@ -72,7 +73,8 @@ async fn a_limited_token_decides_about_its_own_tools_only() {
     daemon.stop().await;
 }
 
-/// Found in review: a token of one tool switched others off, and read what others had stored.
+/// Regression, found in review: a token of one tool switched others off, and read results that
+/// others had stored.
 #[tokio::test]
 async fn a_limited_token_switches_and_reads_for_its_own_tools_only() {
     let daemon = TestDaemon::with(plan_of(&[], SCRIPT)).await;
@@ -89,7 +91,8 @@ async fn a_limited_token_switches_and_reads_for_its_own_tools_only() {
     daemon.stop().await;
 }
 
-/// The results of other tools are not there for a limited token: runs of others, and conversations.
+/// A limited token cannot see results of other tools: neither runs of others nor their
+/// conversations.
 #[tokio::test]
 async fn a_limited_token_reads_its_own_runs_only() {
     let daemon = TestDaemon::with(plan_of(&[], SCRIPT)).await;

@@ -1,4 +1,4 @@
-//! Tools over HTTP: listed, shown, explained, tried, configured.
+//! Tools over HTTP: listing, showing, explaining, testing and configuring them.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ async fn tools_are_found_by_a_need() {
         let answer = client.get(&format!("/api/v1/tools?find=x&limit={limit}")).await;
         assert_eq!(answer.problem(), "invalid");
     }
-    // What is off is not found.
+    // The search does not find a disabled tool.
     client.put("/api/v1/switches/tool:read_file", &json!({"state": "off"})).await.expect(200);
     let found = client.get("/api/v1/tools?find=read%20a%20text%20file").await.expect(200);
     assert!(found["items"].as_array().unwrap().iter().all(|tool| tool["name"] != "read_file"));
@@ -172,7 +172,7 @@ async fn values_of_a_tool_are_set_and_secrets_go_to_the_vault() {
     assert_eq!((&set["config"]["set"], &set["config"]["value"]), (&json!(true), &json!("***")));
     let shown = client.get("/api/v1/tools/weather").await;
     assert!(!shown.text.contains("a very secret key"));
-    // What is shown can be written back.
+    // The shown value can be written back.
     let kept = client.put(&place("KEY"), &json!({"value": "***"})).await.expect(200);
     assert_eq!(kept["config"]["set"], true);
     let secrets = client.get("/api/v1/secrets").await.expect(200);
@@ -188,13 +188,13 @@ async fn values_of_a_tool_are_set_and_secrets_go_to_the_vault() {
     let operator = daemon.anybody().with_token(made["token"].as_str().unwrap());
     let refused = operator.put(&place("KEY"), &json!({"value": "another secret key"})).await;
     assert_eq!(refused.problem(), "forbidden");
-    // One that stood in the configuration in plain text is taken out, and that is on record.
+    // A value in plain text is removed from the configuration, and the change is recorded.
     daemon.host.set_setting("tools.weather.config.KEY", Some("written by hand")).unwrap();
     client.put(&place("KEY"), &json!({"value": "one more secret key"})).await.expect(200);
     assert!(!client.get("/api/v1/settings").await.text.contains("weather.config.KEY"));
     let audit = client.get("/api/v1/audit?kind=administered").await.text;
     assert!(audit.contains("setting.unset"), "{audit}");
-    // A plain one stands in the configuration.
+    // A value that is not secret is stored in the configuration.
     operator.put(&place("CITY"), &json!({"value": "Vienna"})).await.expect(200);
     let settings = client.get("/api/v1/settings").await.expect(200);
     let row = settings["items"]

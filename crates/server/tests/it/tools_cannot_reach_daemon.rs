@@ -1,5 +1,5 @@
-//! No tool reaches the daemon that runs it: not by the socket, not by its port, not by the files
-//! with which others do.
+//! Tools cannot reach the daemon that runs them: neither over the socket nor over its port nor with
+//! the files that clients use.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -14,11 +14,11 @@ use toolcrib_app::ToolFolder;
 use crate::raw_http::exchange_on;
 use crate::support::{Plan, TestDaemon};
 
-/// What a tool of a test starts: this program, as the process that asks the socket in this
-/// variable.
+/// The program that a tool of the test starts: this executable, as a process that sends a request
+/// to the socket in this variable.
 const SOCKET: &str = "TEST_SOCKET";
 
-/// A test only for the tools below, which run it in a process of its own.
+/// Runs only in the separate process that the tools below start.
 #[test]
 fn asks_the_socket() {
     let Ok(socket) = std::env::var(SOCKET) else { return };
@@ -31,13 +31,13 @@ fn asks_the_socket() {
         .unwrap();
 }
 
-/// A tool that asks the socket itself, and by a process that it cut off from itself.
+/// Writes a tool that sends a request to the socket itself, and through a detached process.
 fn tool(folder: &Path) {
     fs::create_dir_all(folder).unwrap();
     let spec = "description = \"Asks.\"\ncommand = [\"sh\", \"./run.sh\"]\nrisk = \"safe\"\neffect = \"read\"\noutput = \"text\"\n\
                 timeout = \"60s\"\n[parameters]\nsocket = \"string: Which\"\nexe = \"string: Who asks\"\nhow = \"string: How\"\n";
     fs::write(folder.join("tool.toml"), spec).unwrap();
-    // Arguments come as JSON on stdin.
+    // Tools read arguments as JSON on stdin.
     let script = r#"
 args=$(cat)
 field() { printf '%s' "$args" | sed "s/.*\"$1\":\"\([^\"]*\)\".*/\1/"; }
@@ -71,7 +71,7 @@ async fn a_tool_gets_no_answer_on_the_socket() {
     };
     let daemon = TestDaemon::with(plan).await;
     let socket = daemon.socket();
-    // Everybody else of this user does.
+    // All other processes of this user can connect.
     let came =
         exchange_on(&socket, "GET /api/v1/session HTTP/1.1\r\nConnection: close\r\n\r\n").await;
     assert!(came.text.contains("owner@socket"), "{}", came.text);
@@ -113,8 +113,8 @@ async fn no_tool_is_connected_to_the_port_of_the_daemon() {
     daemon.stop().await;
 }
 
-/// File tools do not reach the token, the socket, the address file or the lock, even where the
-/// state lies inside a root.
+/// File tools cannot access the token, the socket, the address file or the lock, even if the state
+/// folder is inside a root.
 #[tokio::test]
 async fn no_file_tool_reaches_what_opens_the_daemon() {
     let folder = tempfile::tempdir().unwrap();
@@ -135,7 +135,7 @@ async fn no_file_tool_reaches_what_opens_the_daemon() {
     daemon.stop().await;
 }
 
-/// A tool that comes by a token somehow does not hand it to the model.
+/// A token in a tool's result is masked before a model sees it.
 #[tokio::test]
 async fn a_token_in_a_result_is_masked() {
     let daemon = TestDaemon::start().await;

@@ -32,10 +32,10 @@ use toolcrib_providers::model::{
 };
 use toolcrib_providers::scripted::{ScriptTurn, ScriptedModel};
 
-/// Folders and a database that processes share.
+/// Folders and a database that several processes share.
 struct Home(TempDir);
 
-/// One process of it.
+/// One process on the shared folders.
 struct Process {
     toolcrib: Toolcrib,
     runner: Runner,
@@ -64,7 +64,7 @@ impl Home {
         self
     }
 
-    /// A tool of the folder.
+    /// Writes a tool into the folder.
     fn tool(&self, name: &str, definition: &str, script: &str) -> &Self {
         self.file(&format!("tools/{name}/tool.toml"), definition);
         self.file(&format!("tools/{name}/run"), &format!("#!/bin/sh\n{script}\n"));
@@ -73,7 +73,7 @@ impl Home {
         self
     }
 
-    /// A process whose questions wait for somebody.
+    /// Opens a process whose questions wait for a decision.
     async fn open(&self) -> Process {
         self.open_asking(Arc::new(DeferApproval)).await
     }
@@ -82,7 +82,7 @@ impl Home {
         self.open_with(approver, ToolSearchSettings::default()).await
     }
 
-    /// One whose models find tools in this way.
+    /// Opens a process whose models find tools in this way.
     async fn open_finding(&self, discovery: ToolSearchSettings) -> Process {
         self.open_with(Arc::new(DeferApproval), discovery).await
     }
@@ -155,7 +155,7 @@ impl Process {
         self.runner.start(start, &self.surfaces(NoHumanInput)).await.unwrap()
     }
 
-    /// Takes a run up.
+    /// Resumes a run.
     async fn resume(
         &self,
         run: RunId,
@@ -166,7 +166,7 @@ impl Process {
         self.runner.resume(run, self.start(model, ""), &self.surfaces(person)).await
     }
 
-    /// The messages as they are stored.
+    /// Returns the messages as they are stored.
     async fn stored(&self, conversation: ConversationId) -> Result<Vec<Message>, StoreError> {
         let messages = self.runner.store().messages(conversation, 0).await?;
         Ok(messages.into_iter().map(|m| serde_json::from_value(m.body).unwrap()).collect())
@@ -180,7 +180,7 @@ fn ended(finished: &RunReport) -> &'static str {
     }
 }
 
-/// The wire forms of the answers of the model's first message.
+/// Returns the wire forms of the answers of the model's first message.
 fn answers(messages: &[Message]) -> Vec<serde_json::Value> {
     let first = messages.iter().find_map(|message| match message {
         Message::Model(message) => Some(message),
@@ -190,7 +190,7 @@ fn answers(messages: &[Message]) -> Vec<serde_json::Value> {
     slots.map(|answer| answer.wire.clone()).collect()
 }
 
-/// A scripted model that remembers what it was asked.
+/// A scripted model that records its requests.
 struct Watched {
     info: ModelInfo,
     script: ScriptedModel,
@@ -217,7 +217,7 @@ impl Watched {
         self.asked.lock().unwrap().clone()
     }
 
-    /// Names of the tools that a request declares.
+    /// Returns the names of the tools that a request declares.
     fn declared(&self, request: usize) -> Vec<String> {
         let asked = self.asked();
         let Some(tools) = &asked[request].tools else { return Vec::new() };

@@ -12,7 +12,7 @@ use super::*;
 
 const RISKY: &str = "description = \"Sends a letter.\"\nrisk = \"high\"\n";
 
-/// Answers every question with "b", and decides like this.
+/// Answers every question with "b", and makes this decision.
 #[derive(Clone)]
 struct Decides(Decision);
 
@@ -32,7 +32,7 @@ impl HumanInput for Decides {
     }
 }
 
-/// One batch: a read, a question, and a file to be deleted.
+/// Returns a script with one batch: a read, a question, and the deletion of a file.
 fn script() -> Arc<Watched> {
     let batch = ScriptTurn::call("read_file", json!({"path": "notes.md"}))
         .and_call("ask_user", json!({"question": "Which?", "options": ["a", "b"]}))
@@ -41,7 +41,7 @@ fn script() -> Arc<Watched> {
     Watched::new([batch, ScriptTurn::say("done").used(200, 10)])
 }
 
-/// A home in which a run waits, and the process that began it.
+/// Creates a home in which a run waits, and the process that started it.
 async fn paused() -> (Home, Process, RunReport) {
     let home = Home::new();
     home.file("shop/notes.md", "milk").file("shop/old.txt", "a").file("shop/other.txt", "b");
@@ -51,7 +51,7 @@ async fn paused() -> (Home, Process, RunReport) {
     (home, process, finished)
 }
 
-/// Takes the run up in a new process with this decision.
+/// Resumes the run in a new process with this decision.
 async fn check(decision: Decision, gone: &[&str], part: &str) {
     let (home, first, finished) = paused().await;
     let before = first.stored(finished.conversation).await.unwrap();
@@ -73,11 +73,11 @@ async fn check(decision: Decision, gone: &[&str], part: &str) {
     let run = second.runner.store().run(finished.run).await.unwrap().unwrap();
     assert_eq!((run.status, run.epoch), (RunStatus::Ended, 1));
     let used = &run.state["used"];
-    // A call that was not run is not paid for.
+    // A call that did not run costs nothing.
     let calls = 2 + usize::from(!gone.is_empty());
     assert_eq!((&used["calls"], &used["tokens"]), (&json!(calls), &json!(320)), "of both");
     assert_eq!(second.toolcrib.approvals().pending().await.unwrap(), []);
-    // It is over.
+    // The run has ended.
     let again = second.resume(finished.run, &script(), Decides(approve())).await.unwrap_err();
     assert!(matches!(&again, RunnerError::NotPaused(why) if why.contains("ended")), "{again}");
 }
@@ -95,7 +95,7 @@ async fn of_two_that_take_it_up_at_once_one_wins() {
     let (home, first, finished) = paused().await;
     let second = home.open().await;
     let (model, other) = (script(), script());
-    // Both have seen that it waits.
+    // Both processes have seen that the run waits.
     let run = first.runner.store().run(finished.run).await.unwrap().unwrap();
     let take = async |process: &Process, model: &Arc<Watched>| {
         let surfaces = process.surfaces(Decides(approve()));
@@ -147,7 +147,7 @@ async fn a_run_that_waits_is_over_when_its_conversation_goes_on() {
     let (home, mut first, finished) = paused().await;
     first.conversation = finished.conversation;
     let go_on = Watched::new([ScriptTurn::say("never mind")]);
-    // The other model is another one to the conversation.
+    // The conversation treats the second model as a different one.
     let start = StartRequest {
         models: vec![Arc::new(Renamed(go_on))],
         ..first.start(&script(), "leave it")
@@ -172,7 +172,7 @@ async fn a_run_that_waits_is_over_when_its_conversation_goes_on() {
     assert_eq!(kinds, [Some(OutcomeKind::Succeeded), cancelled, cancelled]);
 }
 
-/// The same model under another provider's name.
+/// The same model with another provider's name.
 struct Renamed(Arc<Watched>);
 
 impl Model for Renamed {
@@ -188,7 +188,7 @@ impl Model for Renamed {
         cancel: &'a CancellationToken,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         let mut request = request.clone();
-        // A script counts its own answers in the conversation to find its place.
+        // A script finds its position by counting its own answers in the conversation.
         request.messages.retain(|message| matches!(&**message, Message::User(_)));
         Box::pin(async move { self.0.ask(&request, deltas, cancel).await })
     }

@@ -11,7 +11,7 @@ async fn the_built_in_kit_and_guide_fit_the_real_schemas() {
     assert!(!library.kits.is_empty() && !library.guides.is_empty() && !library.skills.is_empty());
     let guide = &library.guides[0];
     assert!(process.toolcrib.spec(&guide.tool).is_some());
-    // They are in the prompt of whoever has their tools, and only there.
+    // Guides are in the prompt of an agent that has their tools, and in no other.
     let model = Watched::new([ScriptTurn::say("hello")]);
     process.run(&model).await;
     let system = model.asked()[0].system.clone();

@@ -79,7 +79,7 @@ async fn a_model_finds_a_tool_and_calls_it_and_keeps_it() {
     let Some(Event::RunEnd { tokens_saved, .. }) = events.last() else { panic!("no end") };
     assert!(*tokens_saved > 3_000, "{tokens_saved}");
 
-    // Another process, the same conversation.
+    // Another process continues the same conversation.
     let mut later = open(&home, ToolSelectionMode::Search).await;
     later.conversation = finished.conversation;
     let model = Watched::new([ScriptTurn::say("still there")]);

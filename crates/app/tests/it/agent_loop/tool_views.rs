@@ -102,7 +102,7 @@ async fn a_skill_that_the_model_loads_does_not_lift_the_limit_of_one_that_the_ag
     let mut process = home.open().await;
     process.agent = "looker";
     let load = |name: &str| ScriptTurn::call("load_skill", json!({"name": name}));
-    // Not even by loading the narrow one again, as one of the model's own.
+    // Even loading the narrow skill again, by the model itself, does not change that.
     let model = Watched::new([load("wide"), write(), load("narrow"), write(), done()]);
     let finished = process.run(&model).await;
     assert_eq!(ended(&finished), "completed");

@@ -38,8 +38,8 @@ pub(super) fn performance() -> Vec<TestCase> {
             "responsiveness during tool execution: a file tool does not hold the thread that called it",
             async |s| {
                 let w = s.file("a.txt", "read").open().await;
-                // Every thread for blocking work is taken, so the tool cannot run; a tool that ran
-                // here would be done at the first poll.
+                // All threads for blocking work are occupied, so the tool cannot run; a tool that
+                // ran on this thread would finish at the first poll.
                 let held: Vec<_> = (0..4)
                     .map(|_| {
                         let (release, wait) = std::sync::mpsc::channel::<()>();

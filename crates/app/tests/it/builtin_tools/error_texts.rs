@@ -13,13 +13,13 @@ use crate::response_bodies::anthropic;
 use crate::test_case::{TestCase, case};
 use crate::web_server::closed_port;
 
-/// The `tool_result` block of one call.
+/// Returns the `tool_result` block of one call.
 async fn block(start: FixtureBuilder, name: &str, args: Value) -> Value {
     let body = anthropic(&[("toolu_1", name, args)]);
     start.open().await.exec(Format::Anthropic, body).await["messages"][0]["content"][0].clone()
 }
 
-/// A failed block with this result.
+/// Returns a failed block with this result.
 fn failed(result: Value) -> Value {
     json!({
         "type": "tool_result",
@@ -137,7 +137,7 @@ fn scenarios() -> Vec<TestCase> {
                     settings.engine.tools.entry("http_request".to_owned()).or_default().timeout =
                         Some(Duration::from_millis(400));
                 });
-                // What only reads would be tried again, with growing waits.
+                // A call that only reads would be retried, with increasing delays.
                 let w = s.approving(1).open().await;
                 w.call("http_request", json!({"url": w.web.url("/hang"), "method": "POST"})).await
             },

@@ -18,7 +18,7 @@ pub(super) fn rows() -> Vec<TestCase> {
     [times(), files_and_http(), endings(), permissions(), several()].into_iter().flatten().collect()
 }
 
-/// The time that a call says, compared with the clock and with the offset of the zone.
+/// Returns the time in a result, compared with the clock and with the offset of the zone.
 async fn time(start: FixtureBuilder, args: Value, offset: &str) -> Value {
     let before = jiff::Timestamp::now().as_second();
     let said = start.call("get_current_time", args).await;
@@ -357,7 +357,7 @@ fn permissions() -> Vec<TestCase> {
     ]
 }
 
-/// Follows a trail of files: each one names the next; one round of the model per file.
+/// Follows a chain of files, each of which names the next, with one round of the model per file.
 async fn trail(start: FixtureBuilder, rounds: usize) -> Value {
     let mut start = start;
     for n in 0..rounds {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::fixture::FixtureBuilder;
 use crate::test_case::{TestCase, case};
 
-/// The definition as a settings page or a provider gets it.
+/// Returns the definition for a settings page or a provider.
 async fn definition(start: FixtureBuilder, name: &str) -> Value {
     let w = start.open().await;
     let spec = w.toolcrib.spec(name).unwrap();

@@ -14,7 +14,7 @@ use toolcrib_testkit::{ScriptedTool, fixed_source};
 
 use crate::test_case::{TestCase, case};
 
-/// Takes a permission away after the first call.
+/// Withdraws a permission after the first call.
 struct Once(AtomicBool);
 
 impl Permissions for Once {

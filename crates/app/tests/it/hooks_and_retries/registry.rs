@@ -102,7 +102,7 @@ fn names(w: &Fixture, agent: &[&str]) -> Vec<String> {
     view.tools.iter().map(|entry| entry.spec().name.to_string()).collect()
 }
 
-/// A tool of a remote server.
+/// Returns a tool of a remote server.
 fn remote(server: &str, name: &str) -> Arc<ScriptedTool> {
     let schema = json!({
         "type": "object",

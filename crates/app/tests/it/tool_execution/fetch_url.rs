@@ -156,8 +156,8 @@ const BLOCKED: [&str; 21] = [
     "http://ann:pw@127.0.0.1:PORT/json",
 ];
 
-/// Which of them get through; the port is a server's that was not opened, so a request would be
-/// seen.
+/// Returns the addresses that are not blocked; the port belongs to a server that was not opened, so
+/// a request would be detected.
 async fn through(start: FixtureBuilder, tool: &str) -> Value {
     let w = start.open().await;
     let shut = crate::web_server::WebServer::open().await;
@@ -165,7 +165,7 @@ async fn through(start: FixtureBuilder, tool: &str) -> Value {
     for url in BLOCKED {
         let url = url.replace("PORT", &shut.addr.port().to_string());
         let said = w.call(tool, json!({"url": url})).await;
-        // A plain private address is asked about, and here no person can be asked.
+        // A plain private address asks for approval, which no approver can give in this test.
         let error = said["error_type"].as_str();
         if !matches!(error, Some("policy_denied" | "approval_denied")) {
             through.push(json!([url, said]));

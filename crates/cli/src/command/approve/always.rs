@@ -1,4 +1,4 @@
-//! `toolcrib approve always`: what it will match is said before it is given.
+//! `toolcrib approve always`: previews the matching calls, then approves.
 
 use toolcrib_app::Stores;
 use toolcrib_core::{ApprovalRequest, Clock as _, Decision, SystemClock};
@@ -38,7 +38,7 @@ pub(super) async fn run(
     let mut lines = vec![format!("this will match {}", grant_preview::grant_text(&grant))];
     match past_calls {
         Ok(matched) => lines.extend(grant_preview::match_lines(&matched, SystemClock.now_ms())),
-        // The approval can be given without it.
+        // The approval can be given without the preview.
         Err(failure) => lines.push(format!("past calls cannot be looked up: {failure}")),
     }
     if leaves_taint {
@@ -53,7 +53,7 @@ pub(super) async fn run(
     decide::apply(stores, question, decision, command.approval.resume, json).await
 }
 
-/// Why nothing is decided, and what can be decided.
+/// Explains why nothing is decided, and which decisions are possible.
 fn preview_failure(request: &ApprovalRequest, error: PreviewError) -> Failure {
     let why = match error {
         PreviewError::NoGrant(NoGrant::AlwaysAsks) => {

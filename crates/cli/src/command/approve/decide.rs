@@ -1,4 +1,5 @@
-//! Deciding: stored first, by compare-and-set, and then it goes on wherever the call waits.
+//! Decides a question: the decision is stored first, by compare-and-set; then the call continues
+//! wherever it waits.
 
 use serde_json::json;
 use toolcrib_app::{Decisions, Sealing, SecretAccess, Stores};
@@ -21,7 +22,7 @@ use crate::clap_args::{ApprovalArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, op_context, os_user, time_format};
 
-/// Decides about the question that is meant.
+/// Decides the named question.
 pub(super) async fn run(
     stores: &Stores,
     which: &ApprovalArgs,
@@ -30,7 +31,7 @@ pub(super) async fn run(
 ) -> Result<u8, Failure> {
     let question = find_question(stores, &which.id).await?;
     let decision = match &question.1 {
-        // A stored decision holds, even if this one is invalid.
+        // A stored decision remains in force, even if this one is invalid.
         Some(_) => decision(&question).unwrap_or(Decision::Skip),
         None => decision(&question)?,
     };
@@ -56,7 +57,7 @@ pub(super) async fn apply(
         return Ok(code);
     }
     let record = DecisionRecord { decision, decided_by: os_user::current_user(), decided_at: 0 };
-    // What is shown of it from here on is what is kept.
+    // From here on, the sealed form is shown, which is also the stored one.
     let record = bootstrap::sealing()?.seal_decision(record);
     let record = record.map_err(|error| Failure::usage(error.to_string()))?;
     match place {
@@ -76,7 +77,7 @@ pub(super) async fn apply(
     }
 }
 
-/// Whether the owner may make this decision here.
+/// Checks that the owner may make this decision here.
 fn check(request: &ApprovalRequest, decision: &Decision) -> Result<(), Failure> {
     let config = bootstrap::load_config(&WorkspaceArgs::default())?;
     let checked = approvals::check_decision(CheckDecisionRequest {
@@ -92,8 +93,8 @@ fn check(request: &ApprovalRequest, decision: &Decision) -> Result<(), Failure> 
     })
 }
 
-/// The result of a stored decision. The worker of the call may have ended or begun since the first
-/// read, so this is the place where it is now.
+/// Reports the result of a stored decision. The worker of the call may have ended or started since
+/// the first read, so its current location is read here.
 async fn report_next_step(
     stores: &Stores,
     waiting: &PendingApproval,
@@ -106,7 +107,7 @@ async fn report_next_step(
     let next = match ResumeTarget::find(stores, waiting).await? {
         ResumeTarget::OtherProcess(who) => format!("{who} continues it"),
         ResumeTarget::PausedRun(run) if resume => {
-            // The events of the run are what is printed.
+            // The command prints the events of the run.
             output::warn(&format!("{words}; its run goes on now"), json);
             return resume::resume_decided(*run, json).await;
         }
@@ -132,8 +133,8 @@ async fn report_next_step(
     Ok(0)
 }
 
-/// Says so if a decision was to be remembered and is not: it is stored after the decision, which
-/// stands without it.
+/// Warns if a decision was to be remembered and is not: the grant is stored after the decision,
+/// which is valid without it.
 async fn warn_if_grant_missing(stores: &Stores, request: &ApprovalRequest, json: bool) {
     let why = match grants::is_remembered(&op_context::for_stores(stores), request.id).await {
         Ok(true) => return,
@@ -144,7 +145,7 @@ async fn warn_if_grant_missing(stores: &Stores, request: &ApprovalRequest, json:
     output::warn(&format!("{what}{why}: the next call like it is asked about again"), json);
 }
 
-/// Writes a decision down, and nothing more.
+/// Only stores a decision.
 pub(super) async fn record_only(
     stores: &Stores,
     waiting: &PendingApproval,
@@ -171,20 +172,20 @@ async fn record_decision(
     record.map_err(|error| failure(request, error))
 }
 
-/// Whether the call runs by this decision.
+/// Returns whether the decision lets the call run.
 pub(crate) fn may_run(decision: &Decision) -> bool {
     matches!(decision, Decision::Approve { .. } | Decision::Edit { .. })
 }
 
-/// Where decisions are written down.
+/// Returns the service that stores decisions.
 pub(crate) fn decisions<'a>(stores: &'a Stores, sealing: &'a Sealing) -> Decisions<'a> {
     let (approvals, grants) = (&*stores.approvals, &*stores.grants);
-    // The user of this machine holds the key of the vault.
+    // The user of this machine has the key of the vault.
     let secret_access = SecretAccess::MayRead;
     Decisions { approvals, grants, clock: &SystemClock, sealing, secret_access }
 }
 
-/// What was decided, and who goes on with it.
+/// Prints the decision, and the component that continues the call.
 pub(super) fn print_decision(
     request: &ApprovalRequest,
     words: &str,
@@ -201,8 +202,8 @@ pub(super) fn print_decision(
     Ok(())
 }
 
-/// The first decision holds. An approval that was not carried out, because its process died in
-/// between, is carried out when it is said again.
+/// Handles a second decision: the first one remains in force. If an approved call did not run
+/// because its process died, a repeated approval runs it.
 async fn handle_already_decided(
     stores: &Stores,
     waiting: &PendingApproval,
@@ -235,21 +236,22 @@ async fn handle_already_decided(
     Err(already_decided(request, first, &next))
 }
 
-/// What became of a call after the decision about it.
+/// The state of a call after the decision about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CallFate {
-    /// It never began, or it changes nothing and its process has ended, so that it may run again.
+    /// The call never started, or it changes nothing and its process has ended, so that it may run
+    /// again.
     NotRun,
-    /// A living process runs it.
+    /// A live process runs it.
     Running,
     /// Its process ended before it recorded the outcome.
     Lost,
-    /// It has its outcome.
+    /// It has an outcome.
     Ended(OutcomeKind),
 }
 
 impl CallFate {
-    /// What the store knows of the call of a question.
+    /// Reads the state of a question's call from the store.
     pub(super) async fn find(stores: &Stores, request: &ApprovalRequest) -> Result<Self, Failure> {
         let call = stores.calls.call(request.call).await.map_err(store_failure)?;
         let Some(call) = call else { return Ok(Self::NotRun) };
@@ -261,7 +263,7 @@ impl CallFate {
         })
     }
 
-    /// The same for people, as the end of a sentence.
+    /// Describes the state for people, as the end of a sentence.
     pub(super) fn text(self, request: &ApprovalRequest) -> String {
         let call = request.call;
         match self {
@@ -277,7 +279,7 @@ impl CallFate {
     }
 }
 
-/// The first decision counts; `next` ends the sentence.
+/// Returns the failure of a second decision; `next` ends the sentence.
 pub(super) fn already_decided(
     request: &ApprovalRequest,
     first: &DecisionRecord,
@@ -291,7 +293,7 @@ fn already_decided_message(request: &ApprovalRequest, first: &DecisionRecord) ->
     format!("{} was decided before, {ago} ago: {}", request.id, decision_text(first))
 }
 
-/// Its run is over: the question is not shown any more.
+/// Denies a question whose run has ended, so that it is no longer shown.
 async fn deny_for_ended_run(stores: &Stores, request: &ApprovalRequest) -> Failure {
     let record = DecisionRecord {
         decision: Decision::Deny { note: None },
@@ -306,7 +308,7 @@ async fn deny_for_ended_run(stores: &Stores, request: &ApprovalRequest) -> Failu
     }
 }
 
-/// Why a decision was not taken, with its exit code.
+/// Returns the failure of a decision, with its exit code.
 pub(super) fn failure(request: &ApprovalRequest, error: DecideError) -> Failure {
     let id = request.id;
     match error {

@@ -1,4 +1,4 @@
-//! Decisions through the daemon, where the daemon continues the call or the run after them.
+//! Decides through the daemon, if the daemon continues the call or the run afterwards.
 
 use std::time::Duration;
 
@@ -15,20 +15,20 @@ use crate::daemon::client::{ApiRequest, Client};
 use crate::output::{self, Failure};
 use crate::session::RunSetup;
 
-/// Time between two reads of the call.
+/// Interval for reading the call.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Decides through the daemon of this person, when one runs and works where this question was
-/// asked; `None` = it is not the daemon's.
+/// Decides through the daemon of this person, if one runs in the workspace of the question; returns
+/// `None` if the question does not belong to it.
 ///
 /// # Errors
-/// As the daemon says: a decision that comes second or too late.
+/// The error of the daemon, such as for a second or late decision.
 pub(super) async fn run(
     waiting: &PendingApproval,
     decision: &Decision,
     json: bool,
 ) -> Result<Option<u8>, Failure> {
-    // A daemon that does not answer is no obstacle: it finds the decision in the store.
+    // A daemon that does not respond is no obstacle: it finds the decision in the store.
     let Ok(Some(client)) = Client::connect_own().await else { return Ok(None) };
     if !shares_workspace(&client, waiting).await? {
         return Ok(None);
@@ -39,7 +39,7 @@ pub(super) async fn run(
         return Ok(None);
     }
     let shown: ApprovalDetails = shown.into_reply()?;
-    // The daemon works under other settings than the call was asked with, or lacks its tool.
+    // The daemon has other settings than the process that asked, or lacks the tool.
     if shown.goes_on == ContinuedBy::Elsewhere {
         return Ok(None);
     }
@@ -68,7 +68,7 @@ pub(super) async fn run(
     Ok(Some(0))
 }
 
-/// Whether the daemon's tools see what those of this question did.
+/// Returns whether the daemon's tools see the same workspace as those of this question.
 async fn shares_workspace(client: &Client, waiting: &PendingApproval) -> Result<bool, Failure> {
     let Ok(setup) = RunSetup::from_value(&waiting.setup) else { return Ok(false) };
     let status: DaemonStatus = client.call(&ApiRequest::get("/api/v1/status")).await?;
@@ -76,7 +76,7 @@ async fn shares_workspace(client: &Client, waiting: &PendingApproval) -> Result<
     Ok(setup.workspace().is_some_and(|own| own.display().to_string() == theirs))
 }
 
-/// Waits for the end of a call that the daemon carries out.
+/// Waits for the end of a call that the daemon runs.
 async fn wait_for_call(client: &Client, id: &str, json: bool) -> Result<u8, Failure> {
     loop {
         let reply = client.send(&ApiRequest::get(&format!("/api/v1/calls/{id}"))).await?;

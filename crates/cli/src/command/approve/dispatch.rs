@@ -36,7 +36,7 @@ pub(in crate::command) fn run(command: Approve, json: bool) -> Result<u8, Failur
     })
 }
 
-/// The answer that was written, or the option that was chosen.
+/// Returns the typed answer, or the chosen option.
 fn answer_decision(
     (waiting, _): &ApprovalWithDecision,
     command: &ApproveAnswerArgs,

@@ -20,7 +20,7 @@ pub(super) async fn run(
     if waiting.request.question.is_some() {
         return Err(wrong_kind_failure(&waiting.request));
     }
-    // Arguments of a call that is decided are not edited.
+    // The arguments of a decided call cannot be edited.
     if decided.is_some() {
         return decide::apply(stores, question, Decision::Skip, command.approval.resume, json)
             .await;

@@ -6,7 +6,7 @@ use toolcrib_ops::approvals::{DAYS, HASTY_MS, HastyApprovals, hasty_approvals};
 use crate::op_context;
 use crate::output::Failure;
 
-/// One line for each operation that is approved unread; empty if there is none.
+/// Returns one line for each operation with hasty approvals; empty if there is none.
 pub(crate) async fn hasty_notes(stores: &Stores) -> Result<Vec<String>, Failure> {
     let found = hasty_approvals(&op_context::for_stores(stores)).await?;
     Ok(found.iter().map(note).collect())

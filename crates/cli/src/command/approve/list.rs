@@ -12,9 +12,9 @@ use super::hasty_note::hasty_notes;
 use crate::output::{self, Failure};
 use crate::{json_document, op_context, terminal, time_format};
 
-/// Questions that are listed with `--all`, the newest.
+/// Maximum number of questions that `--all` lists, the newest.
 const LISTED: usize = 1_000;
-/// Columns of the summary.
+/// Number of columns of the summary.
 const SUMMARY_WIDTH: usize = 60;
 
 pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Failure> {
@@ -68,7 +68,7 @@ pub(super) async fn run(stores: &Stores, all: bool, json: bool) -> Result<u8, Fa
     Ok(0)
 }
 
-/// Whether there is time left.
+/// Describes the remaining time.
 pub(super) fn deadline(request: &ApprovalRequest, now: i64) -> String {
     match request.expires_at {
         None => "none".to_owned(),
@@ -77,7 +77,7 @@ pub(super) fn deadline(request: &ApprovalRequest, now: i64) -> String {
     }
 }
 
-/// A question of the model has no risk of its own.
+/// Returns the risk; a question of the model has no risk.
 pub(super) fn risk(request: &ApprovalRequest) -> String {
     match request.question {
         Some(_) => "-".to_owned(),
@@ -85,7 +85,7 @@ pub(super) fn risk(request: &ApprovalRequest) -> String {
     }
 }
 
-/// Which parts of policy ask, the first one by name.
+/// Names the first part of policy that asks, and counts the others.
 fn reason_column(request: &ApprovalRequest) -> String {
     let Some(first) = request.reasons.first() else { return "-".to_owned() };
     let first = json!(first.kind).as_str().unwrap_or_default().to_owned();
@@ -95,7 +95,7 @@ fn reason_column(request: &ApprovalRequest) -> String {
     }
 }
 
-/// The agent, or the run, or that it is a call of its own.
+/// Names the agent or the run, or describes a single call.
 fn requester_column(request: &ApprovalRequest) -> String {
     match (request.context.agent.as_str(), request.run) {
         ("", None) => "a single call".to_owned(),
@@ -104,7 +104,7 @@ fn requester_column(request: &ApprovalRequest) -> String {
     }
 }
 
-/// What was decided, and by whom.
+/// Describes the decision and its author.
 pub(super) fn decision_text(record: &DecisionRecord) -> String {
     let by = terminal::escape_to_line(&record.decided_by);
     if record.is_expiry() {
@@ -132,7 +132,7 @@ pub(super) fn decision_text(record: &DecisionRecord) -> String {
     }
 }
 
-/// A question for machines, with members that only this command has.
+/// Returns a question for machines, with members that only this command has.
 fn row(document: &Approval, request: &ApprovalRequest, ids: &[ApprovalId], now: i64) -> Value {
     json_document::with_members(
         document,

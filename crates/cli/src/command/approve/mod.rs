@@ -1,4 +1,4 @@
-//! `toolcrib approve`: the inbox of questions to people, over all runs and single calls.
+//! `toolcrib approve`: the inbox of questions to people, across all runs and single calls.
 
 mod always;
 mod decide;

@@ -1,4 +1,4 @@
-//! The question that a command names.
+//! Finds the question that a command names.
 
 use toolcrib_app::Stores;
 use toolcrib_core::StoreError;
@@ -8,7 +8,7 @@ use toolcrib_ops::approvals;
 use crate::op_context;
 use crate::output::Failure;
 
-/// A decision that is none about this question.
+/// Returns the failure of a decision that does not fit this question.
 pub(super) fn wrong_kind_failure(request: &toolcrib_core::ApprovalRequest) -> Failure {
     let id = request.id;
     Failure::usage(match &request.question {
@@ -22,7 +22,7 @@ pub(super) fn wrong_kind_failure(request: &toolcrib_core::ApprovalRequest) -> Fa
     })
 }
 
-/// The question of this id, or of an id that begins like this.
+/// Finds the question with this id or id prefix.
 pub(super) async fn find_question(
     stores: &Stores,
     text: &str,

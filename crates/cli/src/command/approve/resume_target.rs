@@ -1,4 +1,5 @@
-//! Where a call waits, and the surroundings that another process can go on with it in.
+//! Determines where a call waits, and rebuilds its environment so that another process can continue
+//! it.
 
 use serde_json::Value;
 use toolcrib_app::{Stores, Toolcrib};
@@ -13,23 +14,23 @@ use crate::config::{self, Env};
 use crate::output::{self, Failure};
 use crate::session::{self, RunSetup};
 
-/// Who goes on with a call after the decision.
+/// The component that continues a call after the decision.
 pub(crate) enum ResumeTarget {
-    /// Another process waits for it; the words say which.
+    /// Another process waits for it; the text identifies the process.
     OtherProcess(String),
-    /// Its run is put aside, or was left by a process that died.
+    /// Its run is paused, or was left by a process that died.
     PausedRun(Box<StoredRun>),
-    /// No process: the question belongs to no stored run, and its caller waits no more.
+    /// No process: the question belongs to no stored run, and its caller no longer waits.
     NoProcess,
-    /// No process, ever: its run is over.
+    /// No process can continue it, because its run has ended.
     RunEnded,
 }
 
 impl ResumeTarget {
-    /// Where this question waits.
+    /// Determines where this question waits.
     ///
     /// # Errors
-    /// Exit code 1 when the store cannot be read.
+    /// Exit code 1 if the store cannot be read.
     pub(crate) async fn find(stores: &Stores, waiting: &PendingApproval) -> Result<Self, Failure> {
         let run = match waiting.request.run {
             Some(id) => stores.runs.run(id).await.map_err(store_failure)?,
@@ -50,7 +51,7 @@ impl ResumeTarget {
 }
 
 impl ResumeTarget {
-    /// The same without the run itself, for replies.
+    /// Returns the target without the run itself, for replies.
     pub(super) fn continued_by(&self) -> ContinuedBy {
         match self {
             Self::OtherProcess(_) => ContinuedBy::Elsewhere,
@@ -61,7 +62,7 @@ impl ResumeTarget {
     }
 }
 
-/// A call that belongs to no run that is kept.
+/// Returns the target of a call that belongs to no stored run.
 async fn target_of_single_call(
     stores: &Stores,
     waiting: &PendingApproval,
@@ -76,7 +77,7 @@ async fn target_of_single_call(
     }
 }
 
-/// The environment of the process that asked.
+/// Returns the environment of the process that asked.
 pub(super) fn stored_setup(waiting: &PendingApproval) -> Result<RunSetup, Failure> {
     RunSetup::from_value(&waiting.setup).map_err(|_| {
         Failure::run(format!(
@@ -86,10 +87,10 @@ pub(super) fn stored_setup(waiting: &PendingApproval) -> Result<RunSetup, Failur
     })
 }
 
-/// What the call can run on here: the folders, tools and policy that it was asked in.
+/// Builds a Toolcrib with the folders, tools and policy of the process that asked.
 ///
 /// # Errors
-/// Exit code 3 when they are not there any more.
+/// Exit code 3 if they no longer exist.
 pub(super) async fn build_toolcrib(
     stores: &Stores,
     waiting: &PendingApproval,
@@ -108,8 +109,8 @@ pub(super) async fn build_toolcrib(
     Ok(toolcrib)
 }
 
-/// Why the engine would refuse these arguments; `None` = they are valid, or this process cannot
-/// tell.
+/// Returns the reason why the engine would refuse these arguments; `None` if they are valid, or if
+/// this process cannot determine that.
 pub(super) async fn validation_error(waiting: &PendingApproval, args: &Value) -> Option<String> {
     let setup = stored_setup(waiting).ok()?;
     let config = bootstrap::load_config(&setup.workspace_args()).ok()?;

@@ -1,4 +1,4 @@
-//! Carrying a call out in this process, because no other process continues it.
+//! Runs a decided call in this process, because no other process continues it.
 
 use toolcrib_app::runner::labels_of_run;
 use toolcrib_app::{Stores, Toolcrib};
@@ -15,24 +15,24 @@ use super::{decide, resume_target};
 use crate::bootstrap;
 use crate::output::{self, Failure};
 
-/// By which decision a call is carried out.
+/// The decision by which a call runs.
 pub(super) enum DecisionSource {
-    /// By this one, which is written down first.
+    /// This decision, which is stored first.
     New(DecisionRecord),
-    /// By the one that is stored, which lets it run.
+    /// The stored decision, which lets it run.
     Stored {
         /// The stored decision.
         first: DecisionRecord,
-        /// What people are told before it runs.
+        /// The notice for people before it runs.
         notice: String,
     },
 }
 
-/// Decides about a call and carries it out.
+/// Decides about a call and runs it.
 ///
 /// # Errors
-/// As the decision says, exit code 5 when another process carries it out, and exit code 3 when the
-/// surroundings of the call are not there any more: then nothing is decided.
+/// The error of the decision; exit code 5 if another process runs it, and exit code 3 if the
+/// environment of the call no longer exists. Nothing is decided in the last case.
 pub(super) async fn execute(
     stores: &Stores,
     waiting: &PendingApproval,
@@ -45,7 +45,7 @@ pub(super) async fn execute(
     };
     let toolcrib = match resume_target::build_toolcrib(stores, waiting).await {
         Ok(toolcrib) => toolcrib,
-        // What is not to run needs no surroundings.
+        // A call that does not run needs no environment.
         Err(failure) => match step {
             DecisionSource::New(record) if !runs => {
                 return decide::record_only(stores, waiting, record, json).await;
@@ -62,7 +62,7 @@ pub(super) async fn execute(
         }
     };
     let answer = execute_in_run(&toolcrib, waiting, step).await;
-    // The store may have failed after it took the decision: then recovery goes on with the call.
+    // The store may have failed after it stored the decision: recovery then continues the call.
     if !matches!(answer, Err(DecideError::Store(_))) {
         let _ = stores.calls.finish_batch(promise).await;
     }
@@ -76,7 +76,7 @@ pub(super) async fn execute(
         decide::print_decision(&waiting.request, &words, "it was not run", json)?;
         return Ok(0);
     }
-    // Another process began it a moment earlier.
+    // Another process started it a moment earlier.
     if let Some(first) = first
         && answer.outcome().is_some_and(|outcome| outcome.kind == OutcomeKind::Unknown)
         && CallFate::find(stores, &waiting.request).await? == CallFate::Running
@@ -86,8 +86,9 @@ pub(super) async fn execute(
     tool::print_answer(&answer, json)
 }
 
-/// Stores that this process carries the call out, before it decides: after a crash the call is not
-/// lost, and another `yes` sees who has it. A promise of a process that has ended is taken over.
+/// Stores, before the decision, that this process will run the call: the call is then not lost in a
+/// crash, and a second `yes` sees which process has it. A promise of a process that has ended is
+/// taken over.
 async fn promise(
     toolcrib: &Toolcrib,
     waiting: &PendingApproval,
@@ -98,7 +99,7 @@ async fn promise(
         return Ok(engine.promise(waiting).await.map_err(store_failure)?.id);
     };
     let Some(found) = engine.promised(waiting).await.map_err(store_failure)? else {
-        // A promise ends after its call: without one, the call has ended or was never promised.
+        // A promise ends with its call: without one, the call has ended or was never promised.
         let fate = CallFate::find(toolcrib.stores(), &waiting.request).await?;
         if fate == CallFate::NotRun {
             return Ok(engine.promise(waiting).await.map_err(store_failure)?.id);
@@ -117,14 +118,15 @@ async fn promise(
     Err(carried_out_by(waiting, first, &who))
 }
 
-/// The first decision counts, and the call is in other hands.
+/// Returns the failure: the first decision applies, and another process has the call.
 fn carried_out_by(waiting: &PendingApproval, first: &DecisionRecord, who: &str) -> Failure {
     let call = waiting.request.call;
     let what = format!("; {who} carries it out, and `toolcrib explain {call}` follows it");
     decide::already_decided(&waiting.request, first, &what)
 }
 
-/// The calls of a response have a run of their own, which is open again as long as this one works.
+/// Runs the call in its run: the calls of a response have a separate run, which is open again while
+/// this one runs.
 async fn execute_in_run(
     toolcrib: &Toolcrib,
     waiting: &PendingApproval,
@@ -132,7 +134,7 @@ async fn execute_in_run(
 ) -> Result<Option<Answer>, DecideError> {
     let (engine, id) = (toolcrib.engine(), waiting.request.id);
     if let Some(run) = waiting.request.run {
-        // Without the stored labels of the run, it must not continue as if it had read nothing.
+        // Without its stored labels, the run must not continue as if it were untainted.
         let labels = labels_of_run(&**toolcrib.runs(), run).await;
         let labels = labels.map_err(|error| DecideError::Store(error.to_string()))?;
         let spec = RunSpec { id: Some(run), labels, ..RunSpec::default() };

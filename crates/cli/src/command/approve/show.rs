@@ -1,4 +1,4 @@
-//! `toolcrib approve show`: everything that a decision is about.
+//! `toolcrib approve show`: everything that a decision concerns.
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
@@ -25,13 +25,13 @@ pub(super) async fn run(stores: &Stores, id: &str, json: bool) -> Result<u8, Fai
     Ok(0)
 }
 
-/// The question for machines, with members that only this command has.
+/// Returns the question for machines, with members that only this command has.
 async fn to_json(stores: &Stores, question: ShowApprovalReply) -> Result<Value, Failure> {
     let request = question.waiting.request.clone();
     let expired = question.decided.is_none() && request.is_expired(SystemClock.now_ms());
     let goes_on = ResumeTarget::find(stores, &question.waiting).await?.continued_by();
     let own = json!({ "request": request, "expired": expired });
-    // The sandbox level is missing: it follows from the tools, which this command does not load.
+    // The sandbox level is omitted: it depends on the tools, which this command does not load.
     Ok(json_document::with_members(&question.into_details(goes_on, None), own))
 }
 
@@ -96,7 +96,7 @@ fn to_text(question: &ShowApprovalReply) -> String {
     text
 }
 
-/// The arguments whole, and what they would do; or the question.
+/// Renders the complete arguments and their effect, or the question.
 fn arguments_or_question_text(waiting: &PendingApproval) -> String {
     let request = &waiting.request;
     if let Some(question) = &request.question {
@@ -119,7 +119,7 @@ fn arguments_or_question_text(waiting: &PendingApproval) -> String {
     text
 }
 
-/// The folder that the call works in.
+/// Returns the workspace folder of the call.
 fn workspace(waiting: &PendingApproval) -> String {
     let own = &waiting.request.context.workspace;
     if !own.is_empty() {

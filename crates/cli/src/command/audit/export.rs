@@ -1,5 +1,5 @@
 //! `toolcrib audit export`: the records with hashes and checkpoints, as JSON lines that can be
-//! verified elsewhere.
+//! verified on another machine.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -48,7 +48,7 @@ pub(super) fn run(command: &AuditExportArgs, json: bool) -> Result<u8, Failure> 
     Ok(0)
 }
 
-/// Writes every chain; the number of records.
+/// Writes every chain; returns the number of records.
 async fn write(stores: &Stores, from: ExportFrom, out: &mut dyn io::Write) -> Result<u64, Failure> {
     let ctx = op_context::for_stores(stores);
     let mut export = audit::export(&ctx, &Recorder::None, ExportRequest { from }).await?;

@@ -1,4 +1,4 @@
-//! `toolcrib audit export --bundle FILE`: evidence that stands alone.
+//! `toolcrib audit export --bundle FILE`: self-contained evidence.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -32,7 +32,7 @@ pub(super) fn run(command: &AuditExportArgs, path: &Path, json: bool) -> Result<
     Ok(0)
 }
 
-/// Writes the bundle; the number of its records.
+/// Writes the bundle; returns the number of its records.
 async fn write(command: &AuditExportArgs, file: &mut File) -> Result<u64, Failure> {
     let more_keys = match &command.key {
         Some(path) => fs::read_to_string(path).map_err(|error| {

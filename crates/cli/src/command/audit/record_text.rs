@@ -1,5 +1,5 @@
-//! Records of the audit in words. What they hold was written by models and tools too: nothing of it
-//! reaches a terminal as it is.
+//! Renders records of the audit for people. Models and tools also wrote parts of them, so all text
+//! is escaped for the terminal.
 
 use std::borrow::Cow;
 
@@ -10,9 +10,10 @@ use toolcrib_ops::audit::RecordReply;
 
 use crate::{terminal, time_format};
 
-/// Members that are not shown with the others: the place, which stands above them, and the version.
+/// Members that are not shown with the others: the position, which is in the heading, and the
+/// version.
 const HEADING_FIELDS: [&str; 3] = ["seq", "chain", "v"];
-/// Members that people look for first, in this order.
+/// The first members, in order of their importance for people.
 const FIELD_ORDER: [&str; 10] = [
     "at",
     "kind",
@@ -25,17 +26,17 @@ const FIELD_ORDER: [&str; 10] = [
     "by",
     "call",
 ];
-/// Columns of what policy said.
+/// Number of columns of the policy.
 const POLICY_WIDTH: usize = 60;
-/// Columns of names.
+/// Number of columns of names.
 const NAME_WIDTH: usize = 24;
 
-/// What stands above the lines.
+/// Returns the header above the lines.
 pub(super) fn header() -> String {
     columns("NUMBER", "TIME", "KIND", "TOOL", "WHAT", "BY", &format!("{:<37}  POLICY", "CALL"))
 }
 
-/// One record in one line.
+/// Renders one record as one line.
 pub(super) fn summary_line(row: &RecordReply) -> String {
     let number = row.seq.to_string();
     let Ok(event) = AuditEvent::deserialize(&row.record) else {
@@ -78,7 +79,7 @@ fn columns(
     line.trim_end().to_owned()
 }
 
-/// The one thing that is worth knowing of an event of this kind.
+/// Returns the most important detail of an event of this kind.
 fn event_summary(event: &AuditEvent) -> String {
     let decision = event.decision.as_deref().unwrap_or("-");
     match event.kind {
@@ -107,7 +108,7 @@ fn event_summary(event: &AuditEvent) -> String {
     }
 }
 
-/// The wire name of an enum value.
+/// Returns the wire name of an enum value.
 fn wire_name(value: Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
@@ -116,7 +117,7 @@ fn short_name(text: &str) -> String {
     terminal::truncate_to_width(&terminal::escape_to_line(text), NAME_WIDTH)
 }
 
-/// One record with everything that it holds, a line for each member.
+/// Renders one record with all members, one line each.
 pub(super) fn details(row: &RecordReply) -> String {
     let chain = if row.chain == toolcrib_core::audit::LOCAL_CHAIN {
         String::new()
@@ -148,7 +149,7 @@ pub(super) fn details(row: &RecordReply) -> String {
     text
 }
 
-/// A member's value: times by the clock on the wall, lists and objects in a line.
+/// Renders a member's value: times in local time, lists and objects on one line.
 fn field_text(name: &str, value: &Value) -> String {
     match (name, value) {
         ("at", Value::Number(at)) => {

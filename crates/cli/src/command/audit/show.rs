@@ -1,4 +1,4 @@
-//! `toolcrib audit show CALL|NUMBER`: what is recorded of a call, or one record.
+//! `toolcrib audit show CALL|NUMBER`: the records of a call, or one record.
 
 use serde_json::json;
 use toolcrib_app::Stores;
@@ -34,7 +34,7 @@ pub(super) fn run(what: &str, json: bool) -> Result<u8, Failure> {
     })
 }
 
-/// `NUMBER` or `CHAIN:NUMBER`.
+/// Parses `NUMBER` or `CHAIN:NUMBER`.
 fn parse_record_number(text: &str) -> Option<ShowRecordsRequest> {
     let (chain, seq) = match text.split_once(':') {
         Some((chain, seq)) => (Some(chain.parse().ok()?), seq),
@@ -45,7 +45,7 @@ fn parse_record_number(text: &str) -> Option<ShowRecordsRequest> {
 
 async fn records_of_call(stores: &Stores, text: &str) -> Result<Vec<RecordReply>, Failure> {
     let ctx = op_context::for_stores(stores);
-    // A call whose row is gone is still in the audit.
+    // A call whose row no longer exists is still in the audit.
     if let Ok(call) = text.trim().parse() {
         match audit::show(&ctx, ShowRecordsRequest::Call(call)).await {
             Err(OpError::Absent(_)) => {}

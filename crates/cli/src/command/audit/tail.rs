@@ -1,4 +1,4 @@
-//! `toolcrib audit tail`: the newest records, and those that follow.
+//! `toolcrib audit tail`: the newest records, and new ones as they are written.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use crate::clap_args::AuditTailArgs;
 use crate::output::{self, Failure};
 use crate::{bootstrap, op_context};
 
-/// How often new records are looked for: another process writes them.
+/// Interval for reading new records of other processes.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
 pub(super) fn run(command: &AuditTailArgs, json: bool) -> Result<u8, Failure> {
@@ -30,7 +30,7 @@ pub(super) fn run(command: &AuditTailArgs, json: bool) -> Result<u8, Failure> {
         if !command.follow {
             return Ok(0);
         }
-        // Ends with Ctrl-C, or when the reader has closed the pipe.
+        // The loop ends with Ctrl-C, or when the reader closes the pipe.
         loop {
             tokio::time::sleep(POLL_INTERVAL).await;
             reply = audit::tail(&ctx, TailRequest::After(reply.position)).await?;

@@ -1,6 +1,7 @@
-//! `toolcrib audit verify`: the proof, or what stands against it.
+//! `toolcrib audit verify`: verifies the audit, and lists findings.
 //!
-//! The database is opened without the key: closing it with one would sign what is being doubted.
+//! The database is opened without the key: closing it with the key would sign the records that are
+//! being verified.
 
 use std::fs::File;
 use std::io::{self, BufReader};
@@ -40,7 +41,7 @@ pub(super) fn unreadable(error: impl std::fmt::Display) -> Failure {
 
 fn verify_exported_file(command: &AuditVerifyArgs, export: &Path) -> Result<VerifyReply, Failure> {
     let anchors = command.anchors.as_deref().map(anchors).transpose()?;
-    // What an export says of its own keys is worth nothing, so that a key there must be.
+    // The keys in an export prove nothing about it, so a trusted key is required.
     let keys = trusted_keys(command)?.ok_or_else(|| missing_key_failure(command))?;
     let evidence = Evidence { keys, anchors, start: Start::Genesis };
     let chains = if export == Path::new("-") {
@@ -56,13 +57,14 @@ fn verify_exported_file(command: &AuditVerifyArgs, export: &Path) -> Result<Veri
 
 async fn verify_database(command: &AuditVerifyArgs, json: bool) -> Result<VerifyReply, Failure> {
     let usual = super::audit_folder()?.join(ANCHORS_FILE);
-    // Before the records: what is appended meanwhile would be ahead of them.
+    // Read the anchors before the records: records that are appended meanwhile would otherwise be
+    // ahead of them.
     let anchors = match &command.anchors {
         Some(path) => Some(anchors(path)?),
         None if usual.exists() => Some(anchors(&usual)?),
         None => None,
     };
-    // A database that is gone is a chain without records, if anchors say that there were some.
+    // A missing database counts as a chain without records if anchors show that there were some.
     let stores = bootstrap::unsigned_stores()?;
     let keys = trusted_keys(command)?;
     let anchored = anchors.as_ref().is_some_and(|anchors| !anchors.checkpoints.is_empty());
@@ -82,7 +84,7 @@ async fn verify_database(command: &AuditVerifyArgs, json: bool) -> Result<Verify
     audit::verify(&op_context::for_stores(&stores), request).await.map_err(unreadable)
 }
 
-/// Whether any chain was ever signed. A database whose records are all gone may still have its
+/// Returns whether any chain was ever signed. A database without its records may still have its
 /// checkpoints.
 async fn has_checkpoints(audit: &dyn AuditStore) -> Result<bool, StoreError> {
     let chains = audit.chains().await?.into_iter().map(|(chain, _)| chain);
@@ -99,8 +101,7 @@ pub(super) fn anchors(path: &Path) -> Result<AnchorFile, Failure> {
         .map_err(|error| unreadable(format!("cannot read the anchors {}: {error}", path.display())))
 }
 
-/// The keys that are trusted; `None` = none was named, and there is none where the audit keeps its
-/// own.
+/// Returns the trusted keys; `None` if none was named, and the audit folder has none.
 pub(super) fn trusted_keys(command: &AuditVerifyArgs) -> Result<Option<TrustedKeys>, Failure> {
     let keys = match &command.key {
         Some(path) => TrustedKeys::read(path).map(Some),

@@ -1,4 +1,4 @@
-//! `toolcrib audit verify --bundle FILE`: verifies a bundle, as its own verify.py does.
+//! `toolcrib audit verify --bundle FILE`: verifies a bundle, as the verify.py in it does.
 
 use std::fs::File;
 use std::path::Path;
@@ -16,7 +16,7 @@ pub(super) fn run(command: &AuditVerifyArgs, bundle: &Path, json: bool) -> Resul
         unreadable(format!("cannot read the bundle {}: {error}", bundle.display()))
     };
     let evidence = BundleEvidence {
-        // Without --key, the keys of this machine say nothing about a bundle of another.
+        // Without --key, the keys of this machine prove nothing about a bundle of another one.
         keys: if command.key.is_some() { trusted_keys(command)? } else { None },
         anchors: command.anchors.as_deref().map(anchors).transpose()?,
     };

@@ -10,7 +10,7 @@ use crate::clap_args::WorkspaceArgs;
 use crate::config::{self, Env};
 use crate::output::{self, Failure};
 
-/// One file, as if it were the person's own and the only one.
+/// Checks one file, as if it were the person's only configuration file.
 pub(super) fn check_file(path: &Path, json: bool) -> Result<u8, Failure> {
     let text = config::read_file(path).map_err(|error| {
         let code = if error.kind() == std::io::ErrorKind::NotFound { 4 } else { 3 };
@@ -20,7 +20,7 @@ pub(super) fn check_file(path: &Path, json: bool) -> Result<u8, Failure> {
     report(&[], json)
 }
 
-/// All layers, with what only shows when they are used: names of tools, and files of keys.
+/// Checks all layers, including faults that only show in use: names of tools, and files of keys.
 pub(super) fn check_all(workspace: Option<&Path>, json: bool) -> Result<u8, Failure> {
     let workspace = workspace_folder(workspace)?;
     let env = Env::from_process();

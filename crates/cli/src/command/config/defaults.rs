@@ -8,13 +8,13 @@ use toolcrib_server::DaemonSettings;
 
 use crate::config::{self, KeyPath};
 
-/// A default: a value, or words where there is none.
+/// A default: a value, or a description if there is none.
 pub(super) enum DefaultValue {
     Value(Value),
     Description(&'static str),
 }
 
-/// All of them, in the order of lists.
+/// Returns all defaults, in the order of lists.
 pub(super) fn defaults() -> Vec<(KeyPath, DefaultValue)> {
     use DefaultValue::Description;
     let value = |value: Value| DefaultValue::Value(value);

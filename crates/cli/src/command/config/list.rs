@@ -47,7 +47,7 @@ pub(super) fn get(text: &str, world: &WorkspaceArgs, json: bool) -> Result<u8, F
     print(&rows, &whole, false, json)
 }
 
-/// Why there is nothing at a key.
+/// Explains why a key has no value.
 fn unknown_or_unset(key: &KeyPath) -> Failure {
     let what = match config::parse_value(key, "true") {
         Err(what) if what.starts_with("unknown key") => what,
@@ -63,7 +63,7 @@ fn unknown_or_unset(key: &KeyPath) -> Failure {
     }
 }
 
-/// Every key with its value in force, defaults included, without secrets.
+/// Returns every key with its value in force, including defaults, without secrets.
 pub(crate) fn effective_values(config: &Config, world: &WorkspaceArgs) -> Vec<SettingRow> {
     let mut rows = explicit_values(config, world);
     rows.extend(defaults_not_set(&rows));
@@ -83,7 +83,7 @@ fn load_config(world: &WorkspaceArgs) -> Result<Config, Failure> {
 /// One line of the list.
 struct Row {
     key: KeyPath,
-    /// What it is set to; `None` = nothing, and the words say what that means.
+    /// The value; `None` if there is none, and the description then states the meaning.
     value: Option<Value>,
     words: &'static str,
     origin: Origin,
@@ -95,8 +95,8 @@ impl Row {
     }
 }
 
-/// Sections whose changes take effect only after a restart. Trust says what file tools must not
-/// touch, which is settled at the start.
+/// Sections whose changes take effect only after a restart. Trust determines the folders that file
+/// tools must not access, which are fixed at the start.
 const NEEDS_RESTART: [&str; 3] = ["server", "models", "trusted_workspaces"];
 
 fn reply(key: &KeyPath, value: Json, origin: &Origin) -> SettingRow {
@@ -111,7 +111,7 @@ fn reply(key: &KeyPath, value: Json, origin: &Origin) -> SettingRow {
     }
 }
 
-/// What is set, flags included.
+/// Returns the values that are set, including those from flags.
 fn explicit_values(config: &Config, world: &WorkspaceArgs) -> Vec<Row> {
     let policy = KeyPath(vec!["policy".to_owned()]);
     let row = |(key, held): (&KeyPath, &ConfigValue)| Row {
@@ -136,7 +136,7 @@ fn explicit_values(config: &Config, world: &WorkspaceArgs) -> Vec<Row> {
     rows
 }
 
-/// The defaults of what is not among these.
+/// Returns the defaults of keys that are not among these.
 fn defaults_not_set(rows: &[Row]) -> impl Iterator<Item = Row> + use<> {
     let set: Vec<KeyPath> = rows.iter().map(|row| row.key.clone()).collect();
     defaults::defaults().into_iter().filter(move |(key, _)| !set.contains(key)).map(

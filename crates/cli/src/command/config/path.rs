@@ -12,7 +12,7 @@ pub(super) fn run(workspace: Option<&Path>, json: bool) -> Result<u8, Failure> {
     let workspace = workspace_folder(workspace)?;
     let env = Env::from_process();
     let places = ConfigPaths::locate(&env, Some(&workspace));
-    // A broken file is no reason not to say where it is.
+    // Show the path even if the file is broken.
     let trusted =
         config::load(&env, None).is_ok_and(|config| config.is_trusted_workspace(&workspace, &env));
     let project = if trusted { Layer::Project } else { Layer::Untrusted };

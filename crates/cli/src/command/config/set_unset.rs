@@ -54,10 +54,10 @@ fn change(target: &ConfigFile, key: &KeyPath, value: Option<String>) -> Result<(
     bootstrap::block_on(async { Ok(changed.await.map(drop)?) })
 }
 
-/// Sets a key in the person's own file, or takes it out.
+/// Sets a key in the person's own file, or removes it.
 ///
 /// # Errors
-/// A value that does not fit, or a key that this is not the way to; the file stays as it was.
+/// An invalid value, or a key that another command manages; the file stays unchanged.
 pub(crate) fn write_user_value(
     key: &KeyPath,
     value: Option<&str>,
@@ -66,7 +66,7 @@ pub(crate) fn write_user_value(
     ConfigFile::resolve(false, workspace)?.write_value(key, value)
 }
 
-/// Refuses what has a way of its own.
+/// Refuses keys that other commands manage.
 fn reject_managed_key(key: &KeyPath) -> Result<(), Failure> {
     match key.parts().first() {
         Some(&"trusted_workspaces") => {
@@ -79,7 +79,7 @@ fn reject_managed_key(key: &KeyPath) -> Result<(), Failure> {
     }
 }
 
-/// The value on standard input, without the end of its line.
+/// Reads the value from standard input, without the line break at its end.
 fn value_from_stdin() -> Result<String, Failure> {
     let text = String::from_utf8(output::read_stdin()?)
         .map_err(|_| Failure::usage("the value on standard input is not UTF-8 text"))?;
@@ -87,7 +87,7 @@ fn value_from_stdin() -> Result<String, Failure> {
     Ok(text.strip_suffix('\r').unwrap_or(text).to_owned())
 }
 
-/// The file that is changed.
+/// The file to change.
 struct ConfigFile {
     path: PathBuf,
     workspace: PathBuf,
@@ -105,7 +105,7 @@ impl ConfigFile {
         Ok(Self { path, workspace, project })
     }
 
-    /// Sets a key, or takes it out.
+    /// Sets or removes a key.
     fn write_value(&self, key: &KeyPath, value: Option<&str>) -> Result<(), Failure> {
         reject_managed_key(key)?;
         let mut edit = ConfigEditor::open(&self.path)?;
@@ -133,8 +133,8 @@ impl ConfigFile {
         ))
     }
 
-    /// Writes the file, if it is right by itself and, of a workspace, says nothing that it must
-    /// not.
+    /// Writes the file, if it is valid by itself and, for a workspace's file, contains no forbidden
+    /// setting.
     fn store(&self, edit: ConfigEditor) -> Result<(), Failure> {
         edit.store(|path, text| {
             if self.project {
@@ -146,7 +146,7 @@ impl ConfigFile {
         })
     }
 
-    /// Says so when what was written does not hold.
+    /// Warns if the written value is not in force.
     fn warn_if_overridden(&self, key: &KeyPath, json: bool) -> Result<(), Failure> {
         let config = config::load(&Env::from_process(), Some(&self.workspace))?;
         let Some(origin) = config.origin(key) else {
@@ -168,7 +168,7 @@ impl ConfigFile {
     }
 }
 
-/// A command changes a file; no value is in force in its process.
+/// A command only changes a file; its process applies no value.
 impl Configuration for ConfigFile {
     fn settings(&self) -> Result<Vec<SettingRow>, OpError> {
         Ok(Vec::new())

@@ -1,4 +1,4 @@
-//! Values as they are shown: without secrets, and with nothing in them that moves a cursor.
+//! Displays values without secrets, and without control characters.
 
 use toml::Value;
 use toolcrib_ops::settings::SECRET_MASK;
@@ -6,7 +6,8 @@ use toolcrib_ops::settings::SECRET_MASK;
 use crate::config::{ConfigValue, KeyPath, Origin};
 use crate::terminal;
 
-/// Whether the value of this key is never shown. The name of a secret in the vault is.
+/// Returns whether the value of this key is never shown. The name of a secret in the vault is
+/// shown.
 pub(crate) fn is_secret(key: &KeyPath) -> bool {
     match key.parts().as_slice() {
         ["providers", _, "key" | "headers"]
@@ -20,7 +21,7 @@ pub(crate) fn is_secret(key: &KeyPath) -> bool {
     }
 }
 
-/// A value without what is secret in it.
+/// Returns a value with its secret parts masked.
 pub(super) fn mask_secret(key: &KeyPath, value: &Value) -> Value {
     if is_secret(key) && !value.as_table().is_some_and(toml::Table::is_empty) {
         return Value::String(SECRET_MASK.to_owned());
@@ -31,7 +32,7 @@ pub(super) fn mask_secret(key: &KeyPath, value: &Value) -> Value {
     }
 }
 
-/// An address without the name and password in it.
+/// Returns an address without its name and password.
 fn strip_url_user(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
@@ -41,17 +42,17 @@ fn strip_url_user(url: &str) -> String {
     }
 }
 
-/// A value in one line, as the file would hold it.
+/// Returns a value on one line, in the format of the file.
 pub(super) fn toml_line(value: &Value) -> String {
     terminal::escape_to_line(&value.to_string())
 }
 
-/// A value of a file for display, in one line and without secrets.
+/// Returns a value of a file for display, on one line and without secrets.
 pub(crate) fn masked_line(key: &KeyPath, value: &Value) -> String {
     toml_line(&mask_secret(key, value))
 }
 
-/// A value alone: text without its quotes.
+/// Returns a value alone: text without its quotes.
 pub(super) fn plain_text(value: &Value) -> String {
     match value {
         Value::String(text) => terminal::escape_controls(text).into_owned(),
@@ -59,7 +60,7 @@ pub(super) fn plain_text(value: &Value) -> String {
     }
 }
 
-/// Where it is written, in words for people.
+/// Describes the origin of a value for people.
 pub(super) fn origin_text(origin: &Origin) -> String {
     if origin.location.is_empty() {
         return origin.layer.as_str().to_owned();
@@ -67,7 +68,7 @@ pub(super) fn origin_text(origin: &Origin) -> String {
     format!("{} {}", origin.layer.as_str(), terminal::escape_to_line(&origin.location))
 }
 
-/// An entry of `[[hooks]]` in one line.
+/// Renders an entry of `[[hooks]]` on one line.
 pub(crate) fn hook_line(held: &ConfigValue) -> String {
     let of = |key: &str| held.value.get(key);
     let text = |key: &str| of(key).and_then(Value::as_str);

@@ -1,4 +1,4 @@
-//! `toolcrib daemon healthcheck`: does it take calls?
+//! `toolcrib daemon healthcheck`: checks whether the daemon accepts calls.
 
 use serde_json::json;
 

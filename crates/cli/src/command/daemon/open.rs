@@ -1,4 +1,4 @@
-//! `toolcrib open`: the page in a browser, signed in.
+//! `toolcrib open`: opens the page in a browser, signed in.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::process::{Command, Stdio};
@@ -12,7 +12,7 @@ use crate::daemon::client::{ApiRequest, Client, unreachable};
 use crate::daemon::{DaemonPaths, tcp_url};
 use crate::output::{self, Failure};
 
-/// What opens an address in the person's browser.
+/// The program that opens an address in the person's browser.
 const OPENER: &str = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
 
 pub(crate) fn run(command: &Open, json: bool) -> Result<u8, Failure> {
@@ -43,7 +43,7 @@ pub(crate) fn run(command: &Open, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The address of the page.
+/// Returns the address of the page.
 fn page_address(client: &Client) -> Result<String, Failure> {
     if !client.is_own() {
         return Ok(client.to_string().trim_end_matches('/').to_owned());
@@ -56,7 +56,7 @@ fn page_address(client: &Client) -> Result<String, Failure> {
     })
 }
 
-/// A daemon that listens on every address is reached on that of this machine.
+/// Returns a reachable address: a daemon that listens on every address is reached on loopback.
 fn reachable(address: &DaemonAddress) -> DaemonAddress {
     let mut address = address.clone();
     address.tcp = address.tcp.map(|tcp| match tcp.ip() {
@@ -71,7 +71,8 @@ fn reachable(address: &DaemonAddress) -> DaemonAddress {
     address
 }
 
-/// Whether a browser was started. The opener ends once it has handed the address over.
+/// Starts a browser; returns whether that succeeded. The opener ends after it has passed the
+/// address on.
 fn start_browser(url: &str) -> bool {
     let mut command = Command::new(OPENER);
     command.arg(url).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,4 +1,4 @@
-//! `toolcrib daemon reload`: the daemon reads its configuration again.
+//! `toolcrib daemon reload`: the daemon reloads its configuration.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! `toolcrib daemon service`: the daemon, started by the system.
+//! `toolcrib daemon service`: runs the daemon as a service of the system.
 
 use std::fs;
 use std::path::PathBuf;
@@ -58,7 +58,7 @@ fn install(manager: ServiceManager, command: &ServiceInstall, json: bool) -> Res
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(unwritable)?;
     }
-    // What the unit says it writes has to be there when it starts.
+    // The folders that the unit may write must exist when it starts.
     for folder in &service.writes {
         fs::create_dir_all(folder).map_err(unwritable)?;
     }
@@ -76,7 +76,7 @@ fn uninstall(manager: ServiceManager, json: bool) -> Result<u8, Failure> {
             path.display()
         )));
     }
-    // Its file is removed, too, when no service manager is left that would stop it.
+    // The file of the service is removed even if no service manager remains to stop it.
     let stopped = manager.uninstall();
     fs::remove_file(&path).map_err(|error| Failure::run(format!("{}: {error}", path.display())))?;
     stopped?;

@@ -1,4 +1,4 @@
-//! `toolcrib status`: does a daemon run, where, and what does it do?
+//! `toolcrib status`: whether a daemon runs, its addresses, and its activity.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(crate) fn run(json: bool) -> Result<u8, Failure> {
     })
 }
 
-/// Where it listens.
+/// Returns the addresses that it listens on.
 fn listen_addresses(client: &Client) -> Result<Vec<String>, Failure> {
     let own = if client.is_own() { DaemonPaths::current()?.running_address()? } else { None };
     let Some(address) = own else { return Ok(vec![client.to_string()]) };
@@ -46,7 +46,7 @@ fn listen_addresses(client: &Client) -> Result<Vec<String>, Failure> {
     Ok(tcp_url(&address).into_iter().chain(socket).collect())
 }
 
-/// One line for each daemon that shares the store.
+/// Renders one line for each daemon that shares the store.
 fn daemon_lines(status: &DaemonStatus) -> Vec<String> {
     let now = SystemClock.now_ms();
     let line = |daemon: &DaemonRow| {

@@ -1,4 +1,4 @@
-//! `toolcrib stop`: the daemon of this person ends.
+//! `toolcrib stop`: stops the daemon of this person.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::daemon::DaemonPaths;
 use crate::daemon::client::{DAEMON_VARIABLE, unreachable};
 use crate::output::{self, Failure};
 
-/// Time between two looks whether it has ended.
+/// Interval for checking whether it has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(command: &StopDaemon, json: bool) -> Result<u8, Failure> {
@@ -23,7 +23,7 @@ pub(crate) fn run(command: &StopDaemon, json: bool) -> Result<u8, Failure> {
     }
     bootstrap::block_on(async {
         let none = || unreachable("no daemon is running");
-        // It need not answer: one of another version, or one that hangs, is stopped too.
+        // The daemon need not respond: one of another version, or one that hangs, is stopped, too.
         let address = DaemonPaths::current()?.running_address()?.ok_or_else(none)?;
         let pid = i32::try_from(address.pid).ok().and_then(Pid::from_raw).ok_or_else(none)?;
         kill_process(pid, Signal::TERM).map_err(|error| {
@@ -48,10 +48,12 @@ pub(crate) fn run(command: &StopDaemon, json: bool) -> Result<u8, Failure> {
     })
 }
 
-/// Whether the signaled process still runs. A zombie does not: its parent may never reap it.
+/// Returns whether the signaled process still runs. A zombie does not: its parent may never reap
+/// it.
 fn is_running(pid: Pid) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    // The name before the state is in brackets, and may hold any (`proc_pid_stat(5)`).
+    // The name before the state is in parentheses, and may contain any character
+    // (`proc_pid_stat(5)`).
     let state = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
     test_kill_process(pid).is_ok() && !state.is_some_and(|state| state.starts_with(['Z', 'X']))
 }

@@ -1,4 +1,4 @@
-//! `toolcrib token`: what programs show the daemon.
+//! `toolcrib token`: the credentials of programs for the daemon.
 
 use serde_json::{Value, json};
 use toolcrib_core::{Clock as _, SystemClock};
@@ -28,7 +28,7 @@ pub(crate) fn run(command: &Token, json: bool) -> Result<u8, Failure> {
     })
 }
 
-/// The token of this machine is a file that only its owner reads.
+/// Prints the token of this machine, from a file that only its owner can read.
 fn show(json: bool) -> Result<u8, Failure> {
     let path = DaemonPaths::current()?.token_file();
     let token = std::fs::read_to_string(&path).map_err(|error| match error.kind() {
@@ -65,7 +65,7 @@ async fn add(client: &Client, command: &TokenAdd, json: bool) -> Result<u8, Fail
     Ok(0)
 }
 
-/// All of them, page by page.
+/// Reads all tokens, page by page.
 async fn fetch_tokens(client: &Client) -> Result<Vec<Value>, Failure> {
     let (mut rows, mut path) = (Vec::new(), TOKENS_PATH.to_owned());
     loop {
@@ -73,7 +73,7 @@ async fn fetch_tokens(client: &Client) -> Result<Vec<Value>, Failure> {
         let items = page.get_mut("items").and_then(Value::as_array_mut);
         rows.append(&mut items.map(std::mem::take).unwrap_or_default());
         match page.get("next").and_then(Value::as_str) {
-            // Cursors are made of letters that need no escaping.
+            // Cursors consist of characters that need no escaping.
             Some(cursor) => path = format!("{TOKENS_PATH}?cursor={cursor}"),
             None => return Ok(rows),
         }

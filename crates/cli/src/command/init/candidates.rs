@@ -1,4 +1,4 @@
-//! Models that could answer here: those of providers whose key the environment holds, and those of
+//! Models that could respond here: those of providers whose key is in the environment, and those of
 //! Ollama on this machine.
 
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::clap_args::Init;
 use crate::config::{Config, Env, KeyPath, list_providers};
 use crate::output::Failure;
 
-/// What is said where nothing can answer.
+/// The text if no model was found.
 pub(super) const NOTHING_FOUND: &str = "\
 no model can be found here. Either set the key of a provider and start again:
   export ANTHROPIC_API_KEY=…    (or OPENAI_API_KEY, GEMINI_API_KEY, DEEPSEEK_API_KEY)
@@ -19,27 +19,27 @@ or install Ollama (https://ollama.com) and a model that takes tools:
   ollama pull qwen3 && toolcrib init
 To look around without a model: toolcrib tool list, or toolcrib run --model scripted:FILE (docs/scripted.md)";
 
-/// A server on this machine answers at once, or is not there.
+/// Timeout for a server on this machine, which responds at once or does not exist.
 const OLLAMA_TIMEOUT: Duration = Duration::from_secs(3);
-/// Models of Ollama that are offered.
+/// Maximum number of offered models of Ollama.
 const OLLAMA_MODELS: usize = 5;
 
-/// A model that can be written into the configuration.
+/// A model that can be written to the configuration.
 pub(crate) struct Candidate {
     provider: String,
     model: String,
-    /// Why it is offered, for people.
+    /// The reason for the offer, for people.
     pub(crate) origin: String,
 }
 
 impl Candidate {
-    /// `PROVIDER/MODEL`.
+    /// Returns `PROVIDER/MODEL`.
     pub(crate) fn name(&self) -> String {
         format!("{}/{}", self.provider, self.model)
     }
 
-    /// The values to write, each at its key. A key of a provider is never among them, only the name
-    /// of the secret that holds it.
+    /// Returns the values to write, each with its key. They never include a key of a provider, only
+    /// the name of the secret that contains it.
     pub(super) fn keys(&self, command: &Init) -> Vec<(KeyPath, String)> {
         let key = |parts: &[&str]| KeyPath(parts.iter().map(|part| (*part).to_owned()).collect());
         let mut keys = Vec::new();
@@ -54,7 +54,7 @@ impl Candidate {
     }
 }
 
-/// The model that the options name; `None` = it is to be found.
+/// Returns the model that the options name; `None` if it must be found.
 pub(super) fn named(command: &Init) -> Result<Option<Candidate>, Failure> {
     let origin = "your choice".to_owned();
     let (provider, model) = match (&command.provider, &command.model) {
@@ -69,7 +69,7 @@ pub(super) fn named(command: &Init) -> Result<Option<Candidate>, Failure> {
         },
         (Some(provider), None) => match provider.parse().ok().and_then(suggested_model) {
             Some(model) => (provider.clone(), model.to_owned()),
-            // Which models it has is asked.
+            // The server is asked for its models.
             None if provider == ProviderKind::Ollama.as_str() => return Ok(None),
             None => {
                 return Err(Failure::usage(format!(
@@ -82,7 +82,7 @@ pub(super) fn named(command: &Init) -> Result<Option<Candidate>, Failure> {
     Ok(Some(Candidate { provider, model, origin }))
 }
 
-/// All that can be found, the first of which is taken where no person is asked.
+/// Finds all candidates; the first one is used if no person is asked.
 pub(super) async fn find(
     command: &Init,
     config: &Config,
@@ -94,7 +94,7 @@ pub(super) async fn find(
     Ok(found)
 }
 
-/// All that can be found without options.
+/// Finds all candidates without options.
 pub(crate) async fn find_all(config: &Config, env: &Env) -> Result<Vec<Candidate>, Failure> {
     let mut found = find_keyed(config, env)?;
     let url = ProviderKind::Ollama.default_base_url().unwrap_or_default();
@@ -102,7 +102,7 @@ pub(crate) async fn find_all(config: &Config, env: &Env) -> Result<Vec<Candidate
     Ok(found)
 }
 
-/// The models of providers whose key is known.
+/// Returns the models of providers whose key is known.
 fn find_keyed(config: &Config, env: &Env) -> Result<Vec<Candidate>, Failure> {
     let mut found = Vec::new();
     for entry in list_providers(config, env)? {
@@ -116,7 +116,7 @@ fn find_keyed(config: &Config, env: &Env) -> Result<Vec<Candidate>, Failure> {
     Ok(found)
 }
 
-/// The models of a server of Ollama.
+/// Returns the models of an Ollama server.
 async fn find_ollama(base_url: &str) -> impl Iterator<Item = Candidate> {
     ollama_models(base_url).await.into_iter().map(|model| Candidate {
         provider: ProviderKind::Ollama.as_str().to_owned(),
@@ -125,7 +125,8 @@ async fn find_ollama(base_url: &str) -> impl Iterator<Item = Candidate> {
     })
 }
 
-/// A model to begin with, where a provider has one that is known to use tools well.
+/// Returns the recommended first model of a provider that is known to use tools well, if there is
+/// one.
 fn suggested_model(kind: ProviderKind) -> Option<&'static str> {
     match kind {
         ProviderKind::Anthropic => Some("claude-sonnet-5"),
@@ -136,7 +137,7 @@ fn suggested_model(kind: ProviderKind) -> Option<&'static str> {
     }
 }
 
-/// The models that a server of Ollama has, the newest first; none if no server answers.
+/// Returns the models of an Ollama server, the newest first; none if no server responds.
 async fn ollama_models(base_url: &str) -> Vec<String> {
     let target = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
     let Ok(policy) = AddressPolicy::with_allowed([target.trim_end_matches('/')]) else {

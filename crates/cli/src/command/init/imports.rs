@@ -1,11 +1,11 @@
-//! What other programs on this machine have that can be taken over: MCP servers and rules.
+//! Data of other programs on this machine that can be imported: MCP servers and rules.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::terminal;
 
-/// Files of MCP servers, under the home folder.
+/// Files of MCP servers, in the home folder.
 const SERVER_FILES: [(&str, &str); 6] = [
     ("Claude Code", ".claude.json"),
     ("Claude Desktop", ".config/Claude/claude_desktop_config.json"),
@@ -15,20 +15,20 @@ const SERVER_FILES: [(&str, &str); 6] = [
     ("goose", ".config/goose/config.yaml"),
 ];
 
-/// Files of rules, under the home folder.
+/// Files of rules, in the home folder.
 const RULE_FILES: [(&str, &str); 2] =
     [("Claude Code", ".claude/settings.json"), ("Codex", ".codex/rules/default.rules")];
 
-/// Something to take over.
+/// A possible import.
 pub(super) struct Offer {
-    /// What is there, for people.
+    /// Description for people.
     pub(super) what: String,
-    /// The command that takes it over, for a shell.
+    /// The shell command that imports it.
     pub(super) command: String,
 }
 
-/// What is there of other programs. Nothing is read here; without its `--write`, each command only
-/// shows what it would take.
+/// Returns the possible imports from other programs. No file is read here; without `--write`, each
+/// command only shows the changes.
 pub(super) fn offers() -> Vec<Offer> {
     let Some(home) = env::home_dir() else { return Vec::new() };
     let servers = offers_of(&home, &SERVER_FILES, "MCP servers", "mcp import");

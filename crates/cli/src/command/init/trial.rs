@@ -1,4 +1,4 @@
-//! One small request: does the model answer, with this key, at this address?
+//! Tests a model with one small request: whether it responds, with this key, at this address.
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use toolcrib_providers::model::{Model as _, ModelRequest};
 use crate::config::{ModelChain, ModelChoice};
 use crate::output::Failure;
 
-/// Tokens that the answer may have: models that think first need some for that.
+/// Maximum number of tokens of the answer: models that reason first need some for that.
 const MAX_OUTPUT: u64 = 256;
 
-/// Asks the first model of the chain.
+/// Sends a request to the first model of the chain.
 ///
 /// # Errors
-/// Exit code 1, with what the provider said.
+/// Exit code 1, with the provider's error.
 pub(crate) async fn ask(chain: ModelChain) -> Result<(), Failure> {
     let Some(ModelChoice::Live { provider, model }) = chain.models.into_iter().next() else {
         return Ok(());

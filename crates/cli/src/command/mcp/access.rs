@@ -1,4 +1,4 @@
-//! The options of `mcp add` and `mcp set` that say what a server may reach.
+//! The options of `mcp add` and `mcp set` for the access of a server.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use toolcrib_sandbox::HostRules;
 use crate::clap_args::{McpAccess, McpPin, McpWorkspace};
 use crate::output::Failure;
 
-/// Puts these options into an entry.
+/// Applies these options to an entry.
 pub(super) fn apply(config: &mut ServerConfig, access: &McpAccess) -> Result<(), Failure> {
     if let Some(seconds) = access.timeout {
         config.timeout = Duration::from_secs(seconds);
@@ -73,13 +73,13 @@ fn add<T: PartialEq>(all: &mut Vec<T>, new: T) {
     }
 }
 
-/// The path as a server finds it, whatever the current folder is then.
+/// Returns an absolute path, so that a server finds it in any working folder.
 pub(super) fn absolute(path: &Path) -> Result<PathBuf, Failure> {
     path.canonicalize()
         .map_err(|error| Failure::usage(format!("{} cannot be given: {error}", path.display())))
 }
 
-/// Takes an entry out of the lists; `false` if it is in none.
+/// Removes an entry from the lists; returns `false` if none contains it.
 pub(super) fn remove(config: &mut ServerConfig, entry: &str) -> bool {
     let mut found = false;
     let mut kept = |same: bool| {

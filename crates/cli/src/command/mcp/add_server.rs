@@ -1,4 +1,5 @@
-//! `toolcrib mcp add`: an entry for a server, with what its program needs to start in the sandbox.
+//! `toolcrib mcp add`: adds an entry for a server, with the access that its program needs to start
+//! in the sandbox.
 
 use std::io::{self, IsTerminal as _};
 
@@ -15,7 +16,7 @@ use crate::bootstrap;
 use crate::clap_args::McpAdd;
 use crate::output::{self, Failure};
 
-/// `NAME=VALUE`, or `NAME: VALUE` as a header is written.
+/// Parses `NAME=VALUE`, or `NAME: VALUE` as in a header.
 pub(super) fn parse_pairs(given: &[String]) -> Result<Vec<(String, String)>, Failure> {
     let pair = |text: &String| {
         let colon = text.find(": ").or_else(|| text.ends_with(':').then(|| text.len() - 1));
@@ -33,7 +34,7 @@ pub(super) fn parse_pairs(given: &[String]) -> Result<Vec<(String, String)>, Fai
     given.iter().map(pair).collect()
 }
 
-/// Keeps secrets in the vault.
+/// Stores secrets in the vault.
 pub(super) fn keep_secrets(secrets: &[(String, String)]) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
     let vault = bootstrap::open_vault()?;
@@ -49,7 +50,7 @@ pub(super) fn keep_secrets(secrets: &[(String, String)]) -> Result<(), Failure> 
     Ok(())
 }
 
-/// The name as it is kept: capital letters are small ones there.
+/// Returns the stored form of a name, in lower case.
 fn server_name(given: &str) -> Result<ServerName, Failure> {
     let name = ServerName::new(&given.to_ascii_lowercase());
     let name = name.map_err(|error| Failure::usage(error.to_string()))?;
@@ -81,7 +82,7 @@ pub(super) fn run(command: &McpAdd, json: bool) -> Result<u8, Failure> {
         output::eprint_line("toolcrib: nothing was added");
         return Ok(1);
     }
-    // Secrets first: no server is written that names one which is not there.
+    // Store secrets first: no written server may refer to a secret that does not exist.
     keep_secrets(&secrets)?;
     edit_servers::update_servers(|servers| servers.push(config))?;
     if json {
@@ -125,7 +126,7 @@ fn remote(command: &McpAdd, name: &ServerName) -> Result<(Remote, Secrets), Fail
     }
 }
 
-/// Shows what the program gets, and asks once if it is more than every program gets.
+/// Shows the access of the program, and asks once if it exceeds the access of every program.
 fn agrees(config: &ServerConfig, yes: bool, json: bool) -> Result<bool, Failure> {
     let Remote::Stdio(program) = &config.remote else { return Ok(true) };
     if json {

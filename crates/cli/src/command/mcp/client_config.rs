@@ -1,5 +1,5 @@
-//! `toolcrib mcp connect`: what other programs need to connect to us. It is printed, and written
-//! nowhere.
+//! `toolcrib mcp connect`: prints the configuration with which other programs connect to Toolcrib.
+//! No file is written.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ pub(super) fn run(client: McpClient) -> Result<u8, Failure> {
     let program = std::env::current_exe()
         .map(|path| path.display().to_string())
         .unwrap_or_else(|_| "toolcrib".to_owned());
-    // Clients start us in a folder of their own choice, so the workspace is said.
+    // Clients start Toolcrib in a folder of their choice, so the workspace is specified.
     let root = std::env::current_dir()
         .ok()
         .and_then(|folder| bootstrap::resolve_roots(&[]).ok().map(|_| folder))

@@ -1,5 +1,5 @@
-//! Database files in the command line of a server: a server that is started with one keeps its
-//! data there, so its entry lets it write where the file is. Without that it does not start.
+//! Database files in the command line of a server: the server stores its data there, so its entry
+//! gets write access to the location of the file. Otherwise, it does not start.
 
 use std::path::{Path, PathBuf};
 
@@ -7,14 +7,15 @@ use toolcrib_app::mcp::client::{Remote, ServerConfig, Stdio, WorkspaceAccess};
 
 use super::program_paths::PersonPaths;
 
-/// Options whose value is the file of a database.
+/// Options whose value is a database file.
 const OPTIONS: [&str; 6] =
     ["--db-path", "--db", "--db-file", "--database", "--database-path", "--sqlite"];
-/// Ends of names of such files.
+/// Extensions of database files.
 const EXTENSIONS: [&str; 5] = ["db", "db3", "sqlite", "sqlite3", "duckdb"];
 
-/// Lets the program of a server write where its arguments name a database: in the workspace, whose
-/// changes can be undone, or in the folder of the file. What the entry gives already is enough.
+/// Grants the program of a server write access to the databases in its arguments: in the workspace,
+/// whose changes can be undone, or in the folder of the file. Access that the entry already grants
+/// is sufficient.
 pub(super) fn give_access(config: &mut ServerConfig, person: &PersonPaths) {
     let Remote::Stdio(stdio) = &mut config.remote else { return };
     for file in files(&stdio.args, &person.folder) {
@@ -35,7 +36,7 @@ fn give(stdio: &mut Stdio, file: &Path, person: &PersonPaths) {
     }
 }
 
-/// The database files of a command line, absolute.
+/// Returns the absolute paths of the database files in a command line.
 fn files(args: &[String], folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut is_value = false;
@@ -49,7 +50,7 @@ fn files(args: &[String], folder: &Path) -> Vec<PathBuf> {
         let extension = Path::new(value).extension().and_then(|end| end.to_str());
         let looks =
             extension.is_some_and(|end| EXTENSIONS.contains(&end)) && !value.starts_with('-');
-        // An address such as `postgres://host/name` is no file.
+        // An address such as `postgres://host/name` is not a file.
         if (looks || named) && !value.contains("://") && !value.is_empty() {
             found.push(folder.join(value));
         }
@@ -90,7 +91,7 @@ mod tests {
         let data = home.join("data");
         let path = format!("server --database {}/notes", data.display());
         check(&path, (WorkspaceAccess::Read, std::slice::from_ref(&data)));
-        // Not the whole home folder, and nothing that is not there.
+        // Do not grant access to the whole home folder, or to a missing path.
         check(&format!("server {}/notes.db", home.display()), read);
         check("server --db-path no/such/folder/test.db", read);
         check("server --database postgres://localhost/notes", read);

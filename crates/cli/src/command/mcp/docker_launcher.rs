@@ -1,5 +1,6 @@
-//! `docker run` as a launcher: its image, the socket that the docker client speaks to, and what the
-//! command line gives to the container. The container runs outside of our sandbox.
+//! `docker run` as a launcher: its image, the socket that the docker client uses, and the parts of
+//! this machine that the command line passes to the container. The container runs outside of
+//! Toolcrib's sandbox.
 
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
@@ -19,9 +20,9 @@ const FLAGS: [&str; 12] = [
     "--tty",
     "--use-api-socket",
 ];
-/// Short options without a value; several can stand together.
+/// Short options without a value; several can be combined.
 const SHORT_FLAGS: &str = "itdPq";
-/// Options that give the container something of this machine.
+/// Options that give the container access to this machine.
 const GIVING: [&str; 14] = [
     "-v",
     "--volume",
@@ -45,7 +46,7 @@ enum Word<'a> {
     Image(&'a str),
 }
 
-/// The words after `run`, up to the image.
+/// Splits the words after `run`, up to the image.
 fn words<'a>(args: &[&'a str]) -> Vec<Word<'a>> {
     let mut found = Vec::new();
     let mut args = args.iter().copied();
@@ -65,7 +66,7 @@ fn words<'a>(args: &[&'a str]) -> Vec<Word<'a>> {
     found
 }
 
-/// The image of `docker run`, from the words after it.
+/// Returns the image of `docker run`, from the words after it.
 pub(super) fn image<'a>(args: &[&'a str]) -> Option<&'a str> {
     words(args).into_iter().find_map(|word| match word {
         Word::Image(image) => Some(image),
@@ -73,7 +74,7 @@ pub(super) fn image<'a>(args: &[&'a str]) -> Option<&'a str> {
     })
 }
 
-/// What the command line gives to the container, as it was written.
+/// Returns the options that give the container access to this machine, as written.
 pub(super) fn given_to_container(args: &[String]) -> Vec<String> {
     let args: Vec<&str> =
         args.iter().skip_while(|arg| *arg != "run").skip(1).map(String::as_str).collect();
@@ -86,7 +87,8 @@ pub(super) fn given_to_container(args: &[String]) -> Vec<String> {
     given.collect()
 }
 
-/// The socket that the docker client speaks to: that of `DOCKER_HOST`, or the first that is there.
+/// Returns the socket that the docker client uses: the one of `DOCKER_HOST`, or the first existing
+/// one.
 pub(super) fn socket(docker_host: Option<&str>, home: Option<&Path>) -> Option<PathBuf> {
     let told = docker_host.filter(|told| !told.is_empty());
     let usual = || {
@@ -98,7 +100,7 @@ pub(super) fn socket(docker_host: Option<&str>, home: Option<&Path>) -> Option<P
         None => usual().collect(),
     };
     let is_socket = |path: &PathBuf| path.metadata().is_ok_and(|file| file.file_type().is_socket());
-    // The sandbox shows the file that a link such as `/var/run` leads to.
+    // The sandbox shows the target of a link such as `/var/run`.
     candidates.into_iter().find(is_socket)?.canonicalize().ok()
 }
 

@@ -1,4 +1,4 @@
-//! `toolcrib mcp rm|enable|disable`: the file of servers.
+//! `toolcrib mcp rm|enable|disable`: changes of the file of servers.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use toolcrib_ops::mcp_servers::{
 use crate::bootstrap;
 use crate::output::{self, Failure};
 
-/// The file of servers.
+/// Returns the file of servers.
 pub(super) fn file() -> Result<McpServersFile, Failure> {
     bootstrap::mcp_file().ok_or_else(|| {
         Failure::configuration("there is no configuration folder; set TOOLCRIB_HOME to a folder")
     })
 }
 
-/// Changes the servers, and writes the file anew.
+/// Changes the servers, and rewrites the file.
 pub(crate) fn update_servers<T>(
     act: impl FnOnce(&mut Vec<ServerConfig>) -> T,
 ) -> Result<T, Failure> {
     Ok(file()?.update(act)?)
 }
 
-/// Removes a server with what belongs to it.
+/// Removes a server with its data.
 pub(crate) async fn remove_server(
     name: &str,
     stores: &Stores,

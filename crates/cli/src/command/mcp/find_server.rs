@@ -6,7 +6,7 @@ use toolcrib_ops::{OpError, Resource};
 use crate::bootstrap;
 use crate::output::Failure;
 
-/// The server of this name, in capital or small letters.
+/// Finds the server with this name, ignoring case.
 pub(super) fn find_server(name: &str) -> Result<ServerConfig, Failure> {
     match bootstrap::mcp_file() {
         Some(file) => Ok(file.find(name)?),
@@ -14,12 +14,12 @@ pub(super) fn find_server(name: &str) -> Result<ServerConfig, Failure> {
     }
 }
 
-/// The name of this server as it is configured.
+/// Returns the configured name of this server.
 pub(super) fn own_name(name: &str) -> Result<ServerName, Failure> {
     find_server(name).map(|server| server.name)
 }
 
-/// No server has this name.
+/// Returns the failure for an unknown name.
 pub(super) fn unknown_server(name: &str) -> Failure {
     OpError::not_found(Resource::McpServer, name).into()
 }

@@ -1,5 +1,4 @@
-//! `toolcrib mcp import`: the servers of other programs. Shown first, and taken over only when that
-//! is said.
+//! `toolcrib mcp import`: imports the servers of other programs. By default, it only shows them.
 
 use serde_json::json;
 use toolcrib_core::{Clock as _, SystemClock};
@@ -75,7 +74,7 @@ fn show(found: &[ImportedMcpServer], write: bool, json: bool) -> Result<(), Fail
 fn add_servers(plan: &ImportPlan) -> Result<(), Failure> {
     let vault = bootstrap::open_vault()?;
     let failed = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
-    // Secrets first: no server is written that names one which is not there.
+    // Store secrets first: no written server may refer to a secret that does not exist.
     for (name, value) in plan.secrets() {
         let name: SecretName = name.parse().map_err(|error| failed(&error))?;
         let value = Secret::new(value).map_err(|error| failed(&error))?;

@@ -1,5 +1,5 @@
-//! Recognises launchers in a command line (`npx`, `uvx`, `docker run`), and reads which registry
-//! the person's own configuration of them names. The files are only read; nothing in them runs.
+//! Recognizes launchers in a command line (`npx`, `uvx`, `docker run`), and reads their registries
+//! from the person's own configuration. The files are only read; their content never runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::docker_launcher;
 const NPM: &str = "https://registry.npmjs.org/";
 const PYPI: &str = "https://pypi.org/simple";
 
-/// The launcher of a command line.
+/// Returns the launcher of a command line.
 pub(super) fn recognise(command: &str, args: &[String], settings: &Registries) -> Option<Launcher> {
     let name = Path::new(command).file_name()?.to_str()?;
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -37,10 +37,10 @@ pub(super) fn recognise(command: &str, args: &[String], settings: &Registries) -
     Some(Launcher { kind, package, registry })
 }
 
-/// Where the person's configuration of package managers is.
+/// The location of the person's configuration of package managers.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Registries {
-    /// Values of variables of the environment, by name.
+    /// Values of environment variables, by name.
     pub(super) env: Vec<(String, String)>,
     /// Files of npm, the nearest first.
     pub(super) npm_files: Vec<PathBuf>,
@@ -81,7 +81,7 @@ impl Registries {
         found.filter(|value| !value.trim().is_empty())
     }
 
-    /// The registry of an npm package; a scope may have its own.
+    /// Returns the registry of an npm package; a scope may have its own.
     fn npm(&self, package: &str) -> String {
         let scope = package.starts_with('@').then(|| package.split('/').next()).flatten();
         let of_scope = scope.and_then(|scope| self.npmrc(&format!("{scope}:registry")));
@@ -95,7 +95,7 @@ impl Registries {
         self.npm_files.iter().find_map(|path| ini_value(&fs::read_to_string(path).ok()?, key))
     }
 
-    /// The index of Python packages: that of uv, or else of pip.
+    /// Returns the index of Python packages: the one of uv, or else of pip.
     fn python(&self) -> String {
         let of_uv =
             || self.uv_files.iter().find_map(|path| uv_index(&fs::read_to_string(path).ok()?));
@@ -112,7 +112,8 @@ impl Registries {
         without_login(found.as_deref().unwrap_or(PYPI))
     }
 
-    /// Variables that name certificates, for hosts whose connections are inspected by a company.
+    /// Returns variables that name certificates, for networks in which a company inspects TLS
+    /// connections.
     pub(super) fn certificates(&self, kind: LauncherKind) -> Vec<(String, String)> {
         let names: &[&str] = match kind {
             LauncherKind::Npx => &["NODE_EXTRA_CA_CERTS"],
@@ -127,14 +128,14 @@ impl Registries {
     }
 }
 
-/// `key = value` of an INI file, without quotes.
+/// Parses `key = value` of an INI file, without quotes.
 fn ini_value(text: &str, key: &str) -> Option<String> {
     let pairs = text.lines().filter_map(|line| line.split_once('='));
     let mut own = pairs.filter(|(name, _)| name.trim() == key);
     own.next().map(|(_, value)| value.trim().trim_matches('"').to_owned())
 }
 
-/// The default index of a `uv.toml`.
+/// Returns the default index of a `uv.toml`.
 fn uv_index(text: &str) -> Option<String> {
     let table: toml::Table = toml::from_str(text).ok()?;
     let indexes = table.get("index").and_then(toml::Value::as_array).into_iter().flatten();
@@ -144,7 +145,8 @@ fn uv_index(text: &str) -> Option<String> {
     url.and_then(toml::Value::as_str).map(str::to_owned)
 }
 
-/// The address without a user name and password, which belong in no configuration of ours.
+/// Returns the address without user name and password, which must not get into Toolcrib's
+/// configuration.
 fn without_login(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
     let (host, path) = rest.split_once('/').map_or((rest, ""), |(host, path)| (host, path));

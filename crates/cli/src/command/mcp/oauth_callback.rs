@@ -1,5 +1,5 @@
-//! Where a browser comes back to after a login: a port of this machine, for as long as the login is
-//! open (RFC 8252 7.3).
+//! The address to which a browser returns after a login: a port of this machine, for as long as the
+//! login is open (RFC 8252 7.3).
 
 use std::io;
 use std::time::Duration;
@@ -10,48 +10,48 @@ use tokio::sync::{mpsc, oneshot};
 use toolcrib_app::mcp::client::AuthError;
 
 const CALLBACK_PATH: &str = "/callback";
-/// Bytes of the head of a request.
+/// Maximum number of bytes of a request head.
 const HEAD_BYTES: usize = 16 * 1024;
-/// How long a browser may take to send one. Some open connections that they do not use.
+/// Timeout for a browser to send a request. Some browsers open connections that they do not use.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(20);
 
-/// How long it may take to read the answer.
+/// Timeout for a browser to read the answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The port.
+/// The listener on the port.
 pub(super) struct CallbackListener {
     address: String,
     requests: mpsc::Receiver<CallbackRequest>,
-    /// Ends with this.
+    /// Dropping the listener ends the task.
     accept_task: tokio::task::JoinHandle<()>,
 }
 
 /// The browser's request after the login.
 pub(super) struct CallbackRequest {
     address: String,
-    /// The browser that waits for an answer; `None` = there is none.
+    /// The browser that waits for an answer; `None` for a pasted address.
     browser: Option<BrowserReply>,
 }
 
 struct BrowserReply {
-    /// What it is to show.
+    /// Sends the page to display.
     page: oneshot::Sender<(u16, &'static str)>,
-    /// Ends when it has got that.
+    /// Resolves when the page was delivered.
     delivered: oneshot::Receiver<()>,
 }
 
 impl CallbackRequest {
-    /// An address that was typed.
+    /// Creates a request from an address that a person pasted.
     pub(super) fn from_pasted(address: String) -> Self {
         Self { address, browser: None }
     }
 
-    /// Where they came back to, with what it says.
+    /// Returns the address to which the browser was redirected, with its query.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// Tells the browser what became of it. Nothing of the address is repeated.
+    /// Tells the browser the result. No part of the address is repeated.
     pub(super) async fn answer(self, ended: &Result<(), AuthError>) {
         let page = match ended {
             Ok(()) => (200, "Done. You can close this window and go back to Toolcrib."),
@@ -60,14 +60,14 @@ impl CallbackRequest {
         };
         if let Some(browser) = self.browser {
             let _ = browser.page.send(page);
-            // A client that does not read delays no other.
+            // A client that does not read must not delay others.
             let _ = tokio::time::timeout(ANSWER_TIMEOUT, browser.delivered).await;
         }
     }
 }
 
 impl CallbackListener {
-    /// Listens at this port of the machine if it is free, else, where it need not be this one, at
+    /// Listens on this port of the machine if it is free; otherwise, unless it must be this one, on
     /// any.
     pub(super) async fn listen(port: Option<u16>, only: bool) -> io::Result<Self> {
         let wanted = TcpListener::bind(("127.0.0.1", port.unwrap_or(0))).await;
@@ -87,21 +87,21 @@ impl CallbackListener {
         Ok(Self { address, requests: coming, accept_task: accepting })
     }
 
-    /// The port of an address that redirects went to before.
+    /// Returns the port of an earlier redirect address.
     pub(super) fn port_of(address: &str) -> Option<u16> {
         address.strip_prefix("http://127.0.0.1:")?.strip_suffix(CALLBACK_PATH)?.parse().ok()
     }
 
-    /// Where browsers are sent.
+    /// Returns the address to which browsers are redirected.
     pub(super) fn address(&self) -> &str {
         &self.address
     }
 
-    /// The next one who comes back.
+    /// Waits for the next request of a browser.
     pub(super) async fn next(&mut self) -> CallbackRequest {
         match self.requests.recv().await {
             Some(redirected) => redirected,
-            // The callback server has ended; a pasted URL still counts.
+            // The callback server has ended; a pasted URL is still possible.
             None => std::future::pending().await,
         }
     }
@@ -116,7 +116,7 @@ impl Drop for CallbackListener {
 async fn serve(mut stream: TcpStream, own: &str, send: &mpsc::Sender<CallbackRequest>) {
     let head = tokio::time::timeout(HEAD_TIMEOUT, read_head(&mut stream)).await;
     let Ok(Some(head)) = head else { return };
-    // Kept to the end: it tells that the answer was written.
+    // Keep the sender until the end: dropping it reports that the answer was written.
     let (_written, shown) = oneshot::channel();
     let (status, words) = match request_target(&head) {
         Some(target) => {
@@ -139,7 +139,7 @@ async fn serve(mut stream: TcpStream, own: &str, send: &mpsc::Sender<CallbackReq
     let _ = stream.shutdown().await;
 }
 
-/// The head of a request, up to its empty line.
+/// Reads the head of a request, up to its empty line.
 async fn read_head(stream: &mut TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     let mut piece = [0; 2048];
@@ -153,7 +153,7 @@ async fn read_head(stream: &mut TcpStream) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// What a browser asks for, if it is what it was sent to.
+/// Returns the target of a browser's request, if it is the redirect address.
 fn request_target(head: &str) -> Option<&str> {
     let mut words = head.lines().next()?.split(' ');
     let (method, target) = (words.next()?, words.next()?);

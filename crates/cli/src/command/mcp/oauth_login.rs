@@ -1,4 +1,5 @@
-//! `toolcrib mcp auth`: a person agrees in a browser that tools of a server are used in their name.
+//! `toolcrib mcp auth`: a person authorizes Toolcrib in a browser to use the tools of a server in
+//! their name.
 
 use std::io::BufRead as _;
 use std::process::Stdio;
@@ -16,7 +17,7 @@ use crate::bootstrap;
 use crate::clap_args::McpAuth;
 use crate::output::{self, Failure};
 
-/// How long a person has.
+/// Time limit for the person.
 const LOGIN_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 pub(super) async fn run(command: &McpAuth, json: bool) -> Result<u8, Failure> {
@@ -78,7 +79,7 @@ fn print_authorized(name: &str, count: usize, json: bool) -> Result<u8, Failure>
     Ok(0)
 }
 
-/// Forgets tokens, and the client that was registered for them.
+/// Deletes the tokens, and the client that was registered for them.
 pub(super) fn forget(config: &ServerConfig, json: bool) -> Result<u8, Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
     let gone = match toolcrib_app::oauth_secret_name(&config.name) {
@@ -98,7 +99,7 @@ pub(super) fn forget(config: &ServerConfig, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Shows the address, and opens it where there is a desktop.
+/// Shows the address, and opens it if there is a desktop.
 fn show_login_url(
     name: &str,
     login: &Login,
@@ -126,7 +127,7 @@ fn show_login_url(
         return Ok(());
     }
     if let Some(opener) = bootstrap::desktop_opener() {
-        // The address is an argument: no shell reads it. It was checked to be one of the web.
+        // The address is an argument: no shell parses it. It was checked to be a web address.
         let mut command = std::process::Command::new(&opener.program);
         command.arg(login.url()).env_clear().envs(opener.env);
         let _ = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
@@ -134,7 +135,8 @@ fn show_login_url(
     Ok(())
 }
 
-/// Waits until the person comes back with something that belongs to this login, or pastes it.
+/// Waits until the browser returns with a response that belongs to this login, or the person pastes
+/// its address.
 async fn wait_for_callback(
     connection: &Connection,
     login: &Login,
@@ -157,7 +159,7 @@ async fn wait_for_callback(
     }
 }
 
-/// Lines that a person types. Waiting for one blocks a thread, which ends with the process.
+/// Reads lines that a person types. Waiting for one blocks a thread, which ends with the process.
 fn stdin_lines() -> mpsc::Receiver<String> {
     let (send, lines) = mpsc::channel(1);
     std::thread::spawn(move || {

@@ -1,5 +1,5 @@
-//! Puts into the entry of a server what its program needs to start in the sandbox, and says what
-//! the program gets.
+//! Adds to the entry of a server the access that its program needs to start in the sandbox, and
+//! describes that access.
 
 use std::path::Path;
 
@@ -10,19 +10,20 @@ use super::program_paths::{self, PersonPaths};
 use super::{database_files, docker_launcher};
 use crate::terminal;
 
-/// Prepares a new entry, if it is of a program. Relative paths are those of `folder`.
+/// Prepares a new entry, if it is for a program. Relative paths are resolved in `folder`.
 pub(crate) fn prepare(config: &mut ServerConfig, folder: Option<&Path>) {
     prepare_launcher(config, folder);
     prepare_databases(config, folder);
 }
 
-/// The program alone; [`prepare_databases`] comes when the person's options are in the entry.
+/// Prepares only the program; [`prepare_databases`] follows after the person's options were applied
+/// to the entry.
 pub(super) fn prepare_launcher(config: &mut ServerConfig, folder: Option<&Path>) {
     let Remote::Stdio(stdio) = &mut config.remote else { return };
     prepare_program(stdio, &person(folder), &Registries::from_env());
 }
 
-/// Gives access to the databases of the command line.
+/// Grants access to the databases in the command line.
 pub(super) fn prepare_databases(config: &mut ServerConfig, folder: Option<&Path>) {
     database_files::give_access(config, &person(folder));
 }
@@ -38,7 +39,7 @@ fn person(folder: Option<&Path>) -> PersonPaths {
 fn prepare_program(stdio: &mut Stdio, person: &PersonPaths, registries: &Registries) {
     stdio.launcher = launchers::recognise(&stdio.command, &stdio.args, registries);
     for arg in &mut stdio.args {
-        // The server is not started in the folder that this was typed in.
+        // The server is not started in the current folder of this command.
         let is_relative_path = Path::new(arg.as_str()).is_relative() && arg.contains(['.', '/']);
         if is_relative_path && let Ok(whole) = person.folder.join(&*arg).canonicalize() {
             *arg = whole.display().to_string();
@@ -51,7 +52,7 @@ fn prepare_program(stdio: &mut Stdio, person: &PersonPaths, registries: &Registr
         if kind == LauncherKind::Uvx {
             read.extend(program_paths::needed_by_uvx(program.as_deref(), person));
             if let Some(folder) = &person.uv_pythons {
-                // Its home is another, where uv would look for none.
+                // The program has another home folder, where uv would find no Python.
                 set_variable(stdio, "UV_PYTHON_INSTALL_DIR", &folder.display().to_string());
             }
         }
@@ -67,7 +68,7 @@ fn prepare_program(stdio: &mut Stdio, person: &PersonPaths, registries: &Registr
         }
     }
     if let Some(program) = program.filter(|_| !of_program.is_empty()) {
-        // It is found again without the person's own PATH.
+        // With its full path, the program is found without the person's PATH.
         stdio.command = program.display().to_string();
     }
     for path in read {
@@ -77,14 +78,14 @@ fn prepare_program(stdio: &mut Stdio, person: &PersonPaths, registries: &Registr
     }
 }
 
-/// Gives the program a variable, unless the person gave it one of this name.
+/// Sets a variable of the program, unless the person set one with this name.
 fn set_variable(stdio: &mut Stdio, name: &str, value: &str) {
     if !stdio.env.iter().any(|(own, _)| own == name) {
         stdio.env.push((name.to_owned(), value.to_owned()));
     }
 }
 
-/// What the program gets, one line each.
+/// Describes the access of the program, one line per item.
 pub(crate) fn needs_text(config: &ServerConfig) -> Vec<String> {
     let Remote::Stdio(program) = &config.remote else { return Vec::new() };
     let mut lines = Vec::new();

@@ -1,6 +1,6 @@
-//! What the program of a server needs to be seen in the sandbox: its file behind links and shims,
-//! the folders of the version manager or virtual environment that it belongs to, its interpreter,
-//! and the project that a script is in.
+//! The paths that the program of a server needs in the sandbox: its file behind links and shims,
+//! the folders of its version manager or virtual environment, its interpreter, and the project of a
+//! script.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use toolcrib_sandbox::SYSTEM_FOLDERS;
 
-/// Links that are followed; more are a circle.
+/// Maximum number of links that are followed; more form a cycle.
 const MOST_LINKS: usize = 16;
 /// Files that mark the folder of a project.
 const PROJECT_FILES: [&str; 5] =
     ["package.json", "pyproject.toml", "setup.py", "requirements.txt", "deno.json"];
 
-/// The person's environment, as far as programs are found by it.
+/// The part of the person's environment that determines how programs are found.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PersonPaths {
     pub(super) path: Vec<PathBuf>,
@@ -23,7 +23,8 @@ pub(super) struct PersonPaths {
     pub(super) pyenv_version: Option<String>,
     /// The folder of the Pythons that uv has installed for the person.
     pub(super) uv_pythons: Option<PathBuf>,
-    /// Where relative paths are looked for; a script in it is not a project of its own.
+    /// Folder in which relative paths are resolved; a script directly in it does not count as a
+    /// project.
     pub(super) folder: PathBuf,
 }
 
@@ -44,8 +45,8 @@ impl PersonPaths {
         }
     }
 
-    /// Whether a folder holds more of the person's than one installation: the home folder,
-    /// `~/.local` with its data, or the root.
+    /// Returns whether a folder contains more of the person's data than one installation: the home
+    /// folder, `~/.local` with its data, or the root.
     pub(super) fn is_wide(&self, folder: &Path) -> bool {
         let home = self.home.as_deref();
         folder.parent().is_none()
@@ -53,7 +54,7 @@ impl PersonPaths {
             || ["/tmp", "/home", "/root", "/srv", "/var"].map(Path::new).contains(&folder)
     }
 
-    /// The file of a program, behind the shim of a version manager.
+    /// Returns the file of a program, behind the shim of a version manager.
     pub(super) fn find(&self, command: &str) -> Option<PathBuf> {
         let file = if command.contains('/') {
             std::path::absolute(self.folder.join(command)).ok().filter(|file| file.is_file())?
@@ -63,7 +64,8 @@ impl PersonPaths {
         Some(self.behind_shim(&file).unwrap_or(file))
     }
 
-    /// A shim of pyenv is a script that finds the real program; it needs all of pyenv to do so.
+    /// Resolves a shim of pyenv: a script that finds the real program, and needs all of pyenv for
+    /// that.
     fn behind_shim(&self, file: &Path) -> Option<PathBuf> {
         let shims = file.parent().filter(|folder| folder.ends_with("shims"))?;
         let root = shims.parent().filter(|root| root.join("versions").is_dir())?;
@@ -77,7 +79,7 @@ impl PersonPaths {
     }
 }
 
-/// The folders and files outside of the system's that a program needs.
+/// Returns the folders and files, besides those of the system, that a program needs.
 pub(super) fn needed(
     program: Option<&Path>,
     args: &[String],
@@ -96,7 +98,7 @@ pub(super) fn needed(
     without_parts(all)
 }
 
-/// Without what every program sees, and without what is in a folder of the others.
+/// Removes paths that every program sees, and paths inside of others.
 fn without_parts(mut all: BTreeSet<PathBuf>) -> Vec<PathBuf> {
     all.retain(|path| !is_system(path));
     let kept: Vec<PathBuf> = all.iter().cloned().collect();
@@ -104,8 +106,9 @@ fn without_parts(mut all: BTreeSet<PathBuf>) -> Vec<PathBuf> {
     all.into_iter().collect()
 }
 
-/// What `uvx` needs beside itself: `uv`, which it executes from its own folder, and the Pythons
-/// that uv may choose from. It chooses among all versions, as packages require some of them.
+/// Returns the paths that `uvx` needs besides itself: `uv`, which it executes from its own folder,
+/// and the Pythons that uv may choose from. uv chooses among all versions, as some packages require
+/// certain ones.
 pub(super) fn needed_by_uvx(uvx: Option<&Path>, person: &PersonPaths) -> Vec<PathBuf> {
     let mut all = BTreeSet::new();
     let mut file = uvx.map(Path::to_owned);
@@ -120,7 +123,8 @@ pub(super) fn needed_by_uvx(uvx: Option<&Path>, person: &PersonPaths) -> Vec<Pat
     if let Some(python) = person.find("python3") {
         add_program(&python, person, &mut all);
     }
-    // Also before there is one: what `uv python install` adds later is found without a change here.
+    // Add the folder even if it does not exist yet: a Python that `uv python install` adds later is
+    // then found without a change of the entry.
     all.extend(person.uv_pythons.clone());
     without_parts(all)
 }
@@ -145,7 +149,7 @@ fn link_target(file: &Path) -> Option<PathBuf> {
     std::path::absolute(file.parent()?.join(target)).ok().map(|path| normal(&path))
 }
 
-/// The path without `..`, as the text of a link says it.
+/// Removes `..` from the text of a path, as for the target of a link.
 fn normal(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
@@ -159,7 +163,7 @@ fn normal(path: &Path) -> PathBuf {
     out
 }
 
-/// The folder that a program was installed in: that of `bin`, if it looks like one.
+/// Returns the folder of a program's installation: the parent of `bin`, if it looks like one.
 fn installation(file: &Path, person: &PersonPaths) -> PathBuf {
     for folder in file.ancestors().skip(1) {
         if person.is_wide(folder) {
@@ -175,7 +179,7 @@ fn installation(file: &Path, person: &PersonPaths) -> PathBuf {
     file.to_owned()
 }
 
-/// The interpreter of a script.
+/// Returns the interpreter of a script.
 fn interpreter(file: &Path, person: &PersonPaths) -> Option<PathBuf> {
     let mut start = [0; 256];
     let read = fs::File::open(file).ok()?.read(&mut start).ok()?;
@@ -187,12 +191,12 @@ fn interpreter(file: &Path, person: &PersonPaths) -> Option<PathBuf> {
         return Some(PathBuf::from(program));
     }
     let name = words.find(|word| !word.starts_with('-') && !word.contains('='))?;
-    // Beside the script first, as version managers install both together.
+    // Search beside the script first, as version managers install both together.
     let beside = file.ancestors().skip(1).take(5).map(|folder| folder.join("bin").join(name));
     beside.into_iter().find(|file| file.is_file()).or_else(|| person.find(name))
 }
 
-/// The project that a script belongs to, or the script alone.
+/// Returns the project of a script, or only the script.
 fn of_script(file: &Path, person: &PersonPaths) -> PathBuf {
     let current = person.folder.canonicalize().ok();
     for folder in file.ancestors().skip(1).take(6) {
@@ -207,7 +211,7 @@ fn of_script(file: &Path, person: &PersonPaths) -> PathBuf {
     file.to_owned()
 }
 
-/// Whether every program sees it.
+/// Returns whether every program sees the path.
 fn is_system(path: &Path) -> bool {
     SYSTEM_FOLDERS.iter().any(|folder| path.starts_with(folder))
 }
@@ -280,7 +284,7 @@ mod tests {
         assert_eq!(needed(Some(&server), &[], &person), [home.join(".local/bin/server")]);
     }
 
-    /// `uvx` executes the `uv` beside it, which was not in the sandbox.
+    /// Regression: `uvx` executes the `uv` beside it, which was not in the sandbox.
     #[test]
     fn uvx_finds_uv_and_the_pythons_of_the_person() {
         let home = tempfile::tempdir().unwrap();
@@ -296,7 +300,7 @@ mod tests {
             needed_by_uvx(Some(&uvx), &person),
             [home.join(".local/bin/uv"), pythons.clone()]
         );
-        // Behind a link, as tools that keep several versions make it.
+        // The program is behind a link, as tools with several versions create it.
         let kept = home.join(".cache/uv-0.9");
         for name in ["uv", "uvx"] {
             file(&kept.join(name), "");

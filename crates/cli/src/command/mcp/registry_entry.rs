@@ -1,12 +1,12 @@
-//! A server in an answer of the registry of MCP servers, and the command that adds it. Entries are
-//! not reviewed: no part of one becomes an option of ours or of a launcher.
+//! Parses a server in a response of the registry of MCP servers, and builds the command that adds
+//! it. Entries are not reviewed: no part of one may become an option of Toolcrib or of a launcher.
 
 use serde_json::Value;
 use toolcrib_app::mcp::client::ServerName;
 
-/// What the registry itself says of an entry.
+/// Key of the registry's own metadata of an entry.
 const OFFICIAL: &str = "io.modelcontextprotocol.registry/official";
-/// Characters of a description that are shown.
+/// Maximum number of displayed characters of a description.
 const DESCRIPTION_CHARS: usize = 200;
 
 /// A server of the registry.
@@ -15,15 +15,15 @@ pub(super) struct RegistryEntry {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) version: String,
-    /// Its publisher does not want it to be used any more.
+    /// Whether its publisher discourages its use.
     pub(super) deprecated: bool,
-    /// The words after `toolcrib mcp add`; none if it has no form that can be added.
+    /// The words after `toolcrib mcp add`; empty if it has no supported form.
     pub(super) add: Vec<String>,
-    /// Variables and headers that it requires and that the person has to fill in.
+    /// Required variables and headers that the person has to fill in.
     pub(super) required: Vec<String>,
 }
 
-/// How a server is added: words before the program or address, and after.
+/// The way to add a server: words before and after the program or address.
 #[derive(Default)]
 struct Way {
     options: Vec<String>,
@@ -31,10 +31,10 @@ struct Way {
     required: Vec<String>,
 }
 
-/// The server of a row of an answer; `None` for one that was taken back, is an older version, or
-/// has no name.
+/// Parses a row of a response; returns `None` for a server that was deleted, is an older version,
+/// or has no name.
 pub(super) fn parse(row: &Value) -> Option<RegistryEntry> {
-    // Answers before 2025-09 were the server itself.
+    // Before 2025-09, the row was the server itself.
     let own = row.get("server").unwrap_or(row);
     let official = row.get("_meta").and_then(|meta| meta.get(OFFICIAL));
     let status = official.and_then(|own| text(own, &["status"])).or_else(|| text(own, &["status"]));
@@ -62,7 +62,7 @@ pub(super) fn parse(row: &Value) -> Option<RegistryEntry> {
     })
 }
 
-/// The last part of the name, as a name of ours; of `com.example/mcp`, the publisher.
+/// Returns the last part of the name as a name for Toolcrib; for `com.example/mcp`, the publisher.
 fn short_name(name: &str) -> String {
     let (space, last) = name.rsplit_once('/').unwrap_or((name, name));
     let says_nothing = matches!(last, "mcp" | "mcp-server" | "server");
@@ -83,11 +83,11 @@ fn list<'a>(value: &'a Value, keys: &[&str]) -> impl Iterator<Item = &'a Value> 
     found.into_iter().flatten()
 }
 
-/// The first package with a launcher that is recognised.
+/// Returns the first package with a recognized launcher.
 fn package(own: &Value) -> Option<Way> {
     list(own, &["packages"]).find_map(|package| {
         let kind = text(package, &["registryType", "registry_type", "registry_name"])?;
-        // An option in place of a name would be one of the launcher.
+        // An option instead of a name would become an option of the launcher.
         let is_name = |text: &String| !text.starts_with('-') && !text.trim().is_empty();
         let id = text(package, &["identifier", "name"]).filter(is_name)?;
         let version = text(package, &["version"]).filter(|version| version != "latest");
@@ -130,7 +130,7 @@ fn package(own: &Value) -> Option<Way> {
     })
 }
 
-/// An argument with a fixed value, or a place for a required one.
+/// Returns an argument with a fixed value, or a placeholder for a required one.
 fn argument(own: &Value) -> Vec<String> {
     let value = text(own, &["value", "default"]);
     let hint = || text(own, &["valueHint", "value_hint"]).unwrap_or_else(|| "VALUE".to_owned());
@@ -149,7 +149,7 @@ fn argument(own: &Value) -> Vec<String> {
     }
 }
 
-/// The first address of a transport that is spoken here.
+/// Returns the first address with a supported transport.
 fn remote(own: &Value) -> Option<Way> {
     list(own, &["remotes"]).find_map(|remote| {
         let kind = text(remote, &["type", "transport_type"]);
@@ -220,7 +220,7 @@ mod tests {
         assert!(parse(&json!({})).is_none());
     }
 
-    /// `npx -y --registry=…` would take any package from anywhere.
+    /// `npx -y --registry=…` would accept any package from any address.
     #[test]
     fn an_entry_gives_no_option_to_a_launcher() {
         for (kind, id) in

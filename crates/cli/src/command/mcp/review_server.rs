@@ -1,4 +1,4 @@
-//! `toolcrib mcp test|review`: what a server offers, as a person reviews it.
+//! `toolcrib mcp test|review`: shows the tools of a server for review by a person.
 
 use std::io::{self, IsTerminal as _};
 use std::sync::Arc;
@@ -14,10 +14,10 @@ use crate::clap_args::{McpReview, McpTestArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
 
-/// Tools are held.
+/// Exit code if tools are held.
 const EXIT_TOOLS_HELD: u8 = 5;
 
-/// A Toolcrib with this one server, on.
+/// Builds a Toolcrib with only this server, enabled.
 pub(super) async fn open_connection(
     name: &str,
     world: &WorkspaceArgs,
@@ -52,7 +52,7 @@ pub(super) async fn test(command: &McpTestArgs, json: bool) -> Result<u8, Failur
     }
     let reviewed = tested.reviewed || accepted;
     let enables = !command.no_enable && reviewed;
-    // Also wakes a running daemon, which looks at the reviewed tools again.
+    // Also wakes a running daemon, which then reads the reviewed tools again.
     edit_servers::update_servers(|servers| {
         for server in servers.iter_mut().filter(|server| server.name.as_str() == name) {
             server.enabled |= enables;
@@ -61,7 +61,7 @@ pub(super) async fn test(command: &McpTestArgs, json: bool) -> Result<u8, Failur
     if json {
         let held = match reviewed {
             true => tested.held.clone(),
-            // Of what was never reviewed, everything is.
+            // If the server was never reviewed, all of its definitions are pending.
             false => connection.known_pending_reviews().await,
         };
         let document = json!({
@@ -83,7 +83,7 @@ pub(super) async fn test(command: &McpTestArgs, json: bool) -> Result<u8, Failur
     Ok(report_held_tools(name, &tested.held))
 }
 
-/// Asks the person at the terminal; without one, nothing is agreed to.
+/// Asks the person at the terminal; without a terminal, returns `false`.
 fn is_agreed(name: &str) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() {
         return Ok(false);
@@ -94,7 +94,7 @@ fn is_agreed(name: &str) -> Result<bool, Failure> {
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// The tools with their parameters, and what a reviewer should see of each.
+/// Renders the tools with their parameters and the findings for a reviewer.
 fn offer_text(tools: &[OfferedMcpTool]) -> String {
     let mut text = String::new();
     for tool in tools {
@@ -157,7 +157,7 @@ pub(super) async fn review(command: &McpReview, json: bool) -> Result<u8, Failur
     }
     if command.accept {
         let count = mcp_servers::accept(&connection).await?.tools;
-        // A running daemon looks at the reviewed tools again when the file is written.
+        // Writing the file makes a running daemon read the reviewed tools again.
         edit_servers::update_servers(|_| ())?;
         output::eprint_line(&format!("toolcrib: {count} tools of {name} count as reviewed now"));
     } else if held.is_empty() {
@@ -174,7 +174,7 @@ fn held_text(held: &PendingReview) -> String {
         ToolChange::Gone => "is gone",
     };
     let findings = findings_text(&held.findings);
-    // A diff has lines of its own; nothing else in it may be one.
+    // A diff has several lines; its text must not add others.
     let diff = terminal::escape_controls(&held.diff);
     format!("{} {what}:\n{findings}{diff}", terminal::escape_to_line(&held.tool))
 }

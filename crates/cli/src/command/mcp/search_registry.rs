@@ -1,5 +1,6 @@
-//! `toolcrib mcp search`: the registry of MCP servers. Its answers are kept for an hour. Nothing is
-//! added from it: it shows the command that adds a server, which is off until it was reviewed.
+//! `toolcrib mcp search`: the registry of MCP servers. Responses are cached for an hour. The
+//! command adds nothing: it shows the command that adds a server, which stays disabled until it was
+//! reviewed.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,11 +15,11 @@ use crate::clap_args::McpSearch;
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
 
-/// How long an answer is kept.
+/// Time for which a response is cached.
 const FRESH: Duration = Duration::from_secs(3600);
-/// Most servers of one answer.
+/// Maximum number of servers in a response.
 const MOST: usize = 30;
-/// Most bytes of an answer.
+/// Maximum number of bytes of a response.
 const BYTES: usize = 4 << 20;
 
 pub(super) async fn run(command: &McpSearch, json: bool) -> Result<u8, Failure> {
@@ -29,7 +30,7 @@ pub(super) async fn run(command: &McpSearch, json: bool) -> Result<u8, Failure> 
     })?;
     let mut found: Vec<RegistryEntry> = Vec::new();
     for one in rows.iter().filter_map(registry_entry::parse) {
-        // Of registries that know no newest version, the last one of each is it.
+        // If the registry does not mark the newest version, the last one of each server counts.
         found.retain(|known| known.name != one.name);
         found.push(one);
     }
@@ -73,8 +74,8 @@ fn entry_text(one: &RegistryEntry) -> String {
     text
 }
 
-/// The answer to a search: a fresh one that is kept, or that of the registry. While the registry
-/// does not answer, an older one is better than none.
+/// Returns the response to a search: a fresh cached one, or that of the registry. If the registry
+/// does not respond, an older one is used.
 async fn answer(url: &str) -> Result<Value, Failure> {
     let kept = cached(url);
     if let Some((answer, age)) = &kept
@@ -109,13 +110,13 @@ fn address(registry: &str, words: &str) -> Result<String, Failure> {
     Ok(format!("{base}/v0.1/servers?search={query}&limit={MOST}&version=latest"))
 }
 
-/// The file of an answer.
+/// Returns the cache file of a response.
 fn file(url: &str) -> Option<PathBuf> {
     let name = canonical_json::sha256_text(url);
     Some(bootstrap::state_folder().ok()?.join("mcp").join("registry").join(format!("{name}.json")))
 }
 
-/// A kept answer with its age.
+/// Returns a cached response with its age.
 fn cached(url: &str) -> Option<(Value, Duration)> {
     let path = file(url)?;
     let age = SystemTime::now().duration_since(fs::metadata(&path).ok()?.modified().ok()?).ok()?;
@@ -124,7 +125,7 @@ fn cached(url: &str) -> Option<(Value, Duration)> {
 
 async fn fetch(url: &str) -> Result<Value, Failure> {
     let failed = |why: String| Failure::run(format!("the registry cannot be read: {why}"));
-    // Its address was typed, so it may be one of this machine.
+    // The person typed the address, so it may be one of this machine.
     let uri = url.split_once("://").map_or(url, |(_, rest)| rest);
     let host = uri.split(['/', '?']).next().unwrap_or_default();
     let port = if url.starts_with("http://") { 80 } else { 443 };
@@ -146,7 +147,7 @@ async fn fetch(url: &str) -> Result<Value, Failure> {
     let value: Value =
         serde_json::from_slice(&answer.body).map_err(|error| failed(error.to_string()))?;
     if let Some(path) = file(url) {
-        // Without the file, the registry is asked again.
+        // Without the file, the registry is contacted again.
         let _ = path.parent().map(fs::create_dir_all);
         let _ = fs::write(path, &answer.body);
     }

@@ -1,4 +1,4 @@
-//! `toolcrib mcp serve`: our tools for one client, over standard input and output.
+//! `toolcrib mcp serve`: serves Toolcrib's tools to one client, over standard input and output.
 
 use std::fs::File;
 use std::io;
@@ -24,7 +24,7 @@ async fn serve(command: &McpServe) -> Result<u8, Failure> {
     let setup = RunSetup::new(&ModelArgs::default(), &command.workspace_args)?;
     let config = bootstrap::load_config(&setup.workspace_args())?;
     let settings = bootstrap::settings(&setup.workspace_args(), &config)?;
-    // No person is at this terminal: the client asks its own.
+    // There is no person at this terminal: the client asks its own user.
     let ground =
         RunEnvironment::build(setup, settings, &config, bootstrap::stores()?, None).await?;
     for warning in &ground.warnings {
@@ -46,8 +46,8 @@ async fn serve(command: &McpServe) -> Result<u8, Failure> {
 type Input = Box<dyn AsyncRead + Send + Unpin>;
 type Output = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Standard input and output. Clients give us pipes, which need no thread to be read; files and
-/// terminals do.
+/// Returns standard input and output. Clients pass pipes, which need no thread for reading; files
+/// and terminals do.
 fn streams() -> io::Result<(Input, Output)> {
     let input = io::stdin().as_fd().try_clone_to_owned()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;

@@ -1,4 +1,4 @@
-//! `toolcrib mcp set|restart`: the settings of a server that is there.
+//! `toolcrib mcp set|restart`: changes of the settings of an existing server.
 
 use serde_json::json;
 use toolcrib_app::mcp::client::{Remote, ServerConfig, import_config};
@@ -66,7 +66,8 @@ fn merge(all: &mut Vec<(String, String)>, new: Vec<(String, String)>) {
     }
 }
 
-/// Ends the program of a server in a running daemon, by changing its entry and changing it back.
+/// Restarts the program of a server in a running daemon, by changing its entry and changing it
+/// back.
 pub(super) fn restart(name: &str, fetch: bool, json: bool) -> Result<u8, Failure> {
     let config: ServerConfig = find_server(name)?;
     let name = config.name.as_str();

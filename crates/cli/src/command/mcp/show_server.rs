@@ -1,4 +1,4 @@
-//! `toolcrib mcp show`: all about one server.
+//! `toolcrib mcp show`: shows everything about one server.
 
 use serde_json::{Value, json};
 use toolcrib_app::mcp::client::{Pin, Remote, ServerConfig, WorkspaceAccess};
@@ -11,7 +11,7 @@ use crate::clap_args::WorkspaceArgs;
 use crate::output::{self, Failure};
 use crate::{bootstrap, json_document, op_context, terminal};
 
-/// The settings of a server, without the values of secrets and variables.
+/// Returns the settings of a server, without the values of secrets and variables.
 pub(super) fn settings_json(config: &ServerConfig) -> Value {
     let mut shown = json!({
         "name": config.name, "place": endpoint_text(config), "enabled": config.enabled,
@@ -42,7 +42,7 @@ pub(super) fn settings_json(config: &ServerConfig) -> Value {
     shown
 }
 
-/// The same for people.
+/// Renders the settings for people.
 pub(super) fn settings_text(config: &ServerConfig) -> String {
     let row = |name: &str, value: &str| format!("{name:<14} {}\n", terminal::escape_to_line(value));
     let mut text = row("server", config.name.as_str());

@@ -1,5 +1,5 @@
-//! `toolcrib mcp skills`: what skills a server has, and taking them over. Until then nothing of
-//! them is used.
+//! `toolcrib mcp skills`: lists the skills of a server, and installs them. No skill is used before
+//! it was installed.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use crate::command::library_snapshot::{self, LibrarySnapshot};
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
 
-/// A folder that nothing is loaded from.
+/// A folder from which nothing is loaded.
 const STAGING_FOLDER: &str = ".new";
 
-/// How a skill of a server stands.
+/// The state of a server's skill.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SkillState {
-    /// It was not taken over.
+    /// It was not installed.
     NotEnabled,
-    /// It was, and is the same still.
+    /// It was installed, and is unchanged.
     Enabled,
-    /// It was, and the server has another now; what was taken over is used.
+    /// It was installed, and the server now has another version; the installed one is used.
     Changed,
 }
 
@@ -40,7 +40,7 @@ impl SkillState {
     }
 }
 
-/// Where skills of this server are kept.
+/// Returns the folder of this server's installed skills.
 pub(super) fn server_skills_folder(server: &str) -> Result<PathBuf, Failure> {
     let none = || Failure::configuration("there is no folder for the configuration");
     Ok(bootstrap::server_skills(&bootstrap::config_folder().ok_or_else(none)?).join(server))
@@ -67,7 +67,7 @@ pub(super) async fn run(command: &McpSkills, json: bool) -> Result<u8, Failure> 
     show(name, &offered, json)
 }
 
-/// Takes a skill over: all of it or nothing.
+/// Installs a skill completely or not at all.
 async fn enable(
     server: &str,
     connection: &Connection,
@@ -93,7 +93,7 @@ async fn enable(
         return Err(refused("says of itself something else than its server says of it"));
     }
     let to = server_skills_folder(server)?;
-    // Beside the others, so that one of before gives way to what is whole.
+    // Stage it beside the others, so that a complete new version replaces the old one.
     let (new, own) = (to.join(STAGING_FOLDER), to.join(&skill.name));
     drop(std::fs::remove_dir_all(&new));
     library::add_skill(&from, &new).map_err(|problem| refused(&problem.to_string()))?;
@@ -113,7 +113,7 @@ async fn enable(
     Ok(())
 }
 
-/// Whether another skill has the name: both would be lost.
+/// Checks that no other skill has the name: neither of the two would be loaded.
 async fn check_name_free(
     server: &str,
     skill: &str,
@@ -153,9 +153,9 @@ fn disable(server: &str, skills: &[String], json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// How a skill stands, by the files that were taken over.
+/// Returns the state of a skill, by its installed files.
 fn skill_state(server: &str, skill: &OfferedSkill) -> Result<SkillState, Failure> {
-    // What cannot be taken over may have any name.
+    // A skill that cannot be installed may have any name.
     let Ok(files) = &skill.files else { return Ok(SkillState::NotEnabled) };
     let own = server_skills_folder(server)?.join(&skill.name);
     if !own.exists() {

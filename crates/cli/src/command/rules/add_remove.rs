@@ -1,4 +1,4 @@
-//! `toolcrib rules add`, `rm` and `enforce`: changes of the files of rules.
+//! `toolcrib rules add`, `rm` and `enforce`: changes of rule files.
 
 use std::path::PathBuf;
 
@@ -65,7 +65,7 @@ pub(super) fn add(command: &RulesAdd, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The reply with fields about the one rule of the command.
+/// Adds fields about the only rule of the command to the reply.
 fn with_fields(changed: &RulesChanged, one: &Value) -> Value {
     let mut all = json!(changed);
     if let (Some(all), Some(one)) = (all.as_object_mut(), one.as_object()) {
@@ -74,7 +74,7 @@ fn with_fields(changed: &RulesChanged, one: &Value) -> Value {
     all
 }
 
-/// The row of a rule that was added just now.
+/// Returns the row of the rule that was just added.
 fn added_row<'a>(changed: &'a RulesChanged, rule: &RuleText) -> Option<&'a RuleRow> {
     let effect = rule.effect.into();
     let mut rows = changed.rules.iter().rev();
@@ -104,7 +104,7 @@ fn rule_from_args(command: &RulesAdd) -> Result<RuleText, Failure> {
     })
 }
 
-/// The rule for people: its effect, its text and its place.
+/// Renders the rule for people: its effect, its text and its position.
 fn rule_text(target: &NumberedRule) -> String {
     let rule = &target.rule;
     format!("{} {} ({})", rule.text.effect, escape_to_line(&rule.text.rule), rule.origin)
@@ -134,7 +134,7 @@ pub(super) fn rm(command: &RulesRm, json: bool) -> Result<u8, Failure> {
 
 pub(super) fn enforce(command: &RulesEnforce, json: bool) -> Result<u8, Failure> {
     let here = RulesContext::load(&command.workspace_args)?;
-    // A rule of any layer is named by its number.
+    // Its number identifies a rule of any layer.
     let all = rules::numbered(&here.rule_files())?;
     let missing = || OpError::not_found(Resource::Rule, format!("number {}", command.number));
     let target = all.into_iter().find(|rule| rule.number == command.number).ok_or_else(missing)?;

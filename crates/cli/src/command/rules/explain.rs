@@ -1,4 +1,4 @@
-//! `toolcrib rules explain`: the decision about a call, with the rule that makes it and why.
+//! `toolcrib rules explain`: the decision about a call, with the deciding rule and the reason.
 //!
 //! Exit codes: 0 = answered, with any verdict; 2 = usage; 3 = the rules cannot be used.
 
@@ -45,17 +45,17 @@ pub(super) fn run(command: &RulesExplain, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// `--lines`: one question in and one answer out per line.
+/// `--lines`: reads one question and writes one answer per line.
 pub(super) fn run_filter() -> Result<u8, Failure> {
     let mut judge = LineJudge::default();
-    // The error of a line is in its answer alone.
+    // The error of a line appears only in its answer.
     jsonl::run_filter(|line: LineQuestion| {
         judge.answer(&line).map(|answer| jsonl::into_object(json!(answer)))
     })?;
     Ok(0)
 }
 
-/// The call that the command asks about.
+/// Returns the call that the command names.
 fn asked_call(command: &RulesExplain) -> Result<AskedCall, Failure> {
     let args = command.args.as_deref().map(str::trim).filter(|args| !args.is_empty());
     match (&command.tool, &command.text) {
@@ -73,8 +73,8 @@ fn asked_call(command: &RulesExplain) -> Result<AskedCall, Failure> {
     }
 }
 
-/// The rules of a file in place of all layers. Rules of other programs cannot be marked as unsafe,
-/// so dangerous ones are judged with all the same.
+/// Returns the rules of a file instead of all layers. Rules of other programs cannot be marked as
+/// unsafe, so dangerous ones are evaluated, too.
 fn rules_from_file(path: &Path, json: bool) -> Result<RuleSet, Failure> {
     let place = RuleFile { must_exist: true, ..RuleFile::new(Layer::User, path) };
     let text = place.text()?;

@@ -1,4 +1,4 @@
-//! `toolcrib rules import` and `export`: rules of other programs, and for them.
+//! `toolcrib rules import` and `export`: conversion of rules from and to other programs.
 
 use std::path::{Path, PathBuf};
 
@@ -89,7 +89,7 @@ pub(super) fn export(command: &RulesExport, json: bool) -> Result<u8, Failure> {
     let here = RulesContext::load(&command.workspace_args)?;
     let rules = rule_files::read_rules(&here.rule_files())?;
     RuleSet::compile(rules.clone()).map_err(RulesError::Refused)?;
-    // What has no say here must not get one elsewhere.
+    // A rule without an effect here must not get one in another program.
     let rules: Vec<RuleSource> = rules
         .into_iter()
         .filter(|rule| rule.text.is_observed || is_effective(rule))

@@ -1,4 +1,4 @@
-//! `toolcrib rules lint` and `test`: what is wrong with files of rules.
+//! `toolcrib rules lint` and `test`: faults in rule files.
 
 use serde_json::json;
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
@@ -10,10 +10,10 @@ use crate::clap_args::RulesFilesArgs;
 use crate::output::{self, Failure};
 use crate::terminal::escape_to_line;
 
-/// The rules of the files that are meant.
+/// The rules of the selected files.
 #[derive(Default)]
 struct ReadFiles {
-    /// Rules that hold together: those of all layers, or those of each named file.
+    /// Rules that are in force together: those of all layers, or those of each named file.
     groups: Vec<Vec<RuleSource>>,
     /// Files that could not be read as rules, each with the reason.
     broken: Vec<String>,

@@ -33,14 +33,14 @@ pub(super) fn run(at: &RulesWorkspaceArgs, json: bool) -> Result<u8, Failure> {
     if !json {
         note_grants();
     }
-    // They are listed all the same: who corrects them has to see them.
+    // Invalid rules are listed, too, so that the person can correct them.
     if let Err(faults) = RuleSet::compile(written) {
         return Err(RulesError::Refused(faults).into());
     }
     Ok(0)
 }
 
-/// Grants, which are listed after the rules. A store that cannot be opened is ignored.
+/// Prints the number of grants after the rules. A store that cannot be opened is ignored.
 fn note_grants() {
     let exists = bootstrap::database_path().is_ok_and(|path| path.exists());
     let Some(stores) = exists.then(bootstrap::stores).and_then(Result::ok) else { return };
@@ -83,7 +83,7 @@ fn to_text(number: usize, rule: &RuleSource, observed: Option<&ObservedRule>) ->
     lines
 }
 
-/// What limits a rule, and why it is there.
+/// Renders the conditions of a rule, and its reason.
 fn condition_lines(rule: &RuleText) -> Vec<String> {
     let list = |name: &str, values: &[String]| {
         (!values.is_empty()).then(|| format!("only {name}: {}", escape_to_line(&values.join(", "))))

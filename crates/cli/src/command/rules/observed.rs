@@ -1,4 +1,4 @@
-//! What observed rules would have decided, for `rules list`.
+//! Matches of observed rules, for `rules list`.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::rules_context::RulesContext;
 use crate::output::Failure;
 use crate::{bootstrap, op_context};
 
-/// The observed rules by their origin; empty where there is none, or no history.
+/// Returns the observed rules by their origin; empty if there are none, or there is no history.
 pub(super) fn observed_rules(
     here: &RulesContext,
     rules: &[RuleSource],

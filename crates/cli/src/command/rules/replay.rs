@@ -1,4 +1,4 @@
-//! `toolcrib rules replay`: what changed rules would have decided about the history.
+//! `toolcrib rules replay`: replays the history against changed rules.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::output::{self, Failure};
 use crate::terminal::escape_to_line;
 use crate::{bootstrap, op_context, rule_layers};
 
-/// Characters of the arguments in a line.
+/// Number of characters of the arguments in a line.
 const ARGS_CHARS: usize = 100;
 
 pub(super) fn run(command: &RulesReplay, json: bool) -> Result<u8, Failure> {
@@ -51,7 +51,7 @@ pub(super) fn run(command: &RulesReplay, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// The rules of all layers, with a file in place of the person's own or of the workspace's.
+/// Returns the rules of all layers, with a file instead of the person's own or of the workspace's.
 fn changed_rules(here: &RulesContext, path: &Path, project: bool) -> Result<RuleSet, Failure> {
     let is_replaced = |layer: Layer| match layer {
         Layer::Managed => false,
@@ -73,7 +73,7 @@ fn changed_rules(here: &RulesContext, path: &Path, project: bool) -> Result<Rule
     Ok(RuleSet::compile(all).map_err(RulesError::Refused)?)
 }
 
-/// One line for all calls with the same arguments and verdicts.
+/// Renders one line for all calls with the same arguments and verdicts.
 fn to_text(reply: &ReplayReply) -> String {
     let mut groups: BTreeMap<String, (usize, &ReplayedCall)> = BTreeMap::new();
     for call in &reply.differences {

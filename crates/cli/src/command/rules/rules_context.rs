@@ -1,4 +1,4 @@
-//! The folder whose rules a command is about, and its configuration.
+//! The folder whose rules a command concerns, and its configuration.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::output::Failure;
 use crate::{bootstrap, rule_layers};
 
-/// The folder whose rules count, and the configuration.
+/// The folder whose rules apply, and the configuration.
 pub(super) struct RulesContext {
     pub(super) workspace: PathBuf,
     pub(super) config: Config,
@@ -33,14 +33,14 @@ impl RulesContext {
         rule_layers::list_rule_files(Some(&self.workspace), &self.config)
     }
 
-    /// Everything but rules, ready to be asked.
+    /// Builds a Toolcrib without rules.
     pub(super) fn toolcrib(&self) -> Result<Toolcrib, Failure> {
         let world =
             WorkspaceArgs { root: vec![self.workspace.clone()], ..WorkspaceArgs::default() };
         bootstrap::block_on(bootstrap::build_without_rules(&world, &self.config))
     }
 
-    /// Everything with these rules, and with the switches that are stored.
+    /// Builds a Toolcrib with these rules and the stored switches.
     pub(super) fn toolcrib_with_rules(
         &self,
         rules: &RuleSet,
@@ -51,12 +51,12 @@ impl RulesContext {
         bootstrap::block_on(bootstrap::inspect_with_rules(&world, &self.config, rules, json))
     }
 
-    /// Names of the tools that there are.
+    /// Returns the names of the existing tools.
     pub(super) fn tool_names(&self) -> Result<Vec<String>, Failure> {
         Ok(rules::known_tools(&self.toolcrib()?))
     }
 
-    /// The file that is written.
+    /// Returns the file to write.
     pub(super) fn file_to_edit(&self, project: bool) -> Result<RuleFile, Failure> {
         if project {
             return Ok(rule_layers::project_file(&self.workspace, &self.config));
@@ -69,7 +69,7 @@ impl RulesContext {
     }
 }
 
-/// A path as people know it.
+/// Renders a path for people.
 pub(super) fn path_text(path: &Path) -> String {
     path.display().to_string()
 }

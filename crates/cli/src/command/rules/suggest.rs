@@ -1,4 +1,4 @@
-//! `toolcrib rules suggest`: rules for what was approved more than twice.
+//! `toolcrib rules suggest`: suggests rules for calls that were approved more than twice.
 
 use serde_json::json;
 use toolcrib_ops::rules::{self, APPROVALS, DAYS, RuleSuggestion};

@@ -1,5 +1,4 @@
-//! The value of a secret: typed at the terminal, where nothing of it is shown, or read from
-//! standard input.
+//! Reads the value of a secret: typed at the terminal without echo, or from standard input.
 
 use std::io::{self, IsTerminal as _, Read as _};
 
@@ -12,7 +11,7 @@ use crate::terminal::{Console, Key, apply_key};
 /// Exit code of an interrupted command: 128 + SIGINT.
 const EXIT_INTERRUPTED: u8 = 130;
 
-/// Reads it.
+/// Reads the value.
 pub(super) fn read(name: &SecretName) -> Result<Secret, Failure> {
     let bytes = read_bytes(&format!("Value of {name}"))?;
     Secret::from_bytes(bytes).map_err(|error| Failure::usage(error.to_string()))
@@ -31,7 +30,8 @@ fn read_bytes(what: &str) -> Result<Vec<u8>, Failure> {
 
 fn from_stdin() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    // A line break at the end is no part of it, and what is longer is refused by its length.
+    // A line break at the end is not a part of the value, and a longer value is refused by its
+    // length.
     io::stdin().lock().take(MAX_SECRET_BYTES as u64 + 3).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -48,8 +48,8 @@ fn from_terminal(what: &str) -> Result<Vec<u8>, Failure> {
                 Some(key) => apply_key(&mut text, key),
             }
         };
-        // What follows in the same paste is no part of the value, and no command of the shell
-        // either.
+        // Further input from the same paste is neither part of the value nor a command for the
+        // shell.
         let rest = keys.take_pending();
         output::eprint_line("");
         if !ended {

@@ -1,4 +1,4 @@
-//! `toolcrib util openapi`: what the daemon's interface is, without a daemon.
+//! `toolcrib util openapi`: prints the OpenAPI document, without a daemon.
 
 use crate::output::{self, Failure};
 

@@ -1,4 +1,4 @@
-//! Server-sent events, out of the pieces that they come in (HTML Living Standard, 9.2.6).
+//! Parses server-sent events from the pieces of a response (HTML Living Standard, 9.2.6).
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::Value;
@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{ResponseStream, unreachable};
 use crate::output::Failure;
 
-/// Longest event: a snapshot of a long run.
+/// Maximum size of an event in bytes: a snapshot of a long run.
 const MAX_EVENT_BYTES: usize = 64 * 1024 * 1024;
 
 /// One event.
@@ -16,7 +16,7 @@ pub(crate) struct ServerSentEvent {
     pub(crate) data: Value,
 }
 
-/// Events of a stream.
+/// The events of a stream.
 pub(crate) struct EventStream {
     stream: ResponseStream,
     read: FrameBuffer,
@@ -27,7 +27,7 @@ impl EventStream {
         Self { stream, read: FrameBuffer::default() }
     }
 
-    /// The next event; `None` = the stream is over.
+    /// Returns the next event; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Result<Option<ServerSentEvent>, Failure> {
         loop {
             if let Some(frame) = self.read.pop_frame() {
@@ -44,11 +44,11 @@ impl EventStream {
     }
 }
 
-/// Text that has come, of which whole frames are taken.
+/// Received text, from which complete frames are removed.
 #[derive(Default)]
 struct FrameBuffer {
     text: Vec<u8>,
-    /// No frame ends before this byte.
+    /// Number of bytes that were already searched for the end of a frame.
     searched: usize,
 }
 
@@ -75,7 +75,7 @@ impl FrameBuffer {
     }
 }
 
-/// The event of a frame; `None` = a comment.
+/// Parses the event of a frame; returns `None` for a comment.
 fn parse_frame(frame: &str) -> Result<Option<ServerSentEvent>, Failure> {
     let field = |name: &str| {
         let line = frame.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));

@@ -1,4 +1,4 @@
-//! Over the network, with a token. It goes encrypted to everywhere but this machine.
+//! Connects over the network, with a token. Only connections to this machine may be unencrypted.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use toolcrib_net::{
 use super::{ApiRequest, DAEMON_VARIABLE, Reply, TOKEN_VARIABLE, unreachable};
 use crate::output::Failure;
 
-/// Longest silence of a daemon: its streams ping every 15 s.
+/// Maximum time without data from a daemon: its streams ping every 15 s.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Longest answer: a daemon that is asked to run something answers when it has ended.
+/// Maximum time of a response: a daemon that runs a task responds when it has ended.
 const TOTAL: Duration = Duration::from_secs(24 * 3600);
-/// Bytes of an answer.
+/// Maximum number of bytes of a response.
 const BYTES: usize = 64 * 1024 * 1024;
 
-/// A daemon by its address.
+/// A daemon at an address.
 pub(super) struct DaemonUrl {
-    /// Without a slash at the end.
+    /// Without a trailing slash.
     base: String,
     token: Option<String>,
     client: HttpClient,
 }
 
 impl fmt::Debug for DaemonUrl {
-    /// Without the token.
+    /// Formats it without the token.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.base)
     }
@@ -39,7 +39,7 @@ impl fmt::Display for DaemonUrl {
 }
 
 impl DaemonUrl {
-    /// A daemon at this address.
+    /// Creates a client for this address.
     pub(super) fn new(url: &str, token: Option<String>) -> Result<Self, Failure> {
         let wrong = |what: &str| Failure::configuration(format!("{DAEMON_VARIABLE}: {what}"));
         let base = url.trim().trim_end_matches('/').to_owned();
@@ -63,7 +63,7 @@ impl DaemonUrl {
 
     fn request(&self, ask: &ApiRequest<'_>) -> Request {
         let mut request = Request::new(ask.method.clone(), format!("{}{}", self.base, ask.path));
-        // The token is for this place alone.
+        // Redirects are not followed, because the token is for this address only.
         request.follow = Follow::Never;
         let token = self.token.iter().map(|token| ("authorization", format!("Bearer {token}")));
         let kind = ask.body.as_ref().map(|(kind, _)| ("content-type", (*kind).to_owned()));
@@ -85,14 +85,14 @@ impl DaemonUrl {
         }
     }
 
-    /// Sends a request and waits for the whole answer.
+    /// Sends a request and waits for the complete response.
     pub(super) async fn send(&self, ask: &ApiRequest<'_>) -> Result<Reply, Failure> {
         let response = self.client.fetch(&self.request(ask), &Self::limits()).await;
         let response = response.map_err(|error| self.connection_failed(&error))?;
         Ok(Reply { status: response.head.status, body: response.body })
     }
 
-    /// Sends a request; its status, and its answer piece by piece.
+    /// Sends a request; returns its status, and its streamed response.
     pub(super) async fn open(&self, ask: &ApiRequest<'_>) -> Result<(u16, ByteStream), Failure> {
         let streaming = self.client.send(&self.request(ask), &Self::limits()).await;
         let streaming = streaming.map_err(|error| self.connection_failed(&error))?;
@@ -105,7 +105,7 @@ impl DaemonUrl {
     }
 }
 
-/// The host and port of an address: this place is the person's choice, wherever it is.
+/// Returns host and port of an address: the person has chosen it, so it may be private.
 fn expand_base_url(base: &str) -> Option<String> {
     let (scheme, rest) = base.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -124,7 +124,7 @@ fn is_loopback(host: &Host) -> bool {
     }
 }
 
-/// An answer, piece by piece.
+/// A streamed response.
 pub(crate) struct ByteStream {
     body: BodyStream,
     place: String,

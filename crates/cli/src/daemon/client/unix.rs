@@ -1,4 +1,5 @@
-//! Over the socket of a daemon on this machine. Only its owner can open it, so no token is sent.
+//! Connects over the socket of a daemon on this machine. Only its owner can open it, so no token is
+//! sent.
 
 use std::fmt;
 use std::io::ErrorKind;
@@ -15,12 +16,12 @@ use tokio::net::UnixStream;
 use super::{ApiRequest, Reply, unreachable};
 use crate::output::Failure;
 
-/// A socket that is this user's.
+/// A socket that belongs to this user.
 #[derive(Debug)]
 pub(super) struct DaemonSocket(PathBuf);
 
 impl DaemonSocket {
-    /// The socket at a path; `None` = there is none.
+    /// Opens the socket at a path; returns `None` if it does not exist.
     pub(super) fn open_if_present(path: &Path) -> Result<Option<Self>, Failure> {
         let metadata = match std::fs::symlink_metadata(path) {
             Ok(metadata) => metadata,
@@ -44,14 +45,14 @@ impl DaemonSocket {
         Ok(Some(Self(path.to_owned())))
     }
 
-    /// Sends a request and waits for the whole answer.
+    /// Sends a request and waits for the complete response.
     pub(super) async fn send(&self, ask: &ApiRequest<'_>) -> Result<Reply, Failure> {
         let (head, body) = self.send_request(ask).await?.into_parts();
         let body = body.collect().await.map_err(|error| self.connection_failed(&error))?;
         Ok(Reply { status: head.status.as_u16(), body: body.to_bytes().to_vec() })
     }
 
-    /// Sends a request; its status, and its answer piece by piece.
+    /// Sends a request; returns its status, and its streamed response.
     pub(super) async fn open(&self, ask: &ApiRequest<'_>) -> Result<(u16, ByteStream), Failure> {
         let response = self.send_request(ask).await?;
         let (status, place) = (response.status().as_u16(), self.to_string());
@@ -63,7 +64,7 @@ impl DaemonSocket {
             UnixStream::connect(&self.0).await.map_err(|error| self.connection_failed(&error))?;
         let connected = http1::handshake(TokioIo::new(stream)).await;
         let (mut sender, connection) = connected.map_err(|error| self.connection_failed(&error))?;
-        // It ends with its request; what went wrong with it the request says.
+        // The task ends with its request, which reports its errors.
         tokio::spawn(connection);
         let mut request = Request::builder()
             .method(ask.method.clone())
@@ -93,7 +94,7 @@ impl fmt::Display for DaemonSocket {
     }
 }
 
-/// An answer, piece by piece.
+/// A streamed response.
 pub(crate) struct ByteStream {
     body: Incoming,
     place: String,

@@ -9,10 +9,10 @@ use super::super::width;
 use super::layout::{boxed, line, pad, paragraph, side_by_side};
 use super::{chart, table};
 
-/// Narrowest column of blocks side by side; narrower ones are put below each other.
+/// Minimum width of blocks side by side; narrower ones are stacked.
 const NARROWEST_COLUMN: usize = 18;
 
-/// The rows of blocks, with an empty row between two.
+/// Draws blocks, with an empty row between two.
 pub(super) fn draw_all(blocks: &[CardBlock], columns: usize) -> Vec<String> {
     let mut rows = Vec::new();
     for block in blocks {
@@ -148,7 +148,7 @@ fn beside(block: &Columns, columns: usize) -> Vec<String> {
     side_by_side(&parts, each, 2)
 }
 
-/// A section is open: a terminal has nothing to open it with.
+/// Draws an open section, because a terminal cannot open it.
 fn section(section: &Section, columns: usize) -> Vec<String> {
     let mut rows = vec![line(&format!("▾ {}", section.title), columns)];
     let inner = draw_all(&section.blocks, columns.saturating_sub(2));
@@ -156,7 +156,7 @@ fn section(section: &Section, columns: usize) -> Vec<String> {
     rows
 }
 
-/// What a button does is written out: a terminal has nothing to press it with.
+/// Draws buttons as text with their actions, because a terminal cannot press them.
 fn buttons(buttons: &[Button], columns: usize) -> Vec<String> {
     let row = |button: &Button| {
         let does = match button.action {

@@ -8,10 +8,10 @@ use super::layout::{line, pad};
 /// Eighths of a row or a column.
 const BARS: [char; 9] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'];
 const LEVELS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Columns of a label at most, as a part of the width.
+/// Divisor of the width for the maximum number of columns of a label.
 const LABEL_PART: usize = 3;
 
-/// The rows of a chart, without its title.
+/// Draws a chart without its title.
 pub(super) fn draw(chart: &Chart, columns: usize) -> Vec<String> {
     match chart.kind {
         ChartKind::Line => lines(chart, columns),
@@ -24,7 +24,7 @@ pub(super) fn draw(chart: &Chart, columns: usize) -> Vec<String> {
     }
 }
 
-/// A bar for each value; with a total, its part of it in percent.
+/// Draws a bar for each value; with a total, also its share in percent.
 fn bars(chart: &Chart, columns: usize, total: Option<f64>) -> Vec<String> {
     let names = chart.labels.iter().map(|label| width(label)).max().unwrap_or(0);
     let names = names.clamp(1, columns / LABEL_PART);
@@ -52,9 +52,9 @@ fn bars(chart: &Chart, columns: usize, total: Option<f64>) -> Vec<String> {
     rows
 }
 
-/// A row of blocks whose length is this part of the room.
+/// Draws a row of blocks whose length is this fraction of the width.
 fn bar(part: f64, room: usize) -> String {
-    // Not negative, and at most the room.
+    // The value is not negative, and at most the width.
     let eighths = (part.clamp(0.0, 1.0) * (room * 8) as f64).round() as usize;
     let mut bar = "█".repeat(eighths / 8);
     if let Some(last) = BARS.get(eighths % 8).filter(|last| **last != ' ') {
@@ -63,7 +63,7 @@ fn bar(part: f64, room: usize) -> String {
     bar
 }
 
-/// One row of levels for each series, with its least and largest value.
+/// Draws one row of levels for each series, with its minimum and maximum.
 fn lines(chart: &Chart, columns: usize) -> Vec<String> {
     let mut rows = Vec::new();
     for series in &chart.series {
@@ -90,7 +90,7 @@ fn lines(chart: &Chart, columns: usize) -> Vec<String> {
     rows
 }
 
-/// At most so many of the values, evenly taken.
+/// Returns at most this many of the values, evenly spaced.
 fn sampled(values: &[f64], room: usize) -> Vec<f64> {
     if values.len() <= room {
         return values.to_vec();
@@ -102,7 +102,7 @@ fn unit(chart: &Chart) -> String {
     chart.unit.as_deref().map_or_else(String::new, |unit| format!(" {unit}"))
 }
 
-/// A number with at most two places.
+/// Formats a number with at most two decimal places.
 pub(super) fn number(value: f64) -> String {
     let text = format!("{value:.2}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

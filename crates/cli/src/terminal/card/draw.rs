@@ -1,4 +1,4 @@
-//! A card as rows.
+//! Draws a card as rows of text.
 
 use serde_json::Value;
 use toolcrib_assistant::card::CardBlock;
@@ -6,12 +6,12 @@ use toolcrib_assistant::card::CardBlock;
 use super::super::{escape_to_line, truncate_to_width};
 use super::blocks;
 
-/// Narrowest card: below it nothing can be read.
+/// Minimum width of a card; a narrower one is unreadable.
 const NARROWEST: usize = 24;
-/// Widest card; longer lines are hard to read.
+/// Maximum width of a card; longer lines are hard to read.
 const WIDEST: usize = 100;
 
-/// The rows of a card, at most `width` columns wide; `None` if it is no card.
+/// Draws a card, at most `width` columns wide; returns `None` if the value is not a card.
 pub(crate) fn draw(card: &Value, width: usize) -> Option<Vec<String>> {
     let blocks: Vec<CardBlock> = serde_json::from_value(card.get("blocks")?.clone()).ok()?;
     let width = width.clamp(NARROWEST, WIDEST);

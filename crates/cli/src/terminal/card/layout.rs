@@ -4,13 +4,13 @@ use super::super::{
     Span, Style, Styler, encode, escape_controls, escape_to_line, truncate_to_width, width, wrap,
 };
 
-/// A line in at most this many columns. Texts were made fit when the card was made; a stored card
-/// is made fit again, because another program may have written it.
+/// Fits a line into this many columns. Texts were sanitized when the card was created; a stored
+/// card is sanitized again, because another program may have written it.
 pub(super) fn line(text: &str, columns: usize) -> String {
     truncate_to_width(&escape_to_line(text), columns)
 }
 
-/// A text in rows.
+/// Wraps a text into rows.
 pub(super) fn paragraph(text: &str, columns: usize) -> Vec<String> {
     let clean = escape_controls(text);
     let rows = clean.lines().flat_map(|line| {
@@ -20,14 +20,14 @@ pub(super) fn paragraph(text: &str, columns: usize) -> Vec<String> {
     rows.collect()
 }
 
-/// A row filled up to a width.
+/// Pads a row to a width.
 pub(super) fn pad(text: &str, columns: usize) -> String {
     let text = truncate_to_width(text, columns);
     let gap = columns.saturating_sub(width(&text));
     text + &" ".repeat(gap)
 }
 
-/// Rows in a box with a title.
+/// Draws rows in a box with a title.
 pub(super) fn boxed(title: &str, rows: &[String], columns: usize) -> Vec<String> {
     let inner = columns.saturating_sub(4);
     let title = if title.is_empty() { String::new() } else { format!(" {} ", line(title, inner)) };
@@ -38,7 +38,7 @@ pub(super) fn boxed(title: &str, rows: &[String], columns: usize) -> Vec<String>
     all
 }
 
-/// Parts side by side, each in its own width, with a gap between them.
+/// Places parts side by side, each with its own width, with a gap between them.
 pub(super) fn side_by_side(parts: &[Vec<String>], columns: usize, gap: usize) -> Vec<String> {
     let height = parts.iter().map(Vec::len).max().unwrap_or(0);
     let row = |number: usize| {

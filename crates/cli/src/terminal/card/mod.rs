@@ -1,4 +1,4 @@
-//! Draws cards (`rich_render`) in rows of Unicode, without colour: every meaning has a sign or a
+//! Draws cards (`rich_render`) in rows of Unicode, without color: every meaning has a symbol or a
 //! word.
 //!
 //! - `layout`: boxes, columns and wrapped text.

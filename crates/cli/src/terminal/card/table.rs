@@ -1,14 +1,14 @@
-//! Tables: columns share the width, the widest give first.
+//! Tables: columns share the width, and the widest shrink first.
 
 use super::super::width;
 use super::layout::{line, pad};
 
-/// Columns between two columns of a table.
+/// Number of columns between two columns of a table.
 const GAP: usize = 2;
-/// What a column keeps when others need room.
+/// Minimum width of a column.
 const LEAST: usize = 4;
 
-/// The rows of a table with its head.
+/// Draws the rows of a table with its header.
 pub(super) fn draw(head: &[String], rows: &[Vec<String>], columns: usize) -> Vec<String> {
     let cell = |row: &[String], number: usize| row.get(number).map_or(0, |cell| width(cell));
     let all = || std::iter::once(head).chain(rows.iter().map(Vec::as_slice));
@@ -37,7 +37,7 @@ pub(super) fn draw(head: &[String], rows: &[Vec<String>], columns: usize) -> Vec
     drawn
 }
 
-/// Takes from the widest column until all fit.
+/// Shrinks the widest column until all fit.
 fn shrink(widths: &mut [usize], room: usize) {
     while widths.iter().sum::<usize>() > room {
         let Some(widest) = widths.iter_mut().max().filter(|widest| **widest > LEAST) else {

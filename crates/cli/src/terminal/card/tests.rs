@@ -1,4 +1,4 @@
-//! Cards as a terminal shows them.
+//! Tests of cards at a terminal.
 
 use serde_json::{Value, json};
 

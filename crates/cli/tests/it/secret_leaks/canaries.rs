@@ -1,4 +1,4 @@
-//! Twenty secrets of different shapes, the forms in which they are looked for, and the search.
+//! Twenty secrets of different shapes, the forms that are searched, and the search.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 
-/// Name and value of each; the names are those of variables.
+/// Returns name and value of each secret; the names are names of variables.
 pub(super) fn secrets() -> Vec<(String, String)> {
     let long: String =
         (0..512).map(|n| format!("{:08x}", (n as u32).wrapping_mul(2_654_435_761))).collect();
@@ -39,8 +39,8 @@ pub(super) fn secrets() -> Vec<(String, String)> {
         .collect()
 }
 
-/// A secret as it is, and encoded; the seventh form, split over pieces, is the same bytes written
-/// in two halves.
+/// Returns the plain and encoded forms of a secret; the seventh form, split over pieces, has the
+/// same bytes in two writes.
 pub(super) fn forms(secret: &str) -> [String; 6] {
     let bytes = secret.as_bytes();
     let json = serde_json::to_string(secret).unwrap();
@@ -60,7 +60,7 @@ pub(super) fn forms(secret: &str) -> [String; 6] {
     ]
 }
 
-/// Looks for every form of every secret.
+/// Searches for every form of every secret.
 pub(super) struct Search {
     wanted: Vec<(String, String)>,
 }
@@ -70,7 +70,7 @@ impl Search {
         let mut wanted = Vec::new();
         for (name, secret) in secrets {
             for form in forms(secret) {
-                // Unpadded, it is found padded too.
+                // The search for the unpadded form also finds the padded one.
                 wanted.push((name.clone(), form.trim_end_matches('=').to_owned()));
             }
             let lines = secret.lines().filter(|_| secret.contains('\n'));
@@ -81,7 +81,7 @@ impl Search {
         Self { wanted }
     }
 
-    /// What is found in these bytes, with what stands around it.
+    /// Returns the findings in these bytes, each with its context.
     pub(super) fn find(&self, bytes: &[u8]) -> Vec<String> {
         let text = String::from_utf8_lossy(bytes);
         let found = self.wanted.iter().filter_map(|(name, form)| {
@@ -93,8 +93,8 @@ impl Search {
         found.collect()
     }
 
-    /// The same in every file below a folder; undo journals are left out: they hold what the
-    /// person's own files hold.
+    /// Searches every file below a folder, except for undo journals, which contain the person's own
+    /// files.
     pub(super) fn find_in(&self, folder: &Path, found: &mut Vec<String>) -> usize {
         let mut files = 0;
         for entry in fs::read_dir(folder).unwrap() {

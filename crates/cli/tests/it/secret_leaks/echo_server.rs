@@ -1,4 +1,4 @@
-//! A web server that repeats everything: what it was told at the beginning, and what it is sent.
+//! A web server that repeats its configured text and every request.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -8,7 +8,7 @@ use std::thread::{self, JoinHandle};
 
 use serde_json::json;
 
-/// The running server; it ends when this is dropped.
+/// The running server, which ends when this is dropped.
 pub(super) struct Page {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -26,7 +26,7 @@ impl Page {
                 if stopped.load(Ordering::SeqCst) {
                     return;
                 }
-                // A client that goes away in the middle is its own affair.
+                // A client that disconnects in the middle is not a failure.
                 let _ = answer(&stream, &text);
             }
         });
@@ -45,7 +45,7 @@ impl Page {
 impl Drop for Page {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
-        // Wakes the thread out of waiting for the next client.
+        // Wakes the thread that waits for the next client.
         let woken = TcpStream::connect(self.address).is_ok();
         if let Some(thread) = self.thread.take().filter(|_| woken) {
             let _ = thread.join();

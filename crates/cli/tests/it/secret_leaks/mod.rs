@@ -1,6 +1,5 @@
 //! Planted secrets: twenty of them, in seven encodings, through everything that could repeat them.
-//! None may stand in anything that is printed, or in any file of the data folder (reliability
-//! research, G1).
+//! No output and no file of the data folder may contain any of them.
 
 mod canaries;
 mod echo_server;
@@ -15,7 +14,7 @@ use self::canaries::{Search, forms, secrets};
 use self::echo_server::Page;
 use crate::support::{self, Provider, Reply, TestEnv, ask, body};
 
-/// A tool that is given all of them, and says whether it was; then prints what its argument says.
+/// A tool that gets all of them and reports whether it did; then prints its argument.
 const TOOL: &str = r#"#!/bin/sh
 here=$(dirname "$0")
 for n in 01 02 03 04 05 06 07 08 09 10 12 13 14 15 16 17 18 19 20; do
@@ -33,11 +32,11 @@ echo
 echo told
 "#;
 
-/// Everything that is needed, and everything that was printed so far.
+/// The environment of the test, and all output so far.
 struct Scene {
     env: TestEnv,
     search: Search,
-    /// Every form of every secret, a line each.
+    /// Every form of every secret, one per line.
     forms: String,
     leaks: Vec<String>,
     printed: usize,
@@ -80,7 +79,7 @@ impl Scene {
         }
     }
 
-    /// Runs the binary; what it prints is searched.
+    /// Runs the binary, and searches its output.
     fn run(&mut self, args: &[&str], input: &str) -> String {
         let ended = self.env.feed(args, input);
         for text in [&ended.stdout, &ended.stderr] {
@@ -93,14 +92,14 @@ impl Scene {
         format!("{}{}", ended.stdout, ended.stderr)
     }
 
-    /// Calls a tool, in one form of output and then the other.
+    /// Calls a tool, with both forms of output.
     fn call(&mut self, tool: &str, args: &Value, more: &[&str]) -> String {
         let form = if self.printed.is_multiple_of(2) { &["--json"][..] } else { &[] };
         let fixed = ["tool", "call", tool, "--explain", "--args", "-"];
         self.run(&[&fixed, more, form].concat(), &args.to_string())
     }
 
-    /// Fails if anything was found anywhere.
+    /// Fails if any secret was found.
     fn finish(mut self) {
         let state = self.env.outside().join("home/state");
         let files = self.search.find_in(&state, &mut self.leaks);
@@ -197,7 +196,7 @@ fn tools_and_servers_repeat_no_secret() {
 fn approvals_keep_no_secret_and_run_with_what_was_approved() {
     let mut scene = Scene::new();
     let all = secrets();
-    // Five secrets in each of four calls: approved, denied, edited, and left alone.
+    // Five secrets in each of four calls: approved, denied, edited, and undecided.
     let content = |n: usize| -> String {
         all[n * 5..n * 5 + 5].iter().map(|(_, secret)| format!("<{secret}>")).collect()
     };
@@ -218,14 +217,13 @@ fn approvals_keep_no_secret_and_run_with_what_was_approved() {
     assert_eq!(scene.env.read("kept/0.txt"), Some(content(0)), "as it was approved");
     scene.run(&["approve", "no", ids[1], "--note", &format!("not with {}", all[6].1)], "");
     assert_eq!(scene.env.read("kept/1.txt"), None);
-    // What is left as it was shown means what stood there; what is written instead may be another
-    // secret.
+    // A value that stays masked keeps its secret; another value may be another secret.
     let edited = format!("edited/{}", all[1].1);
     let args = json!({"path": edited, "content": "<***>".repeat(5)}).to_string();
     scene.run(&["approve", "edit", ids[2], "--args", &args], "");
     assert_eq!(scene.env.read(&edited), Some(content(2)));
     scene.run(&["approve", "list", "--all", "--json"], "");
-    // Answered by nobody in time, and keyed.
+    // A call with a key that is not decided in time.
     let late = json!({"path": "late.txt", "content": all[1].1}).to_string();
     let policy = ["--policy", "ask-all", "--on-ask", "wait:50ms", "--args", "-"];
     scene.run(&[&["tool", "call", "write_file"], &policy[..]].concat(), &late);
@@ -267,7 +265,7 @@ fn runs_and_models_leave_no_secret_behind() {
         );
     }
     scene.run(&[&["run", "--model", &model, &task], &rounds[..]].concat(), "");
-    // A run that waits, and goes on in another process with what it wanted.
+    // A run waits, and continues in another process with its secrets.
     let call = json!({"path": "later.txt", "content": all[4].1});
     let waits = format!(
         "  - say: {}\n    calls: [{{tool: write_file, args: {call}}}]\n  - say: Done.\n",
@@ -331,7 +329,7 @@ fn a_provider_that_repeats_its_key_is_not_repeated() {
     assert_eq!(provider.asked()[0].authorization, format!("Bearer {key}"));
     let listed = scene.run(&["secret", "list"], "");
     assert!(listed.contains("provider mine") && listed.contains("tool teller (S01)"), "{listed}");
-    // Before: filled, and long.
+    // The state before was not empty.
     while scene.printed <= 10_000 {
         scene.run(&["secret", "list", "--json"], "");
     }

@@ -1,4 +1,4 @@
-//! A tool that runs until the test lets it go on: nothing waits for a clock.
+//! A tool that runs until the test releases it, so that no test depends on the clock.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -8,13 +8,13 @@ use std::process::Command;
 
 use super::TestEnv;
 
-/// The tool `slow` in the folder `mine`: each run of it adds a line to `ran.txt`.
+/// The tool `slow` in the folder `mine`: each run adds a line to `ran.txt`.
 pub(crate) struct SlowTool {
     folder: PathBuf,
 }
 
 impl SlowTool {
-    /// Makes it; it changes something, and nobody is asked about it.
+    /// Creates the tool, which changes something and needs no approval.
     pub(crate) fn new(env: &TestEnv) -> Self {
         let folder = env.outside().to_path_buf();
         for pipe in ["running", "gate"] {
@@ -34,7 +34,7 @@ impl SlowTool {
         Self { folder }
     }
 
-    /// Waits until it runs.
+    /// Waits until the tool runs.
     pub(crate) fn started(&self) {
         let mut line = String::new();
         let pipe = File::open(self.folder.join("running")).unwrap();
@@ -42,8 +42,8 @@ impl SlowTool {
         assert_eq!(line, "started\n");
     }
 
-    /// Lets it go on. The pipe is to be kept until it has; opened both ways it never blocks,
-    /// whether anybody listens or not.
+    /// Releases the tool. Keep the pipe until it has continued; opened for both reading and
+    /// writing, it never blocks, whether the tool listens or not.
     pub(crate) fn go_on(&self) -> File {
         let mut pipe =
             OpenOptions::new().read(true).write(true).open(self.folder.join("gate")).unwrap();
@@ -51,7 +51,7 @@ impl SlowTool {
         pipe
     }
 
-    /// How often it ran.
+    /// Returns how often it ran.
     pub(crate) fn runs(&self) -> usize {
         std::fs::read_to_string(self.folder.join("ran.txt")).map_or(0, |text| text.lines().count())
     }

@@ -1,5 +1,5 @@
-//! A provider's server on a free port of this machine: it answers what it was told to, in order,
-//! and remembers what it was asked.
+//! A provider's server on a free port of this machine: it sends the given responses in order, and
+//! records its requests.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use std::thread::{self, JoinHandle};
 
 use serde_json::{Value, json};
 
-/// One answer.
+/// A response.
 pub(crate) struct Reply {
     status: u16,
     media_type: &'static str,
@@ -21,12 +21,12 @@ impl Reply {
         Self { status, media_type: "application/json", body: body.to_string() }
     }
 
-    /// A whole answer of Chat Completions that says something.
+    /// Returns a complete response of Chat Completions with this text.
     pub(crate) fn says(text: &str) -> Self {
         Self::chat(&json!({"role": "assistant", "content": text}), "stop")
     }
 
-    /// A whole answer of Chat Completions that calls a tool.
+    /// Returns a complete response of Chat Completions that calls a tool.
     pub(crate) fn calls(tool: &str, args: &Value) -> Self {
         let function = json!({"name": tool, "arguments": args.to_string()});
         let calls = json!([{"id": "call_1", "type": "function", "function": function}]);
@@ -43,13 +43,13 @@ impl Reply {
         )
     }
 
-    /// A stream, as it was recorded.
+    /// Returns a recorded stream.
     pub(crate) fn stream(text: String) -> Self {
         Self { status: 200, media_type: "text/event-stream", body: text }
     }
 }
 
-/// One request.
+/// A request.
 #[derive(Debug, Clone)]
 pub(crate) struct Asked {
     pub(crate) path: String,
@@ -57,7 +57,7 @@ pub(crate) struct Asked {
     pub(crate) body: Value,
 }
 
-/// The running server; it ends when this is dropped.
+/// The running server, which ends when this is dropped.
 pub(crate) struct Provider {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -66,7 +66,7 @@ pub(crate) struct Provider {
 }
 
 impl Provider {
-    /// `replies` are for what is posted; `models` is what a `GET` is answered with.
+    /// Starts a server; `replies` answer `POST` requests, and `models` answers `GET`.
     pub(crate) fn start(replies: Vec<Reply>, models: Value) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -80,7 +80,7 @@ impl Provider {
                 if stopped.load(Ordering::SeqCst) {
                     return;
                 }
-                // A client that goes away in the middle is its own affair.
+                // A client that disconnects in the middle is not a failure.
                 let _ = serve(&stream, &mut replies, &models, &log);
             }
         });
@@ -91,7 +91,7 @@ impl Provider {
         format!("http://{}/v1", self.address)
     }
 
-    /// What was posted so far.
+    /// Returns the posted requests so far.
     pub(crate) fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
@@ -100,7 +100,7 @@ impl Provider {
 impl Drop for Provider {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
-        // Wakes the thread out of waiting for the next client.
+        // Wakes the thread that waits for the next client.
         let woken = TcpStream::connect(self.address).is_ok();
         if let Some(thread) = self.thread.take().filter(|_| woken) {
             let _ = thread.join();

@@ -1,4 +1,4 @@
-//! What every test of the binary needs.
+//! Support for all tests of the binary.
 
 mod blocking_tool;
 mod fake_provider;
@@ -21,19 +21,19 @@ pub(crate) use web_server::Server;
 
 use serde_json::Value;
 
-/// Parses a text that has to be one JSON document.
+/// Parses a text that must be one JSON document.
 #[track_caller]
 pub(crate) fn json(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// Parses a text that has to be JSON lines.
+/// Parses a text that must be JSON lines.
 #[track_caller]
 pub(crate) fn lines(text: &str) -> Vec<Value> {
     text.lines().map(json).collect()
 }
 
-/// A text of JSON lines.
+/// Returns a text of JSON lines.
 pub(crate) fn feed(lines: &[Value]) -> String {
     lines.iter().map(|line| format!("{line}\n")).collect()
 }

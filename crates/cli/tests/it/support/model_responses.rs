@@ -1,13 +1,12 @@
-//! What models answer, in every format, whole and as a recorded stream; and what is in the messages
-//! that go back.
+//! Responses of models in every format, complete and as a recorded stream; and the results in the
+//! messages that are sent back.
 
 use serde_json::{Value, json};
 
 pub(crate) const FORMATS: [&str; 5] =
     ["openai-chat", "openai-responses", "anthropic", "gemini", "text"];
 
-/// One call that a model asks for. The arguments are a value where the format has a value, and its
-/// text elsewhere.
+/// A call in a model's response. The arguments are a value if the format has values, else text.
 #[derive(Debug, Clone)]
 pub(crate) struct Ask {
     pub(crate) id: String,
@@ -19,13 +18,13 @@ pub(crate) fn ask(id: &str, name: &str, args: Value) -> Ask {
     Ask { id: id.to_owned(), name: name.to_owned(), args }
 }
 
-/// Arguments as the text that OpenAI's formats carry; a text is taken as it is, so that it can be
-/// wrong.
+/// Returns arguments as text for OpenAI's formats; text is used unchanged, so that it can be
+/// invalid.
 fn text_of(args: &Value) -> String {
     args.as_str().map_or_else(|| args.to_string(), str::to_owned)
 }
 
-/// The whole response body.
+/// Returns the complete response body.
 pub(crate) fn body(format: &str, asks: &[Ask]) -> String {
     let list = |one: fn(&Ask) -> Value| asks.iter().map(one).collect::<Vec<_>>();
     let value = match format {
@@ -65,8 +64,8 @@ fn block(ask: &Ask) -> String {
     format!("<tool_call>\n{}\n</tool_call>\n", json!({"name": ask.name, "arguments": ask.args}))
 }
 
-/// The same as server-sent events, the arguments in pieces where the format has pieces. Text has no
-/// stream of its own.
+/// Returns the response as server-sent events, with the arguments in pieces if the format has them.
+/// Text has no separate stream format.
 pub(crate) fn stream(format: &str, asks: &[Ask]) -> String {
     match format {
         "openai-chat" => chat_stream(asks),
@@ -77,7 +76,8 @@ pub(crate) fn stream(format: &str, asks: &[Ask]) -> String {
     }
 }
 
-/// Pieces of at most seven characters, the first one empty as some servers send it.
+/// Splits a text into pieces of at most seven characters, the first one empty, as some servers send
+/// it.
 fn pieces(text: &str) -> Vec<String> {
     let chars: Vec<char> = text.chars().collect();
     std::iter::once(String::new())
@@ -164,8 +164,8 @@ fn gemini_stream(asks: &[Ask]) -> String {
     calls + &chunk(json!([{"text": ""}]), Some("STOP"))
 }
 
-/// Takes the results out of messages, and fails where these have not exactly the form of the
-/// format: `(id, wire form)`. Gemini and text tell calls apart by id too; text numbers them.
+/// Returns the results in messages as `(id, wire form)`, and fails if these do not have exactly the
+/// form of the format. Gemini and text also identify calls by id; text numbers them.
 #[track_caller]
 pub(crate) fn results(format: &str, messages: &Value) -> Vec<(String, Value)> {
     let messages = messages.as_array().expect("a list of messages");
@@ -184,7 +184,7 @@ pub(crate) fn results(format: &str, messages: &Value) -> Vec<(String, Value)> {
     parts
 }
 
-/// The parts of the one user message that there may be.
+/// Returns the parts of the only user message.
 #[track_caller]
 fn only<'m>(messages: &'m [Value], parts: &str) -> &'m [Value] {
     assert_eq!(messages.len(), 1, "{messages:?}");

@@ -1,5 +1,5 @@
-//! An MCP server over HTTP that wants authorization, and its authorization server, on one free
-//! port: as they should be, or as a hostile one is.
+//! An MCP server over HTTP that requires authorization, and its authorization server, on one free
+//! port: correct ones or hostile ones.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -9,24 +9,24 @@ use std::thread::{self, JoinHandle};
 
 use serde_json::{Value, json};
 
-/// What is not as it should be.
+/// The deviations from correct behavior.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Manner {
-    /// The metadata of the resource, merged over the right ones.
+    /// The metadata of the resource, merged over the correct ones.
     pub(crate) resource: Value,
-    /// Those of the authorization server.
+    /// The metadata of the authorization server, merged over the correct ones.
     pub(crate) issuer: Value,
-    /// Bytes of white space before its metadata.
+    /// Number of bytes of white space before its metadata.
     pub(crate) padding: usize,
-    /// Seconds that tokens hold.
+    /// Lifetime of tokens in seconds.
     pub(crate) holds: Option<u64>,
-    /// Whether tokens are not renewed.
+    /// Whether the server refuses to renew tokens.
     pub(crate) ends: bool,
-    /// Whether the person says no.
+    /// Whether the person declines.
     pub(crate) declines: bool,
-    /// The scope that calls need, and that is not asked for at first.
+    /// The scope that calls require, and that is not requested at first.
     pub(crate) calls_need: Option<&'static str>,
-    /// Whether it is not content with that scope either.
+    /// Whether the server also rejects that scope.
     pub(crate) wants_more: bool,
 }
 
@@ -41,7 +41,7 @@ struct State {
     scopes: String,
 }
 
-/// The server; it ends when this is dropped.
+/// The server, which ends when this is dropped.
 pub(crate) struct Protected {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -69,7 +69,7 @@ impl Protected {
                 if stopped.load(Ordering::SeqCst) {
                     return;
                 }
-                // A client that goes away in the middle is its own affair.
+                // A client that disconnects in the middle is not a failure.
                 let _ = serve(&stream, &format!("http://{address}"), &shared);
             }
         });
@@ -80,12 +80,12 @@ impl Protected {
         format!("http://{}/mcp", self.address)
     }
 
-    /// What `--allow-net` takes to open it.
+    /// Returns the target for `--allow-net`.
     pub(crate) fn target(&self) -> String {
         self.address.to_string()
     }
 
-    /// Method, path and body of every request so far.
+    /// Returns method, path and body of every request so far.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.state.lock().unwrap().seen.clone()
     }
@@ -94,23 +94,23 @@ impl Protected {
         self.seen().iter().filter(|seen| seen.contains(part)).count()
     }
 
-    /// From now on it does something else.
+    /// Changes the behavior from now on.
     pub(crate) fn change(&self, change: impl FnOnce(&mut Manner)) {
         change(&mut self.state.lock().unwrap().manner);
     }
 
-    /// No token that was given is good any more.
+    /// Invalidates all issued tokens.
     pub(crate) fn end_tokens(&self) {
         self.state.lock().unwrap().access.clear();
     }
 
-    /// Every value that nobody may see.
+    /// Returns every value that must not be shown.
     pub(crate) fn tokens(&self) -> Vec<String> {
         let given = self.state.lock().unwrap().given;
         (1..=given).flat_map(|n| [access(n), refresh(n)]).collect()
     }
 
-    /// What a browser is sent to from this address.
+    /// Returns the address to which a browser is redirected from this address.
     pub(crate) fn agree(url: &str) -> String {
         let answer = get(url);
         let location = answer.lines().find_map(|line| line.strip_prefix("location: "));
@@ -128,7 +128,7 @@ impl Drop for Protected {
     }
 }
 
-/// What a browser does: one GET, and the whole answer.
+/// Sends a `GET` request like a browser; returns the complete response.
 pub(crate) fn get(url: &str) -> String {
     let rest = url.strip_prefix("http://").unwrap();
     let (host, path) = rest.split_once('/').unwrap();
@@ -290,7 +290,7 @@ fn mcp(asked: &Asked, own: &str, state: &State) -> (u16, String, String) {
                 let more = format!(", error=\"insufficient_scope\", scope=\"{scope}\"");
                 return (403, challenge(&more), "{}".to_owned());
             }
-            // It repeats what it should not.
+            // The server echoes the token, which it should not do.
             json!({"content": [{"type": "text", "text": format!("you sent {}", asked.bearer)}]})
         }
         method if method.starts_with("notifications/") => {

@@ -1,4 +1,4 @@
-//! The binary at a terminal: a pseudo-terminal of 80 by 24, what it shows as text, and keys.
+//! The binary at a terminal: a pseudo-terminal of 80 by 24, its content as text, and keys.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use rustix::termios::{LocalModes, Winsize, tcgetattr, tcsetwinsize};
 
-/// What is not shown by then is not shown at all. Generous: the machine may be busy.
+/// Timeout of expected output; generous, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Between two times that keys are pressed.
+/// Interval of repeated key presses.
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// A running command.
@@ -23,16 +23,16 @@ pub(crate) struct Terminal {
     child: Child,
     /// The person's side.
     person: OwnedFd,
-    /// The command's side, kept open so that its modes can be looked at.
+    /// The command's side, kept open for checking its modes.
     tty: File,
     shown: Receiver<Vec<u8>>,
     bytes: Vec<u8>,
-    /// What was seen already, in bytes.
+    /// Number of bytes that were already matched.
     seen: usize,
 }
 
 impl Terminal {
-    /// Starts a command with everything at the terminal, without colours.
+    /// Starts a command with all its streams on the terminal, without colors.
     pub(crate) fn start(mut command: Command) -> Self {
         let person = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&person).unwrap();
@@ -60,7 +60,7 @@ impl Terminal {
         Self { child, person, tty, shown, bytes: Vec::new(), seen: 0 }
     }
 
-    /// Waits until these words are shown, after those that were waited for before.
+    /// Waits until these words appear after those that were matched before.
     #[track_caller]
     pub(crate) fn sees(&mut self, words: &str) {
         let end = Instant::now() + PATIENCE;
@@ -82,7 +82,7 @@ impl Terminal {
         }
     }
 
-    /// Everything that was shown so far.
+    /// Returns all output so far.
     pub(crate) fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }
@@ -93,7 +93,7 @@ impl Terminal {
         File::from(self.person.try_clone().unwrap()).write_all(keys.as_bytes()).unwrap();
     }
 
-    /// Presses keys again and again until these words are shown.
+    /// Presses keys repeatedly until these words appear.
     #[track_caller]
     pub(crate) fn types_until(&mut self, keys: &str, words: &str) {
         let end = Instant::now() + PATIENCE;
@@ -107,7 +107,7 @@ impl Terminal {
         self.sees(words);
     }
 
-    /// Waits for the end; the exit code. The terminal has to be left as it was found.
+    /// Waits for the end; returns the exit code. The mode of the terminal must be restored.
     #[track_caller]
     pub(crate) fn ends(mut self) -> i32 {
         let end = Instant::now() + PATIENCE;
@@ -129,7 +129,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // Already gone after `ends`; a failed test must not leave it behind.
+        // The process has already ended after `ends`; a failed test must not leave it behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

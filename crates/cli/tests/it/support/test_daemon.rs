@@ -1,4 +1,4 @@
-//! The daemon of one test: started as a person starts it, stopped at the end.
+//! The daemon of one test: started as a person would start it, and stopped at the end.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpStream;
@@ -12,35 +12,35 @@ use serde_json::Value;
 
 use super::{Ended, TestEnv};
 
-/// A daemon that has not answered then hangs. Generous: the machine may be busy.
+/// Timeout of the daemon's response; generous, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Any free port of this machine, and the socket.
+/// Arguments for any free port of this machine, and the socket.
 const SERVE: [&str; 6] = ["serve", "--listen", "127.0.0.1:0", "--json", "--log-level", "debug"];
 
-/// A daemon at work.
+/// A running daemon.
 pub(crate) struct DaemonProcess {
     child: Child,
-    /// What it said when it answered.
+    /// Its output when it was ready.
     pub(crate) ready: Value,
-    /// Its log, as it comes.
+    /// The lines of its log.
     log: mpsc::Receiver<String>,
     seen: Vec<String>,
 }
 
 impl DaemonProcess {
-    /// On any free port of this machine, and on its socket.
+    /// Starts a daemon on any free port of this machine, and on its socket.
     #[track_caller]
     pub(crate) fn start(env: &TestEnv, more: &[&str]) -> Self {
         Self::spawn(env.command(&[&SERVE, more].concat()))
     }
 
-    /// The arguments of [`Self::start`], for a command with an environment of its own.
+    /// Returns the arguments of [`Self::start`], for a command with a separate environment.
     pub(crate) fn serve<'a>(more: &[&'a str]) -> Vec<&'a str> {
         [&SERVE, more].concat()
     }
 
-    /// The same on a shared database.
+    /// Starts a daemon on a shared database.
     #[cfg(feature = "postgres")]
     #[track_caller]
     pub(crate) fn start_on(env: &TestEnv, database: &str) -> Self {
@@ -49,7 +49,7 @@ impl DaemonProcess {
         Self::spawn(command)
     }
 
-    /// Waits until this command answers as a daemon.
+    /// Waits until this command responds as a daemon.
     #[track_caller]
     pub(crate) fn spawn(mut command: Command) -> Self {
         let mut child = command.stdin(Stdio::null()).spawn().unwrap();
@@ -67,7 +67,7 @@ impl DaemonProcess {
         thread::spawn(move || {
             let mut lines = BufReader::new(stdout).lines();
             let _ = first.send(lines.next());
-            // Read on, so that it never waits for us.
+            // Continue reading, so that the daemon never blocks on its output.
             lines.for_each(drop);
         });
         let line = ready.recv_timeout(PATIENCE).ok().flatten().and_then(Result::ok);
@@ -83,7 +83,7 @@ impl DaemonProcess {
         self.child.id()
     }
 
-    /// Its URL.
+    /// Returns its URL.
     pub(crate) fn url(&self) -> String {
         self.ready["url"].as_str().unwrap().to_owned()
     }
@@ -92,7 +92,7 @@ impl DaemonProcess {
         self.ready["socket"].as_str().unwrap().into()
     }
 
-    /// Waits until its log says this.
+    /// Waits until its log contains this text.
     #[track_caller]
     pub(crate) fn says(&mut self, words: &str) -> String {
         if let Some(line) = self.seen.iter().find(|line| line.contains(words)) {
@@ -101,7 +101,7 @@ impl DaemonProcess {
         self.says_next(words)
     }
 
-    /// Waits until its log says this once more than it was looked at.
+    /// Waits until its log contains this text again, after the lines that were already read.
     #[track_caller]
     pub(crate) fn says_next(&mut self, words: &str) -> String {
         let until = Instant::now() + PATIENCE;
@@ -117,7 +117,7 @@ impl DaemonProcess {
         }
     }
 
-    /// Sends a request over TCP by hand; the whole answer.
+    /// Sends a raw request over TCP; returns the complete response.
     #[track_caller]
     pub(crate) fn raw(&self, request: &str) -> String {
         let address = self.url().trim_start_matches("http://").to_owned();
@@ -130,7 +130,7 @@ impl DaemonProcess {
         answer
     }
 
-    /// `toolcrib stop`, and waits for its end; its exit code.
+    /// Runs `toolcrib stop`, and waits for the daemon's end; returns its exit code.
     #[track_caller]
     pub(crate) fn stop(mut self, env: &TestEnv) -> (Ended, i32) {
         let ended = env.run(&["stop"]);
@@ -138,7 +138,7 @@ impl DaemonProcess {
         (ended, code)
     }
 
-    /// Waits for its end; its exit code.
+    /// Waits for its end; returns its exit code.
     #[track_caller]
     pub(crate) fn ended(&mut self) -> i32 {
         let until = Instant::now() + PATIENCE;
@@ -151,7 +151,7 @@ impl DaemonProcess {
         panic!("the daemon works on");
     }
 
-    /// Ends it as a power cut would.
+    /// Kills it, as a power failure would.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
@@ -160,7 +160,7 @@ impl DaemonProcess {
 
 impl Drop for DaemonProcess {
     fn drop(&mut self) {
-        // Already gone after `stop`; a failed test must not leave it behind.
+        // The process has already ended after `stop`; a failed test must not leave it behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! A folder, a state folder and an environment of a test's own, and the binary in it.
+//! A separate folder, state folder and environment of a test, and the binary in it.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read, Write as _};
@@ -11,10 +11,10 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// A command that is still running then hangs. Generous: the machine may be busy.
+/// Timeout of a command; generous, because the machine may be busy.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// One world. The workspace holds `notes.md` at the beginning.
+/// A test environment. The workspace initially contains `notes.md`.
 pub(crate) struct TestEnv {
     dir: TempDir,
 }
@@ -27,12 +27,13 @@ impl TestEnv {
         env
     }
 
-    /// The workspace, which is the current folder of the binary.
+    /// Returns the workspace, which is the current folder of the binary.
     pub(crate) fn root(&self) -> PathBuf {
         self.dir.path().join("work")
     }
 
-    /// The folder around workspace and state: what is directly in it is outside of every root.
+    /// Returns the parent folder of workspace and state: files directly in it are outside of every
+    /// root.
     pub(crate) fn outside(&self) -> &Path {
         self.dir.path()
     }
@@ -43,12 +44,12 @@ impl TestEnv {
         fs::write(path, text).unwrap();
     }
 
-    /// The text of a file of the workspace; `None` = there is no such file.
+    /// Returns the text of a file in the workspace; `None` if it does not exist.
     pub(crate) fn read(&self, path: &str) -> Option<String> {
         fs::read_to_string(self.root().join(path)).ok()
     }
 
-    /// Names in the workspace folder, sorted.
+    /// Returns the names in the workspace folder, sorted.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.root()).unwrap();
         let mut names: Vec<String> =
@@ -57,7 +58,7 @@ impl TestEnv {
         names
     }
 
-    /// The binary with nothing of the environment of whoever runs the tests.
+    /// Returns the command of the binary, without the environment of the person who runs the tests.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_toolcrib"));
         command
@@ -73,7 +74,7 @@ impl TestEnv {
         command
     }
 
-    /// Runs the binary without any input.
+    /// Runs the binary without input.
     #[track_caller]
     pub(crate) fn run(&self, args: &[&str]) -> Ended {
         self.feed(args, "")
@@ -85,7 +86,7 @@ impl TestEnv {
         end(self.command(args), input.as_ref())
     }
 
-    /// `tool call NAME --args ARGS --json MORE…`, with its parsed answer.
+    /// Runs `tool call NAME --args ARGS --json MORE…`; returns its parsed output.
     #[track_caller]
     pub(crate) fn call(&self, tool: &str, args: &Value, more: &[&str]) -> (Value, i32) {
         let fixed = ["tool", "call", tool, "--json", "--args", "-"];
@@ -93,7 +94,7 @@ impl TestEnv {
         (super::json(&ended.stdout), ended.code)
     }
 
-    /// Starts a filter that is fed line by line.
+    /// Starts a filter that gets its input line by line.
     pub(crate) fn filter(&self, args: &[&str]) -> Filter {
         let mut child = self.command(args).stderr(Stdio::null()).spawn().unwrap();
         let stdin = child.stdin.take();
@@ -110,7 +111,7 @@ impl TestEnv {
     }
 }
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) stdout: String,
@@ -126,7 +127,7 @@ impl Ended {
         self
     }
 
-    /// Fails unless every one of these is in the standard output.
+    /// Fails unless standard output contains each of these texts.
     #[track_caller]
     pub(crate) fn prints(self, words: &[&str]) -> Self {
         for word in words {
@@ -135,7 +136,7 @@ impl Ended {
         self
     }
 
-    /// Fails unless every one of these stands on standard error.
+    /// Fails unless standard error contains each of these texts.
     #[track_caller]
     pub(crate) fn says(self, words: &[&str]) -> Self {
         for word in words {
@@ -151,7 +152,7 @@ pub(crate) fn end(mut command: Command, input: &[u8]) -> Ended {
     let mut child = command.spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
-    // A command that fails early closes its input; that is not the test's concern.
+    // A command that fails early closes its input, which is not a failure of the test.
     thread::spawn(move || stdin.write_all(&input));
     let stdout = text(child.stdout.take().unwrap());
     let stderr = text(child.stderr.take().unwrap());
@@ -182,7 +183,7 @@ pub(crate) struct Filter {
 }
 
 impl Filter {
-    /// Sends one line that is not waited for.
+    /// Sends one line without waiting for its answer.
     #[track_caller]
     pub(crate) fn tell(&mut self, line: &str) {
         let stdin = self.stdin.as_mut().unwrap();
@@ -190,7 +191,7 @@ impl Filter {
         stdin.flush().unwrap();
     }
 
-    /// Sends one line and waits for its answer, while the input stays open.
+    /// Sends one line and waits for its answer, with the input still open.
     #[track_caller]
     pub(crate) fn ask(&mut self, line: &str) -> Value {
         self.tell(line);
@@ -205,7 +206,7 @@ impl Filter {
         self.child.wait().unwrap();
     }
 
-    /// Ends the input; the exit code.
+    /// Ends the input; returns the exit code.
     #[track_caller]
     pub(crate) fn end(mut self) -> i32 {
         drop(self.stdin.take());
@@ -216,7 +217,7 @@ impl Filter {
 
 impl Drop for Filter {
     fn drop(&mut self) {
-        // Already gone after `end`; a failed test must not leave it behind.
+        // The process has already ended after `end`; a failed test must not leave it behind.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,4 +1,4 @@
-//! A small real web server on a free port of this machine, which remembers what it was asked.
+//! A small real web server on a free port of this machine that records its requests.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 
-/// Pages: path, status, one more header, media type, text.
+/// Pages: path, status, one additional header, media type, text.
 const PAGES: &[(&str, &str, &str, &str, &str)] = &[
     ("/status.json", "200 OK", "x-demo: 1", "application/json", "{\"state\":\"green\"}"),
     (
@@ -41,7 +41,7 @@ const PAGES: &[(&str, &str, &str, &str, &str)] = &[
     ("/broken", "503 Service Unavailable", "x-demo: 1", "text/plain", "down for repair"),
 ];
 
-/// A page with an article between a menu and advertisements, and text that it hides.
+/// A page with an article between a menu and advertisements, and with hidden text.
 const ARTICLE: &str = concat!(
     "<html><head><title>The price of oats</title></head><body>",
     "<nav class=\"menu\"><a href=\"/a\">Home</a><a href=\"/b\">Sports</a><a href=\"/c\">Login</a></nav>",
@@ -53,7 +53,7 @@ const ARTICLE: &str = concat!(
     "</article><footer>Imprint, Privacy, Contact</footer></body></html>"
 );
 
-/// The running server; it ends when this is dropped.
+/// The running server, which ends when this is dropped.
 pub(crate) struct Server {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
@@ -73,7 +73,7 @@ impl Server {
                 if stopped.load(Ordering::SeqCst) {
                     return;
                 }
-                // A client that goes away in the middle is its own affair.
+                // A client that disconnects in the middle is not a failure.
                 let _ = answer(&stream, &log);
             }
         });
@@ -84,12 +84,12 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
-    /// What `--allow-net` takes to open it.
+    /// Returns the target for `--allow-net`.
     pub(crate) fn target(&self) -> String {
         self.address.to_string()
     }
 
-    /// What was asked so far: `METHOD PATH BODY`.
+    /// Returns the requests so far: `METHOD PATH BODY`.
     pub(crate) fn seen(&self) -> Vec<String> {
         self.seen.lock().unwrap().clone()
     }
@@ -98,7 +98,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
-        // Wakes the thread out of waiting for the next client.
+        // Wakes the thread that waits for the next client.
         let woken = TcpStream::connect(self.address).is_ok();
         if let Some(thread) = self.thread.take().filter(|_| woken) {
             let _ = thread.join();

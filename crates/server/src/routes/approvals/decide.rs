@@ -1,5 +1,5 @@
-//! Deciding: checked against the version that was shown, stored first, and then the process that
-//! holds the call continues it.
+//! Deciding: checks the decision against the version that the person saw, stores it, and lets the
+//! process that holds the call continue.
 
 use axum::extract::State;
 use toolcrib_app::{Decisions, SecretAccess};
@@ -40,8 +40,8 @@ pub(super) async fn decide(
     {
         return Err(Problem::conflict(format!("nothing was decided: {why}")));
     }
-    // What goes on alone is on the list of what must be done before it is decided: a crash in
-    // between loses nothing.
+    // If the call resumes without a run, store its batch before the decision: a crash in between
+    // then loses nothing.
     let promised = match next {
         ResumeTarget::Call => {
             Some(run_supervisor::store_promise(daemon.run_supervisor(), &waiting).await?)
@@ -55,7 +55,8 @@ pub(super) async fn decide(
     };
     let decisions = decisions(&daemon, &principal);
     let decided = match &next {
-        // Taking the run is a write that survives a power loss, and the decision with it.
+        // Taking the run is a write that survives a power loss, together with the earlier write of
+        // the decision.
         ResumeTarget::Run(_) => decisions.record_ahead(request.id, record).await,
         _ => decisions.record(request.id, record).await,
     };
@@ -65,7 +66,7 @@ pub(super) async fn decide(
         _ => (false, false),
     };
     if let Some(promised) = promised.as_ref().filter(|_| is_second || is_refused) {
-        // The process of the first decision goes on with it, or the question still waits.
+        // The process of the first decision continues the call, or the question still waits.
         let _ = daemon.stores().calls.finish_batch(promised.batch.id).await;
     } else if !is_refused {
         let goes_on = next.continued_by();
@@ -93,7 +94,7 @@ pub(super) async fn decide(
     }
 }
 
-/// Where decisions are written down.
+/// Returns the service that stores decisions.
 fn decisions<'a>(daemon: &'a DaemonState, principal: &Principal) -> Decisions<'a> {
     let stores = daemon.stores();
     let secret_access = match principal.may_read_secrets() {
@@ -109,7 +110,7 @@ fn decisions<'a>(daemon: &'a DaemonState, principal: &Principal) -> Decisions<'a
     }
 }
 
-/// Whether this principal may decide about this with that.
+/// Checks that this principal may make this decision about the question.
 fn check(
     daemon: &DaemonState,
     principal: &Principal,
@@ -125,7 +126,7 @@ fn check(
     })?)
 }
 
-/// The first decision stands.
+/// Reports the first decision, which remains in force.
 fn earlier_decision_problem(
     principal: &Principal,
     request: &ApprovalRequest,

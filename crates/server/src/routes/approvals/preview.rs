@@ -1,4 +1,4 @@
-//! What an approval that is remembered would match, before it is given.
+//! Previews the calls that a remembered approval would match, before it is given.
 
 use std::collections::BTreeMap;
 
@@ -18,41 +18,41 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// Past calls that are listed, the newest.
+/// Maximum number of listed past calls, the newest.
 const MAX_LISTED: usize = 20;
 
-/// An approval that is to be remembered: the fields of the decision with their meaning there.
+/// An approval to remember: the fields have the same meaning as in the decision.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PreviewApprovalBody {
-    /// For how long: `run`, `conversation` or `always`.
+    /// Duration: `run`, `conversation` or `always`.
     scope: GrantScopeName,
-    /// What arguments must look like, by name: a glob for each.
+    /// Required values of arguments, by name: a glob for each.
     #[serde(default)]
     only: BTreeMap<String, String>,
-    /// Whether it counts for what a run has read, too.
+    /// Whether the approval also applies to runs that have read untrusted text.
     #[serde(default)]
     taint: bool,
 }
 
-/// What a remembered approval would match.
+/// The calls that a remembered approval would match.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct GrantPreviewDocument {
     /// The operation, exactly.
     operation: String,
-    /// The highest risk that it answers for.
+    /// The highest risk that the approval covers.
     risk: String,
-    /// Reasons of asking that it answers.
+    /// The reasons for asking that the approval covers.
     reasons: Value,
-    /// Whether a run that has read text from outside is asked again all the same.
+    /// Whether a run that has read untrusted text still asks.
     leaves_taint: bool,
-    /// Number of past calls that it would have matched.
+    /// Number of past calls that the approval would have matched.
     matched: usize,
-    /// Past calls that were compared at most, the newest.
+    /// Number of past calls that were compared, the newest.
     compared: usize,
-    /// Whether there are older ones, which were not compared.
+    /// Whether there are older calls, which were not compared.
     truncated: bool,
-    /// The newest 20 that match.
+    /// The newest 20 matching calls.
     calls: Vec<CallSummary>,
 }
 

@@ -1,4 +1,4 @@
-//! The audit as a bundle that is verified without Toolcrib.
+//! Exports the audit as a bundle that can be verified without Toolcrib.
 
 use axum::body::Bytes;
 use axum::extract::State;

@@ -1,4 +1,4 @@
-//! A reply that is a file, streamed while it is written.
+//! A response that streams a file while it is written.
 
 use std::future::Future;
 
@@ -11,10 +11,10 @@ use toolcrib_ops::OpError;
 
 use crate::problem::{Code, Problem};
 
-/// Pieces that are written ahead of a slow reader.
+/// Number of pieces that are written ahead of a slow reader.
 const PIECES_AHEAD: usize = 2;
 
-/// What is downloaded.
+/// The file to download.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::routes) struct Download {
     pub(in crate::routes) media_type: &'static str,
@@ -22,8 +22,8 @@ pub(in crate::routes) struct Download {
     pub(in crate::routes) file: &'static str,
 }
 
-/// Streams what `write` sends. What fails before the first piece is a problem document; what fails
-/// later breaks the stream off.
+/// Streams the pieces that `write` sends. An error before the first piece becomes a problem
+/// document; a later one aborts the stream.
 pub(in crate::routes) async fn download<F>(
     what: Download,
     write: impl FnOnce(mpsc::Sender<Result<Bytes, OpError>>) -> F,
@@ -36,12 +36,12 @@ where
     let task = tokio::spawn(async move {
         if let Err(error) = written.await {
             tracing::error!(%error, file = what.file, "a download broke off");
-            // The reader may be gone.
+            // The reader may have disconnected.
             let _ = send.send(Err(error)).await;
         }
     });
     let Some(first) = receive.recv().await else {
-        // Nothing was sent: it is empty, or the writer panicked.
+        // No piece was sent: the file is empty, or the writer panicked.
         let failed = |_| Problem::new(Code::Internal, format!("{} has no content", what.file));
         task.await.map_err(failed)?;
         return Ok(response(what, Body::empty()));

@@ -19,13 +19,14 @@ use crate::state::DaemonState;
 /// The media type of JSON lines.
 pub(super) const MEDIA_TYPE: &str = "application/x-ndjson";
 
-/// Where an export begins.
+/// The start of an export.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ExportQuery {
     /// Number of the first record.
     from: Option<u64>,
-    /// Instead of `from`: the first record of this time or later, in milliseconds since 1970.
+    /// Instead of `from`: start at the first record at or after this time, in milliseconds since
+    /// 1970.
     since: Option<i64>,
 }
 

@@ -10,10 +10,10 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// The name of the list, for cursors.
+/// Name of the list in cursors.
 const LIST: &str = "audit";
 
-/// Which records are wanted.
+/// Filters of records.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct AuditQuery {
@@ -29,7 +29,7 @@ pub(super) struct AuditQuery {
     tool: Option<String>,
     /// The person or token that decided, switched or changed something.
     by: Option<String>,
-    /// How calls ended: `succeeded`, `failed`, `denied` …
+    /// Outcomes of calls: `succeeded`, `failed`, `denied` …
     outcome: Option<String>,
     /// A call.
     call: Option<String>,

@@ -1,4 +1,4 @@
-//! Verifying the audit, and signing how far it has grown.
+//! Verifies the audit, and signs a checkpoint of it.
 
 use std::path::{Path, PathBuf};
 
@@ -15,33 +15,33 @@ use crate::problem::{Code, Problem};
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// What to verify.
+/// The scope of the verification.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct VerifyBody {
-    /// Whether calls, questions, grants and switches are held against their records too: slower,
-    /// every row is read.
+    /// Whether calls, questions, grants and switches are compared with their records: slower,
+    /// because every row is read.
     rows: bool,
-    /// Public keys that are trusted besides those in the state folder of this daemon, 64
-    /// hexadecimal digits each: those of the other machines that share the database.
+    /// Public keys to trust besides those in the state folder of this daemon, 64 hexadecimal digits
+    /// each: the keys of the other machines that share the database.
     keys: Vec<String>,
 }
 
 /// The findings.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(super) struct Verified {
-    /// Whether there are no findings. A key that is on this machine proves nothing to others: they
-    /// verify an export with a key that they hold.
+    /// Whether there are no findings. A key on this machine proves nothing to others: they verify
+    /// an export with a key that they hold.
     sound: bool,
     /// Each chain with its findings.
     chains: Value,
     /// The outcomes of the calls; absent unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     calls: Option<Value>,
-    /// The same of questions, grants and switches.
+    /// The comparison of questions, grants and switches; absent unless requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     decisions: Option<Value>,
-    /// Remarks that are no findings.
+    /// Remarks that are not findings.
     remarks: Vec<Value>,
 }
 
@@ -49,8 +49,8 @@ fn folder(daemon: &DaemonState) -> PathBuf {
     daemon.toolcrib().state_folder().join("audit")
 }
 
-/// What the records are held against. A key or anchors that are not there yet, because nothing was
-/// signed, are none.
+/// Returns the evidence for comparing the records. A key or anchors that do not exist yet, because
+/// nothing was signed, count as empty.
 fn evidence(folder: &Path, named: &[String]) -> Result<Evidence, Problem> {
     let failed = |what: &str, error: &dyn std::fmt::Display| {
         Problem::new(Code::Unavailable, format!("{what} of the audit cannot be read: {error}"))

@@ -1,4 +1,4 @@
-//! Making a stored call once more, as a new call of the person who asks for it.
+//! Repeats a stored call, as a new call of the requesting principal.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -19,12 +19,11 @@ use crate::problem::Problem;
 use crate::role::Role;
 use crate::state::DaemonState;
 
-/// How a call is made again.
+/// Options for repeating a call.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct RepeatCall {
-    /// Milliseconds to wait for its end, at most 600,000; 0 = not at all. None = as long as it
-    /// takes.
+    /// Milliseconds to wait for its end, at most 600,000; 0 = do not wait, absent = without limit.
     #[schemars(range(max = 600_000))]
     wait_ms: Option<u64>,
 }

@@ -1,4 +1,4 @@
-//! Stopping a call.
+//! Cancels a call.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -35,13 +35,13 @@ pub(super) async fn cancel(
     if let CallLookup { stored: None, question: Some((waiting, None)), .. } = &known {
         return take_back(&daemon, &principal, &waiting.request).await;
     }
-    // It may have ended since it was looked at.
+    // The call may have ended since the lookup.
     let known = CallLookup::find(&ctx, call).await?;
     Err(cannot(&daemon, call, &known).await)
 }
 
-/// The run that continues the call after the decision. The batches of `POST /exec` have one that is
-/// theirs alone and is not stored.
+/// Returns the run that continues the call after the decision. A batch of `POST /exec` has a
+/// separate run, which is not stored.
 async fn open_run(
     daemon: &DaemonState,
     request: &ApprovalRequest,
@@ -51,7 +51,7 @@ async fn open_run(
     Ok(run.filter(|run| run.status != RunStatus::Ended).map(|run| run.id))
 }
 
-/// No decision is needed any more.
+/// Withdraws the question of a call, because no decision is needed any more.
 async fn take_back(
     daemon: &DaemonState,
     principal: &Principal,
@@ -82,7 +82,7 @@ async fn take_back(
     }
 }
 
-/// Why a call cannot be stopped from here.
+/// Explains why this daemon cannot cancel the call.
 async fn cannot(daemon: &DaemonState, call: CallId, known: &CallLookup) -> Problem {
     let document = known.document(call);
     let about = serde_json::json!({"call": call, "status": document.status});

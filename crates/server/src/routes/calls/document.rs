@@ -8,7 +8,7 @@ use toolcrib_ops::calls::{CallDocument, CallState};
 use crate::api::{Json, Operation};
 use crate::problem::{Code, Problem};
 
-/// The answer to the caller of one call: its document, with the HTTP status of its outcome.
+/// Responds to the caller of one call with its document and the HTTP status of its outcome.
 pub(crate) fn answer_response(answer: Answer) -> Response {
     let status = match &answer {
         Answer::Suspended(_) => 202,
@@ -18,25 +18,26 @@ pub(crate) fn answer_response(answer: Answer) -> Response {
     (status, Json(CallDocument::from(answer))).into_response()
 }
 
-/// The answer about a call that was taken and goes on.
+/// Responds that a call was accepted and continues.
 pub(crate) fn accepted_response(call: CallId, asked: &str) -> Response {
     let document = CallDocument::with_status_only(call, asked, CallState::Running);
     (StatusCode::ACCEPTED, Json(document)).into_response()
 }
 
-/// The engine gives one answer for each call.
+/// Returns the problem of a missing answer, which the engine never causes: it gives one answer for
+/// each call.
 pub(crate) fn no_answer() -> Problem {
     Problem::new(Code::Internal, "the engine gave no answer; look whether the call took effect")
 }
 
-/// An operation that answers with what became of one call: every status that this may have is said.
+/// Documents every status that the outcome of one call may have.
 pub(crate) fn document_status_codes(operation: Operation) -> Operation {
     document_failures(
         operation.returns::<CallDocument>(200, "The call has ended; this is its result."),
     )
 }
 
-/// The same of one that shows a result in its own way.
+/// Documents the failures of an operation that returns a successful result in another form.
 pub(crate) fn document_failures(operation: Operation) -> Operation {
     let waits = "The call waits for a person or is still running; get it by its id.";
     let mut statuses: Vec<u16> = ErrorType::ALL.iter().map(|why| why.http_status()).collect();

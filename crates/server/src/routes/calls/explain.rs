@@ -1,4 +1,4 @@
-//! Everything that is known of one call, as JSON.
+//! The stored information on one call, as JSON.
 
 use axum::extract::State;
 use toolcrib_core::CallId;

@@ -1,4 +1,4 @@
-//! The HTML cards of a call, under a policy that runs and loads nothing.
+//! The HTML cards of a call, under a policy that runs no scripts and loads nothing.
 
 use axum::extract::State;
 use axum::http::{HeaderValue, header};
@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// What a card may do: be drawn, and have its links opened by a click. Without `allow-scripts`,
+/// Policy of a card: it is rendered, and a click opens its links. Without `allow-scripts`,
 /// `allow-same-origin` only lets the page around it measure its height.
 const POLICY: &str = "sandbox allow-same-origin allow-popups allow-popups-to-escape-sandbox; default-src 'none'; \
     style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";

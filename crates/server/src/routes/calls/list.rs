@@ -11,7 +11,7 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// Which calls are wanted. Everything that is said must fit.
+/// Filters of calls. A call must match all of them.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct CallQuery {
@@ -25,14 +25,14 @@ pub(super) struct CallQuery {
     conversation: Option<String>,
     /// Run.
     run: Option<String>,
-    /// The call that made them, such as a script: its calls.
+    /// The call that made them: for a script, its child calls.
     parent: Option<String>,
     /// Their status: `running`, or their outcome, such as `failed`. `GET /approvals` lists the
     /// calls that wait for a person.
     status: Option<CallState>,
-    /// Received at or after, milliseconds since 1970.
+    /// Only calls received at or after this time, in milliseconds since 1970.
     since: Option<i64>,
-    /// Received before, milliseconds since 1970.
+    /// Only calls received before this time, in milliseconds since 1970.
     until: Option<i64>,
     /// The maximum number of rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]

@@ -1,5 +1,5 @@
-//! The page of a call's server (MCP Apps): its HTML under a policy that gives it no origin and no
-//! network, and the calls and resources that it asks for.
+//! The page of a call's server (MCP Apps): its HTML under a policy that grants neither an origin
+//! nor network access, and the calls and resources that the page requests.
 
 use axum::extract::State;
 use axum::http::{HeaderName, HeaderValue, header};
@@ -22,17 +22,17 @@ use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
 
-/// What a page of a server may do: run its own inline scripts and draw. `sandbox` takes its origin
-/// away wherever it is opened: it reads no cookie, no storage and no other page.
+/// Policy of a page of a server: it runs its own inline scripts and is rendered. `sandbox` removes
+/// its origin wherever it is opened, so that it reads no cookie, no storage and no other page.
 const POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
     img-src data: blob:; media-src data: blob:; font-src data:; connect-src 'none'; frame-src 'none'; \
     worker-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'";
 
-/// A call that a page asks for.
+/// A call that a page requests.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PageCall {
-    /// The name that the server of the page gives the tool.
+    /// Name of the tool on the server of the page.
     #[schemars(length(min = 1))]
     tool: String,
     /// Its arguments.
@@ -40,11 +40,11 @@ struct PageCall {
     arguments: Map<String, Value>,
 }
 
-/// A resource that a page asks for.
+/// A resource that a page requests.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct PageResourceQuery {
-    /// The address that the server of the page gives it.
+    /// Address of the resource on the server of the page.
     #[schemars(length(min = 1, max = 2000))]
     uri: String,
 }
@@ -99,7 +99,7 @@ async fn show_page(
         (header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
         (header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
         (header::X_FRAME_OPTIONS, HeaderValue::from_static("SAMEORIGIN")),
-        // Names of hosts are a way out too.
+        // DNS lookups could leak data, too.
         (HeaderName::from_static("x-dns-prefetch-control"), HeaderValue::from_static("off")),
     ];
     Ok((fixed, html).into_response())

@@ -13,7 +13,7 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// How long its end is waited for.
+/// The time to wait for its end.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ShowCallQuery {
@@ -33,7 +33,7 @@ pub(super) async fn show_call(
     let active = daemon.active_requests().get(call);
     let active = active.filter(|active| active.owner == principal.owner);
     if let (Some(wait), Some(active)) = (wait, active) {
-        // A call that goes on longer than the caller waits is shown as it is by then.
+        // If the wait times out, the response shows the current state of the call.
         let _ = tokio::time::timeout(wait, active.over.cancelled()).await;
     }
     let ctx = daemon.store_context(&principal);

@@ -1,4 +1,4 @@
-//! Starting calls, and waiting for them as long as the client asks.
+//! Starts calls, and waits for them as long as the client requests.
 
 use std::time::Duration;
 
@@ -19,8 +19,8 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// Longest time that one request waits for a call (10 minutes); without a limit a call is waited
-/// for to its end.
+/// Maximum `wait_ms` of a request (10 minutes). Without `wait_ms`, the request waits until the call
+/// ends.
 const MAX_WAIT_MS: u64 = 600_000;
 
 /// One call.
@@ -30,13 +30,14 @@ pub(crate) struct NewCall {
     /// Name of the tool, canonical or an alias.
     #[schemars(length(min = 1))]
     pub(crate) tool: String,
-    /// Its arguments: an object, or the JSON text of one as a model wrote it. None = `{}`.
+    /// Its arguments: an object, or the JSON text of one as a model wrote it. Absent = `{}`.
     #[serde(default)]
     pub(crate) arguments: Value,
 }
 
 impl NewCall {
-    /// A text is read as a model would have written it, and a value is taken as it is.
+    /// Returns the call. Text arguments are parsed as output of a model; other values are used
+    /// unchanged.
     pub(crate) fn call(self) -> Call {
         let args = match self.arguments {
             Value::String(text) => RawArgs::Text(text),
@@ -54,7 +55,7 @@ pub(super) struct StartCall {
     /// Name of the tool, canonical or an alias.
     #[schemars(length(min = 1))]
     tool: String,
-    /// Its arguments: an object, or the JSON text of one as a model wrote it. None = `{}`.
+    /// Its arguments: an object, or the JSON text of one as a model wrote it. Absent = `{}`.
     #[serde(default)]
     arguments: Value,
     /// Milliseconds to wait for its end, at most 600,000; 0 = do not wait, absent = without limit.
@@ -64,9 +65,9 @@ pub(super) struct StartCall {
     wait_ms: Option<u64>,
     /// Name of the agent that makes the call: its tool list limits it, and rules for it apply.
     agent: Option<String>,
-    /// A conversation of the caller, of which grants, shell and stored results count.
+    /// A conversation of the caller, whose grants, shell and stored results apply.
     conversation: Option<String>,
-    /// What it is about, in at most 200 characters, for history and audit.
+    /// Purpose of the call, in at most 200 characters, for history and audit.
     #[schemars(length(max = 200))]
     topic: Option<String>,
     /// The maximum number of tokens of its result in this response, at least 64; the stored call
@@ -75,7 +76,7 @@ pub(super) struct StartCall {
     max_tokens: Option<u32>,
 }
 
-/// Several calls that run side by side.
+/// Several calls that run concurrently.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StartCalls {
@@ -89,10 +90,10 @@ pub(super) struct StartCalls {
     agent: Option<String>,
     /// A conversation of the caller; as with one call.
     conversation: Option<String>,
-    /// What they are about; as with one call.
+    /// Purpose of the calls; as with one call.
     #[schemars(length(max = 200))]
     topic: Option<String>,
-    /// Most tokens of each result; as with one call.
+    /// Maximum number of tokens of each result; as with one call.
     #[schemars(range(min = 64))]
     max_tokens: Option<u32>,
 }
@@ -129,7 +130,8 @@ pub(super) async fn start_one(
     start_call(&daemon, &principal, batch, &tool, wait, key.as_deref(), limit).await
 }
 
-/// Starts the one call of a batch, and answers with what became of it within the time.
+/// Starts the one call of a batch, and responds with its state when it ends or the wait time is
+/// over.
 pub(super) async fn start_call(
     daemon: &DaemonState,
     principal: &AdmittedCaller,
@@ -184,7 +186,7 @@ pub(super) async fn start_batch(
     Ok((status, Json(CallsDocument { calls })).into_response())
 }
 
-/// The answer with at most as many tokens as its caller asked for.
+/// Limits the result to the number of tokens that the caller requested.
 fn limited(answer: Answer, limit: Option<ResultLimit>) -> Answer {
     match limit {
         Some(limit) => limit.apply(answer),
@@ -202,7 +204,7 @@ pub(crate) fn context_request(
     Ok(CallerContextRequest { agent, conversation, topic })
 }
 
-/// The batch with the agent, the conversation and the topic that its caller names.
+/// Adds the agent, the conversation and the topic that the caller names.
 pub(crate) async fn in_context(
     daemon: &DaemonState,
     principal: &Principal,
@@ -224,7 +226,7 @@ fn id_of(answer: &Answer) -> CallId {
     }
 }
 
-/// Says where it is found later.
+/// Adds the `Location` of the call.
 fn with_location(mut response: Response, call: CallId) -> Response {
     if let Ok(place) = HeaderValue::from_str(&format!("{BASE}/calls/{call}")) {
         response.headers_mut().insert(header::LOCATION, place);

@@ -1,19 +1,19 @@
-//! Examples made of schemas: the smallest body that has everything that must be there.
+//! Examples generated from schemas: the smallest body with all required fields.
 #![deny(clippy::indexing_slicing)]
 
 use serde_json::{Map, Value, json};
 
-/// Schemas within schemas that are followed.
+/// Maximum depth of nested schemas.
 const DEPTH: usize = 8;
 
-/// What a reference leads to.
+/// Resolves a reference.
 pub(super) fn resolved<'a>(schema: &'a Value, document: &'a Value) -> &'a Value {
     let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
     let schemas = document.pointer("/components/schemas");
     name.and_then(|name| schemas?.get(name)).unwrap_or(schema)
 }
 
-/// A value that fits.
+/// Returns a value that matches the schema.
 pub(super) fn example_for(schema: &Value, document: &Value) -> Value {
     value("", schema, document, 0)
 }
@@ -60,7 +60,7 @@ fn object(schema: &Value, document: &Value, depth: usize) -> Value {
     Value::Object(members)
 }
 
-/// The type; of several the first one that is not null.
+/// Returns the type; if there are several, the first one other than null.
 pub(super) fn kind(schema: &Value) -> String {
     match schema.get("type") {
         Some(Value::String(kind)) => kind.clone(),
@@ -73,7 +73,7 @@ pub(super) fn kind(schema: &Value) -> String {
     }
 }
 
-/// Words that make sense where their names are known.
+/// Returns an example text for a field with a known name.
 fn text(name: &str) -> &'static str {
     match name {
         "tool" => "get_current_time",

@@ -1,4 +1,4 @@
-//! The page itself.
+//! Renders the documentation page.
 #![deny(clippy::indexing_slicing)]
 
 use std::collections::BTreeMap;
@@ -9,10 +9,10 @@ use super::example;
 
 /// Methods in the order in which they are listed.
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
-/// Fields within fields that are listed.
+/// Depth to which nested fields are listed.
 const DEPTH: usize = 2;
 
-/// An operation as the document has it.
+/// An operation in the OpenAPI document.
 struct OperationView<'a> {
     method: &'static str,
     path: &'a str,
@@ -25,7 +25,7 @@ impl OperationView<'_> {
     }
 }
 
-/// The page of an OpenAPI document.
+/// Renders the page of an OpenAPI document.
 pub(super) fn render(document: &Value, style: &str) -> String {
     let groups = groups(document);
     let version = document.pointer("/info/version").and_then(Value::as_str).unwrap_or_default();
@@ -56,19 +56,19 @@ pub(super) fn render(document: &Value, style: &str) -> String {
     page
 }
 
-/// A line of the index.
+/// Renders a line of the index.
 fn index_entry(shown: &OperationView<'_>) -> String {
     let (id, method) = (escape(shown.text("operationId")), shown.method.to_uppercase());
     format!("<li><a href=\"#{id}\">{method} {}</a></li>\n", breakable(shown.path))
 }
 
-/// Stands in a rendered page for the address of the daemon.
+/// Placeholder in a rendered page for the address of the daemon.
 const ADDRESS: &str = "{address}";
 
-/// The address in the page for a reader whose request names none.
+/// The address in the page if a request does not name one.
 pub(super) const DEFAULT_ADDRESS: &str = "http://127.0.0.1:8717";
 
-/// The page for a reader who asked under this address.
+/// Inserts the address into the page.
 pub(super) fn with_address(page: &str, address: &str) -> String {
     page.replacen(ADDRESS, &escape(address), 1)
 }
@@ -148,7 +148,7 @@ fn entry(name: &str, about: &[&str], description: &str, depth: usize) -> String 
     )
 }
 
-/// The fields of a body or an answer.
+/// Renders the fields of a body or a response.
 fn fields(schema: &Value, document: &Value) -> String {
     let entries = entries(schema, document, 0);
     if entries.is_empty() { String::new() } else { format!("<dl>\n{entries}</dl>\n") }
@@ -156,7 +156,7 @@ fn fields(schema: &Value, document: &Value) -> String {
 
 fn entries(schema: &Value, document: &Value, depth: usize) -> String {
     let mut schema = example::resolved(schema, document);
-    // A list says what its rows are.
+    // A list is described by the schema of its items.
     while let Some(items) = schema.get("items") {
         schema = example::resolved(items, document);
     }
@@ -182,7 +182,7 @@ fn entries(schema: &Value, document: &Value, depth: usize) -> String {
     html
 }
 
-/// What a field is, when it is not null.
+/// Returns the schema of a field without null.
 fn resolve_schema<'a>(field: &'a Value, document: &'a Value) -> &'a Value {
     let any = field.get("anyOf").or_else(|| field.get("allOf")).and_then(Value::as_array);
     let is_null = |one: &&Value| one.get("type").and_then(Value::as_str) == Some("null");
@@ -190,7 +190,7 @@ fn resolve_schema<'a>(field: &'a Value, document: &'a Value) -> &'a Value {
     example::resolved(one.unwrap_or(field), document)
 }
 
-/// The words that it may be.
+/// Returns the allowed values of a text.
 fn values(schema: &Value) -> String {
     let consts = schema.get("oneOf").and_then(Value::as_array).into_iter().flatten();
     let consts = consts.filter_map(|one| one.get("const"));
@@ -204,7 +204,7 @@ fn answers(shown: &OperationView<'_>, document: &Value) -> String {
     let responses =
         shown.operation.get("responses").and_then(Value::as_object).into_iter().flatten();
     for (status, response) in responses {
-        // Errors are the same everywhere: they stand at the end of the page.
+        // All operations share the error responses, which the end of the page describes.
         let Some(about) = response.get("description").and_then(Value::as_str) else { continue };
         html += &format!("<p><strong>{}</strong> {}</p>\n", escape(status), inline_markup(about));
         let content =
@@ -219,7 +219,7 @@ fn answers(shown: &OperationView<'_>, document: &Value) -> String {
     html
 }
 
-/// A line that does it.
+/// Renders a curl command for the operation.
 fn curl(shown: &OperationView<'_>, body: Option<(&String, &Value)>, document: &Value) -> String {
     let mut line = String::from("curl");
     if shown.method != "get" {
@@ -262,7 +262,7 @@ fn errors(document: &Value) -> String {
     html + "</dl>\n</section>\n"
 }
 
-/// Text in which what stands between backticks is code.
+/// Renders text between backticks as code.
 fn inline_markup(text: &str) -> String {
     let parts = text.split('`').enumerate();
     parts
@@ -274,7 +274,7 @@ fn inline_markup(text: &str) -> String {
         .collect()
 }
 
-/// Where a long path may be broken on a narrow screen.
+/// Adds break opportunities to a long path, for narrow screens.
 fn breakable(path: &str) -> String {
     escape(path).replace('/', "/<wbr>").replace('_', "_<wbr>")
 }

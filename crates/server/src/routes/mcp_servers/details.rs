@@ -1,4 +1,5 @@
-//! One MCP server: how it is reached, its tools, what is held for review and why, its log.
+//! One MCP server: its connection, its tools, the definitions held for review with the reasons, and
+//! its log.
 
 use std::sync::Arc;
 
@@ -36,7 +37,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(accept.returns_ok::<McpServerDetails>("Its state."), accept_reviews);
 }
 
-/// The servers of the file; those that this process uses, if its program keeps no file.
+/// Returns the servers of the file; if the host has no file, the servers that this process uses.
 pub(super) fn configured(daemon: &DaemonState) -> Result<Vec<ServerConfig>, Problem> {
     let kept = daemon.host().mcp_servers()?;
     if !kept.is_empty() {
@@ -50,7 +51,7 @@ pub(super) fn unknown(name: &str) -> Problem {
     OpError::not_found(Resource::McpServer, name).into()
 }
 
-/// The server of the file with this name.
+/// Returns the server with this name from the file.
 pub(super) fn find(daemon: &DaemonState, name: &str) -> Result<ServerConfig, Problem> {
     let found = configured(daemon)?.into_iter().find(|server| server.name.as_str() == name);
     found.ok_or_else(|| unknown(name))
@@ -73,7 +74,7 @@ async fn show_server(
     Ok(Json(details(&daemon, &principal, &config).await))
 }
 
-/// The connection of a server that is on.
+/// Returns the connection of an enabled server.
 pub(super) fn connection(
     daemon: &DaemonState,
     config: &ServerConfig,
@@ -89,7 +90,7 @@ async fn connect_server(
     Path(name): Path<String>,
 ) -> Result<Json<McpServerDetails>, Problem> {
     let config = find(&daemon, &name)?;
-    // Why it failed is in its state.
+    // The state of the server contains the reason for a failure.
     let _ = mcp_servers::test(&*connection(&daemon, &config)?).await;
     Ok(Json(details(&daemon, &principal, &config).await))
 }

@@ -1,4 +1,4 @@
-//! Changes of one server of the file.
+//! Changes one server of the file.
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -41,7 +41,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(remove.returns_empty(204, "Removed."), remove_server);
 }
 
-/// Writes the file and puts it into force.
+/// Writes the file and applies it.
 pub(super) async fn write(daemon: &DaemonState, servers: Vec<ServerConfig>) -> Result<(), Problem> {
     daemon.host().write_mcp_servers(servers)?;
     daemon.host().reload().await.map(drop)?;

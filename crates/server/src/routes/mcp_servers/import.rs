@@ -1,4 +1,4 @@
-//! Adds servers, in the form that other programs keep them in.
+//! Adds servers in the format of other programs.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ struct ImportMcpServers {
     /// The text of a file of servers: `{"mcpServers": {"NAME": {"command": …, "args": […]}}}` or
     /// with `url` and `headers`, as JSON, TOML or YAML.
     text: String,
-    /// Whether they are written; otherwise they are only shown.
+    /// Whether the servers are written; otherwise, the response only lists them.
     #[serde(default)]
     write: bool,
 }
@@ -62,7 +62,7 @@ async fn import_servers(
     if body.write {
         let configuration = HostConfiguration(daemon.host());
         let ctx = crate::routes::secrets::context(&daemon, &principal, &configuration)?;
-        // Secrets first: no server is written that names one which is not there.
+        // Store secrets first: no written server may refer to a secret that does not exist.
         for (name, value) in plan.secrets() {
             let request = SetSecretRequest::from_text(name.to_owned(), value.to_owned())?;
             secrets::set(&ctx, request).await?;

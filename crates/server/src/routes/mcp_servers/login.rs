@@ -1,5 +1,5 @@
-//! Logins to MCP servers from the page: begun by the owner, ended by the browser that comes back
-//! from the authorization server.
+//! Logins to MCP servers from the page: the owner starts a login, and the browser ends it when it
+//! returns from the authorization server.
 
 use axum::extract::{Extension, OriginalUri, State};
 use axum::http::{HeaderValue, StatusCode, header};
@@ -27,8 +27,8 @@ pub(super) fn routes(api: &mut Api) {
         "Shows the last login to an MCP server.",
     );
     api.add(show.tag("mcp").returns_ok::<McpLogin>("Its state."), show_login);
-    // The browser comes from another site, without a session: the state in the address, a random
-    // text that only this login has, is what lets it in.
+    // The browser returns from another site and sends no session. The state in the address, a
+    // random text of this login, authorizes the request.
     let callback = Operation::get(CALLBACK_PATH, Role::Viewer, "Ends a login to an MCP server.");
     let callback = callback
         .public()
@@ -64,7 +64,7 @@ async fn show_login(
     found.map(Json).ok_or_else(|| Problem::not_found(format!("no login to {name} waits")))
 }
 
-/// Nothing of the address is repeated in the answer.
+/// Ends a login. The answer does not repeat any part of the address.
 async fn end_login(
     State(daemon): State<DaemonState>,
     Extension(own): Extension<RequestOrigin>,
@@ -81,7 +81,7 @@ async fn end_login(
             match login.ended {
                 Ok(()) => {
                     tracing::info!(server = %name, by = %login.by, "an MCP server lets us in");
-                    // Why it failed is in its state.
+                    // The state of the server contains the reason for a failure.
                     tokio::spawn(async move { drop(login.connection.connect().await) });
                     (StatusCode::OK, "Done. You can close this window and go back to Toolcrib.")
                 }

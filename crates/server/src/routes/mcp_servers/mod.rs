@@ -1,5 +1,5 @@
-//! MCP servers of the person's file `mcp.toml`: how they stand, what differs from what was
-//! reviewed, and changes of the file.
+//! MCP servers of the user's file `mcp.toml`: their state, their differences from the reviewed
+//! definitions, and changes of the file.
 
 mod details;
 mod edit;

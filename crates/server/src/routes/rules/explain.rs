@@ -17,8 +17,8 @@ use crate::state::DaemonState;
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ExplainBody {
-    /// A command line, or a call as rules name it, such as `Read(./secrets/x)`; in place of a tool
-    /// and its arguments.
+    /// A command line, or a call in the notation of rules, such as `Read(./secrets/x)`; instead of
+    /// a tool and its arguments.
     command: Option<String>,
     /// Name of a tool.
     tool: Option<String>,
@@ -28,7 +28,7 @@ pub(super) struct ExplainBody {
     agent: String,
     /// Channel of the call; default `chat`.
     channel: Option<String>,
-    /// The verdict where no rule speaks; default: that of the preset and the rest of policy.
+    /// The verdict if no rule matches; default: the verdict of the preset and the rest of policy.
     default: Option<Effect>,
 }
 

@@ -1,4 +1,4 @@
-//! What an import of rules of another program would add.
+//! Previews the rules that an import from another program would add.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -19,10 +19,10 @@ pub(super) struct ImportRulesBody {
     text: String,
     /// Name of the file that it comes from, such as `settings.json`.
     name: String,
-    /// The program: `claude` or `codex`; default as the name says.
+    /// The program: `claude` or `codex`; by default, the file name determines it.
     #[serde(default)]
     format: Option<String>,
-    /// Take rules that allow more than they seem to, too, marked as `unsafe`.
+    /// Whether to also import rules that allow more than they seem to, marked as `unsafe`.
     #[serde(default)]
     anyway: bool,
 }

@@ -1,4 +1,4 @@
-//! Rules that are checked before they are written: findings and examples.
+//! Checks rules before they are written: findings and examples.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -11,11 +11,11 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// Rules to be checked.
+/// Rules to check.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct LintBody {
-    /// Rules that are written nowhere yet; absent = those in force.
+    /// Rules that are not written yet; absent = the rules in force.
     rules: Option<Vec<RuleBody>>,
 }
 

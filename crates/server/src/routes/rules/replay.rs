@@ -1,4 +1,4 @@
-//! What changed rules would have decided about the history.
+//! Replays the history against changed rules.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -50,7 +50,7 @@ async fn replay(
     Ok(rules::replay(&ctx, request).await?)
 }
 
-/// The rules of all layers, with these in place of the person's own.
+/// Returns the rules of all layers, with these instead of the user's own.
 fn with_user_rules(before: &RuleSet, rules: Vec<RuleBody>) -> Result<RuleSet, Vec<RuleError>> {
     let others = before.sources().iter().filter(|rule| rule.layer != Layer::User).cloned();
     let changed = rules::unwritten(rules.into_iter().map(RuleText::from));

@@ -1,4 +1,4 @@
-//! The person's own file of rules: listed and changed.
+//! The user's rule file: listing and changing it.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -22,7 +22,7 @@ use crate::state::DaemonState;
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "RulesChanged")]
 pub(super) struct UserRulesChanged {
-    /// What is in it now.
+    /// The rules that the file now contains.
     #[serde(flatten)]
     changed: RulesChanged,
     /// The tag of the file, for the next change.
@@ -87,7 +87,8 @@ pub(super) async fn add_rules(
     put_in_force(&daemon, &principal, edited).await
 }
 
-/// Numbers move when the file changes, so a change by number names the version that was read.
+/// Requires `If-Match`: rule numbers change with the file, so a change by number must name the
+/// version that was read.
 fn required_if_match(headers: &HeaderMap) -> Result<HeaderValue, Problem> {
     headers.get(header::IF_MATCH).cloned().ok_or_else(|| {
         let words = "send `If-Match` with the ETag of GET /api/v1/rules/own: numbers move when the file changes";

@@ -1,4 +1,4 @@
-//! Images beside a message of a person.
+//! Images of a person's message.
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -8,22 +8,22 @@ use toolcrib_core::Blob;
 
 use crate::problem::Problem;
 
-/// An image beside a message.
+/// An image in a message.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewImage {
     /// `image/png`, `image/jpeg`, `image/webp` or `image/gif`.
     media_type: String,
-    /// The bytes, base64. Requests have a limit too (`[server] body_bytes`).
+    /// The bytes in base64. The limit on requests applies, too (`[server] body_bytes`).
     data: String,
 }
 
-/// Most images of a message.
+/// Maximum number of images in a message.
 const IMAGES: usize = 8;
-/// Most bytes of an image: what the strictest provider takes.
+/// Maximum number of bytes of an image: the limit of the strictest provider.
 const IMAGE_BYTES: usize = 5_000_000;
 
-/// The media types that providers take, each with what its files begin with.
+/// The media types that providers accept, each with the first bytes of its files.
 const KINDS: [(&str, &[u8]); 4] = [
     ("image/png", b"\x89PNG\r\n\x1a\n"),
     ("image/jpeg", b"\xff\xd8\xff"),
@@ -31,7 +31,7 @@ const KINDS: [(&str, &[u8]); 4] = [
     ("image/gif", b"GIF8"),
 ];
 
-/// The images of a message, checked.
+/// Decodes and checks the images of a message.
 pub(super) fn decode_images(images: &[NewImage]) -> Result<Vec<Blob>, Problem> {
     if images.len() > IMAGES {
         return Err(Problem::invalid(format!("a message has at most {IMAGES} images")));

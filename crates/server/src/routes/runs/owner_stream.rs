@@ -13,7 +13,7 @@ use crate::role::Principal;
 use crate::run_supervisor;
 use crate::state::DaemonState;
 
-/// Runs of each state in the snapshot.
+/// Maximum number of runs of each state in the snapshot.
 const MAX_RUNS: usize = 1_000;
 
 /// Streams changes of the owner's runs and questions, and of switches. The first event is a
@@ -30,7 +30,7 @@ pub(super) async fn stream_all(
     let (first, last) = match seen.filter(|last| broadcast.after(*last).is_some()) {
         Some(last) => (None, last),
         None => {
-            // The number is read first: events that occur while the rows are read are sent again.
+            // Read the number first: events that occur while the rows are read are then sent again.
             let last = broadcast.last_seq();
             (Some(owner_snapshot(daemon, &principal.owner, last).await?), last)
         }
@@ -43,7 +43,7 @@ pub(super) async fn stream_all(
     })))
 }
 
-/// The runs that have not ended, and the open questions.
+/// Returns the runs that have not ended, and the open questions.
 async fn owner_snapshot(daemon: &DaemonState, owner: &str, last: u64) -> Result<String, Problem> {
     let stores = daemon.stores();
     let mut runs = Vec::new();

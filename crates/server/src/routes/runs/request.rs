@@ -1,4 +1,4 @@
-//! What a run is asked for with.
+//! The request for a run.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::routes::surroundings::PersonSurroundings;
 
-/// A run that is asked for.
+/// A run to start.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NewRun {
@@ -42,40 +42,40 @@ pub(crate) struct NewRun {
     /// Its limits; the agent's own limits apply to those that are absent.
     #[serde(default)]
     pub(crate) limits: Limits,
-    /// Locale, time zone and device of the person, as the client knows them; without a locale,
-    /// `Accept-Language` counts.
+    /// Locale, time zone and device of the person, if the client knows them; without a locale,
+    /// `Accept-Language` applies.
     #[serde(default)]
     pub(crate) surroundings: PersonSurroundings,
-    /// Answer only when the run has ended or waits for a person.
+    /// Whether to respond only when the run has ended or waits for a person.
     #[serde(default)]
     pub(crate) wait: bool,
-    /// Answer with the events of the run.
+    /// Whether to respond with the events of the run.
     #[serde(default)]
     pub(crate) stream: bool,
 }
 
-/// What a run may use.
+/// Limits of a run.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Limits {
-    /// Rounds of calls, 1 to 100.
+    /// Maximum number of rounds, 1 to 100.
     #[schemars(range(min = 1, max = 100))]
     pub(crate) rounds: Option<u32>,
-    /// Calls, at least 1.
+    /// Maximum number of calls, at least 1.
     #[schemars(range(min = 1))]
     pub(crate) calls: Option<u64>,
-    /// Tokens, at least 1.
+    /// Maximum number of tokens, at least 1.
     #[schemars(range(min = 1))]
     pub(crate) tokens: Option<u64>,
-    /// Seconds that it works, at least 1.
+    /// Maximum number of seconds of activity, at least 1.
     #[schemars(range(min = 1))]
     pub(crate) seconds: Option<u64>,
-    /// Millionths of a US dollar, by estimate.
+    /// Maximum estimated cost, in millionths of a US dollar.
     pub(crate) micro_dollars: Option<u64>,
 }
 
 impl NewRun {
-    /// What is asked for, in the name of this principal.
+    /// Builds the request of this principal to the host.
     pub(super) fn run_request(
         self,
         principal: &Principal,
@@ -100,12 +100,14 @@ impl NewRun {
             owner: principal.owner.clone(),
             channel: channel_for(principal).to_owned(),
             surroundings: self.surroundings.checked(accept_language)?,
-            // A run of a person or a client, whoever began the conversation.
+            // The chain of goals and tasks starts here: a person or a client starts this run, even
+            // in the conversation of a task.
             depth: 0,
         })
     }
 
-    /// The hash of what is asked for; how the answer is wanted is no part of it.
+    /// Returns the hash of the request, without the fields that determine only the form of the
+    /// response.
     pub(super) fn fingerprint(&self, principal: &Principal) -> String {
         let limits = serde_json::to_value(self.limits).unwrap_or_default();
         canonical_json::sha256(&json!([

@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::run_supervisor::{self, ActiveRun, ReadResult, RunEvent, RunSubscriber};
 use crate::state::DaemonState;
 
-/// Time between two reads of a run that another process drives: the store does not notify.
+/// Interval for reading a run that another process drives: the store does not notify.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Streams a run: its snapshot first, then its events, until the run ends or the client
@@ -101,7 +101,7 @@ impl RunStream {
     }
 }
 
-/// Streams a run that another process drives: its snapshot, again whenever it has changed. The
+/// Streams a run that another process drives: its snapshot, and a new one after every change. The
 /// stream ends when that process stops driving the run; a client that reconnects gets its new
 /// state.
 fn remote_run(daemon: &DaemonState, run: StoredRun) -> Response {

@@ -1,4 +1,4 @@
-//! Changes of values that a tool needs.
+//! Changes of the configuration of a tool.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -20,7 +20,7 @@ pub(super) struct ConfigBody {
     value: String,
 }
 
-/// The value of the path, if this principal may change it.
+/// Returns the value that the path names, if this principal may change it.
 fn find(
     daemon: &DaemonState,
     principal: &Principal,

@@ -1,4 +1,4 @@
-//! One tool: its definition, its configuration, how its calls went.
+//! One tool: its definition, its configuration, and metrics of its calls.
 
 use axum::extract::State;
 use axum::http::HeaderMap;
@@ -13,11 +13,11 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// Since when calls count.
+/// The period of the metrics.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct MetricsQuery {
-    /// Only calls received at or after, milliseconds since 1970; default all.
+    /// Only calls received at or after this time, in milliseconds since 1970; default all.
     since: Option<i64>,
 }
 

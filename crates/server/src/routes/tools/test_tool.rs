@@ -1,5 +1,5 @@
-//! Trying a tool: whether its configuration is complete, what a call gives, or what would become of
-//! one.
+//! Tests a tool: whether its configuration is complete, the result of a call, or the predicted
+//! ruling on one.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ use crate::routes::calls::document::no_answer;
 use crate::routes::calls::start::{NewCall, context_request, in_context};
 use crate::state::DaemonState;
 
-/// How a tool is tried.
+/// Options of the test.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct TestBody {

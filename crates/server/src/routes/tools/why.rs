@@ -1,4 +1,4 @@
-//! Whether a tool is offered to a caller, and what excludes it otherwise.
+//! Explains whether a tool is offered to a caller, and what excludes it otherwise.
 
 use axum::extract::State;
 use schemars::JsonSchema;
@@ -11,11 +11,11 @@ use crate::problem::Problem;
 use crate::role::Principal;
 use crate::state::DaemonState;
 
-/// Who would be offered it.
+/// The caller to explain for.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct WhyQuery {
-    /// Name of an agent; none = the caller, with this token.
+    /// Name of an agent; absent = the caller, with this token.
     agent: Option<String>,
     /// Provider of the model, such as `anthropic`: some tools are offered to the models of one
     /// provider only.

@@ -1,4 +1,4 @@
-//! An HTTP client for tests: one request, one answer; streams piece by piece.
+//! An HTTP client for tests: one request, one response; streams in pieces.
 
 use std::net::SocketAddr;
 
@@ -10,7 +10,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 
-/// Sends requests to one daemon, over connections that are kept.
+/// Sends requests to one daemon, over persistent connections.
 #[derive(Clone)]
 pub(crate) struct Client {
     address: SocketAddr,
@@ -18,7 +18,7 @@ pub(crate) struct Client {
     pool: Pool<HttpConnector, Body>,
 }
 
-/// What came back.
+/// The response.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -32,13 +32,13 @@ impl Answer {
             .unwrap_or_else(|error| panic!("{error} in {} {}", self.status, self.text))
     }
 
-    /// The answer as JSON, if it has this status.
+    /// Returns the response as JSON, and checks its status.
     pub(crate) fn expect(&self, status: u16) -> Value {
         assert_eq!(self.status.as_u16(), status, "{}", self.text);
         if self.text.is_empty() { Value::Null } else { self.json() }
     }
 
-    /// The code of a problem.
+    /// Returns the code of a problem.
     pub(crate) fn problem(&self) -> String {
         let kind = self.headers.get(header::CONTENT_TYPE);
         assert_eq!(kind.unwrap(), "application/problem+json", "{}", self.text);
@@ -63,7 +63,7 @@ impl Client {
         self
     }
 
-    /// Sends a request and waits for its head.
+    /// Sends a request and waits for the head of the response.
     pub(crate) async fn open(
         &self,
         method: Method,

@@ -1,4 +1,4 @@
-//! Reading a stream of server-sent events.
+//! Reads a stream of server-sent events.
 
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -15,14 +15,14 @@ pub(crate) struct Event {
     pub(crate) data: Value,
 }
 
-/// A stream that is being read.
+/// An open stream.
 pub(crate) struct Events {
     body: Incoming,
     text: String,
 }
 
 impl Events {
-    /// Begins to read, after the event of this id where one is given.
+    /// Opens a stream, after the event of this id if there is one.
     pub(crate) async fn open(client: &Client, path: &str, last: Option<&str>) -> Self {
         let client = match last {
             Some(last) => client.clone().with("last-event-id", last),
@@ -34,12 +34,12 @@ impl Events {
         Self { body: response.into_body(), text: String::new() }
     }
 
-    /// Reads the answer of a request that was sent otherwise.
+    /// Reads the response of a request that was sent in another way.
     pub(crate) fn of(body: Incoming) -> Self {
         Self { body, text: String::new() }
     }
 
-    /// The next event; `None` = the stream has ended.
+    /// Returns the next event; `None` at the end of the stream.
     pub(crate) async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
@@ -57,7 +57,7 @@ impl Events {
         }
     }
 
-    /// The next event of this name; what comes before it is passed over.
+    /// Returns the next event of this name and skips events before it.
     pub(crate) async fn until(&mut self, name: &str) -> Event {
         loop {
             let event = self.next().await.unwrap_or_else(|| panic!("no {name} came"));
@@ -67,7 +67,7 @@ impl Events {
         }
     }
 
-    /// All that comes until it ends.
+    /// Returns all events until the stream ends.
     pub(crate) async fn rest(mut self) -> Vec<Event> {
         let mut events = Vec::new();
         while let Some(event) = self.next().await {
@@ -77,7 +77,7 @@ impl Events {
     }
 }
 
-/// A block of lines; `None` = only a comment, or how long to wait.
+/// Parses a block of lines; `None` for a comment or a retry time.
 fn parsed(block: &str) -> Option<Event> {
     let field = |name: &str| {
         let line = block.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));

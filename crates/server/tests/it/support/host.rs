@@ -20,9 +20,9 @@ pub(crate) struct TestHost {
     script: String,
     folder: PathBuf,
     settings: Mutex<Vec<(String, String)>>,
-    /// What a reload puts into force, with the rules of the file as they are then.
+    /// The result of a reload, with the current rules of the file.
     configured: (Toolcrib, Settings),
-    /// How often somebody looked whether a run was left behind.
+    /// Number of checks whether a run was abandoned.
     pub(crate) looks: AtomicUsize,
 }
 
@@ -75,7 +75,7 @@ impl DaemonHost for TestHost {
         &'a self,
         run: &'a StoredRun,
     ) -> BoxFuture<'a, Result<StartRequest, HostError>> {
-        // What the model has said before is not said again.
+        // Answers that the model has already given are not repeated.
         let script = run.state.pointer("/setup/script").and_then(|s| s.as_str()).unwrap_or("");
         let rest = script.split_once("# --- after a restart\n").map_or(script, |(_, rest)| rest);
         let wish = RunRequest {

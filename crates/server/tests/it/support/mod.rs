@@ -1,4 +1,4 @@
-//! A daemon for one test: its own folders, its own port, stopped at the end.
+//! A daemon for one test, with separate folders and a separate port; stopped at the end.
 
 mod client;
 mod events;
@@ -20,19 +20,19 @@ pub(crate) use client::{Answer, Client};
 pub(crate) use events::Events;
 pub(crate) use host::TestHost;
 
-/// What a daemon of a test is set up with.
+/// The setup of a daemon in a test.
 pub(crate) struct Plan {
-    /// Script of the model (docs/scripted.md); each run begins it anew.
+    /// Script of the model (docs/scripted.md); each run starts it from the beginning.
     pub(crate) script: String,
     /// Changes the settings of the Toolcrib.
     pub(crate) toolcrib: Box<dyn FnOnce(&mut Settings) + Send>,
-    /// Adds to the builder.
+    /// Extends the builder.
     pub(crate) builder: Box<dyn FnOnce(toolcrib_app::Builder) -> toolcrib_app::Builder + Send>,
     /// Changes the settings of the daemon.
     pub(crate) daemon: Box<dyn FnOnce(&mut DaemonSettings) + Send>,
-    /// Whether everything is kept in a database file (`true`) or in memory.
+    /// Whether the store is a database file (`true`) or in memory.
     pub(crate) durable: bool,
-    /// Where figures and spans go.
+    /// Target of metrics and spans.
     pub(crate) observe: Telemetry,
 }
 
@@ -70,7 +70,7 @@ impl TestDaemon {
         Self::in_folder(Arc::new(tempfile::tempdir().unwrap()), plan).await
     }
 
-    /// In the folders of another one, as after a restart.
+    /// Starts a daemon in the folders of another one, as after a restart.
     pub(crate) async fn in_folder(folder: Arc<TempDir>, plan: Plan) -> Self {
         let workspace = folder.path().join("workspace");
         std::fs::create_dir_all(&workspace).unwrap();
@@ -113,7 +113,7 @@ impl TestDaemon {
         Self { folder, own, daemon, toolcrib, runner, host, address, serving }
     }
 
-    /// Stops it and waits until it has drained; its folders are left for the next one.
+    /// Stops it and waits until it has drained; its folders remain for the next daemon.
     pub(crate) async fn stop(self) -> Arc<TempDir> {
         self.daemon.stop();
         self.serving.await.unwrap();
@@ -129,7 +129,7 @@ impl TestDaemon {
         self.folder.path()
     }
 
-    /// Its folders, for another daemon beside it.
+    /// Returns its folders, for another daemon beside it.
     pub(crate) fn shared(&self) -> Arc<TempDir> {
         Arc::clone(&self.folder)
     }
@@ -138,28 +138,28 @@ impl TestDaemon {
         self.own.join("socket")
     }
 
-    /// The folder with its token and its sessions.
+    /// Returns the folder with its token and its sessions.
     pub(crate) fn own(&self) -> &Path {
         &self.own
     }
 
-    /// The token of the owner.
+    /// Returns the token of the owner.
     pub(crate) fn token(&self) -> String {
         std::fs::read_to_string(self.own.join("token")).unwrap().trim().to_owned()
     }
 
-    /// A client with the token of the owner.
+    /// Returns a client with the token of the owner.
     pub(crate) fn client(&self) -> Client {
         Client::new(self.address).with_token(&self.token())
     }
 
-    /// A client without a token.
+    /// Returns a client without a token.
     pub(crate) fn anybody(&self) -> Client {
         Client::new(self.address)
     }
 }
 
-/// The first folder that no living daemon works in: several may work on one database.
+/// Returns the first folder that no running daemon uses: several may share one database.
 fn own_folder(state: &Path) -> PathBuf {
     let folders = std::iter::once("daemon".to_owned()).chain((2..).map(|n| format!("daemon-{n}")));
     let mut free = folders.map(|name| state.join(name));
