@@ -3,7 +3,7 @@
 //! [`memory`] keeps what is worth knowing beyond one conversation and puts it into the system
 //! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
 //! does with them; [`notify`] reaches the person; [`list`] keeps shopping and to-do lists; [`goal`]
-//! what runs in the background pursue; [`soul`] the person's text in the prompt; [`document`] finds
+//! what runs in the background pursue; [`custom_instructions`] the person's text in the prompt; [`document`] finds
 //! passages in files that people put in; [`draft`] keeps what is to leave in a person's name,
 //! and sends it once; [`mail_inbox`] keeps what arrived by mail; [`card`] checks what is shown to
 //! people. `tool` has one file per tool. A daemon runs due tasks; this crate only says which ones
@@ -21,6 +21,7 @@
 pub mod calendar;
 pub mod card;
 mod configured_server_client;
+pub mod custom_instructions;
 pub mod document;
 pub mod draft;
 pub mod goal;
@@ -33,7 +34,6 @@ mod outside_text;
 mod rows;
 mod secret_shapes;
 pub mod signature;
-pub mod soul;
 pub mod task;
 pub mod time;
 mod tool;

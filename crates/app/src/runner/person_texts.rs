@@ -22,7 +22,7 @@ pub(super) struct PersonTexts {
     /// Memories, if the agent has the tools for them.
     pub(super) memories: Arc<PromptMemories>,
     /// The text for every run.
-    pub(super) soul: Option<String>,
+    pub(super) custom_instructions: Option<String>,
     /// Addresses of their mail accounts.
     pub(super) mail_accounts: Vec<String>,
     /// Their tasks that wait for a time, a line each.
@@ -36,10 +36,10 @@ impl Runner {
     /// they are a help, not a condition.
     pub(super) async fn person_texts(&self, agent: &Agent, owner: &str) -> PersonTexts {
         let memories = self.prompt_memories(agent, owner).await;
-        let soul = self.toolcrib.souls().get(owner).await.ok().flatten();
+        let own = self.toolcrib.custom_instructions().get(owner).await.ok().flatten();
         PersonTexts {
             memories,
-            soul: soul.map(|soul| soul.text),
+            custom_instructions: own.map(|own| own.text),
             mail_accounts: self.mail_addresses(owner),
             tasks: self.task_lines(agent, owner).await,
             ended_goals: Vec::new(),

@@ -40,8 +40,10 @@ impl PromptBudget {
 /// their author a voice in every run.
 #[must_use]
 pub fn prompt_section(memories: &[Memory], budget: PromptBudget) -> Option<String> {
-    let notes: Vec<&Memory> =
-        memories.iter().filter(|memory| memory.category != MemoryCategory::Soul).collect();
+    let notes: Vec<&Memory> = memories
+        .iter()
+        .filter(|memory| memory.category != MemoryCategory::CustomInstructions)
+        .collect();
     let mut trusted: Vec<&Memory> =
         notes.iter().copied().filter(|memory| memory.untrusted.is_none()).collect();
     trusted.sort_by(|a, b| order(a, b));
@@ -129,7 +131,7 @@ fn heading(category: MemoryCategory) -> &'static str {
         MemoryCategory::Learning => "Learnings",
         MemoryCategory::Error => "Known Issues & Resolutions",
         // Not among the groups.
-        MemoryCategory::Soul => "Standing Instructions",
+        MemoryCategory::CustomInstructions => "Standing Instructions",
     }
 }
 
