@@ -1,6 +1,8 @@
 //! What a daemon needs from the program around it: the configuration, and the models and agents
 //! that the configuration names.
 
+use std::path::PathBuf;
+
 use toolcrib_agent::library::Agent;
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::runner::{RunnerLimits, StartRequest};
@@ -36,6 +38,15 @@ pub struct RunRequest {
     pub surroundings: Surroundings,
     /// How many goals and tasks started one another until this run.
     pub depth: u32,
+}
+
+/// Where the MCP servers of a user are.
+#[derive(Debug, Clone)]
+pub struct McpServerFiles {
+    /// The file of servers.
+    pub servers: PathBuf,
+    /// The folder of their skills: one folder for each server.
+    pub skills: PathBuf,
 }
 
 /// Why the program around the daemon failed.
@@ -185,9 +196,9 @@ pub trait DaemonHost: Send + Sync {
         Vec::new()
     }
 
-    /// The MCP servers of the user's file, those that are off too.
-    fn mcp_servers(&self) -> Result<Vec<ServerConfig>, HostError> {
-        Ok(Vec::new())
+    /// The files of the user's MCP servers; `None` = this program keeps none.
+    fn mcp_server_files(&self) -> Option<McpServerFiles> {
+        None
     }
 
     /// Puts into a new MCP server what its program needs to start in the sandbox. Returns what the
@@ -197,31 +208,16 @@ pub trait DaemonHost: Send + Sync {
         Vec::new()
     }
 
-    /// Writes the MCP servers into the user's file; a [`reload`](Self::reload) puts them into
-    /// force.
-    fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {
-        let _ = servers;
-        Err(HostError::Failed("this program keeps no MCP servers".to_owned()))
-    }
-
-    /// Removes an MCP server from the user's file, with its authorization, its secrets, its skills
-    /// and what was reviewed; a [`reload`](Self::reload) puts it into force.
-    fn remove_mcp_server<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
-        let _ = name;
-        let error = HostError::Failed("this program keeps no MCP servers".to_owned());
-        Box::pin(async move { Err(error) })
-    }
-
     /// The Linux userland of the person; `None` = there is no place for one.
     fn userland(&self) -> Option<Userland> {
         None
     }
 
     /// The file that added rules are written to: the user's own.
-    fn rules_file(&self) -> std::path::PathBuf;
+    fn rules_file(&self) -> PathBuf;
 
     /// The folder that added agents are written to: the user's own.
-    fn agents_folder(&self) -> std::path::PathBuf;
+    fn agents_folder(&self) -> PathBuf;
 }
 
 /// The configuration of a host, as the operations see it.

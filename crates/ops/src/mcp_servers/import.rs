@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::mcp::client::import_config::{self, ImportedServer};
 
+use super::add::AddMcpServersRequest;
 use super::server::endpoint_text;
 use crate::error::OpError;
 
@@ -39,8 +40,7 @@ pub struct ImportedMcpServer {
 }
 
 /// Reads the servers of the texts. `prepare` gives a new entry what its program needs to start,
-/// and returns what the program gets, for people. Nothing is written: [`ImportPlan::secrets`] come
-/// first, so that no server is written that names one which is not there.
+/// and returns what the program gets, for people. Nothing is written.
 ///
 /// # Errors
 /// [`OpError::Invalid`] for a text in no form that is known.
@@ -70,16 +70,14 @@ pub fn import(
 }
 
 impl ImportPlan {
-    /// Values for the vault, by the name of the secret.
-    pub fn secrets(&self) -> impl Iterator<Item = (&str, &str)> {
-        let new = self.found.iter().filter(|one| !one.skip);
-        new.flat_map(|one| &one.secrets).map(|(name, value)| (name.as_str(), value.as_str()))
-    }
-
-    /// The servers to add, which are off.
+    /// The servers to add, which are off, with their secrets.
     #[must_use]
-    pub fn servers(&self) -> Vec<ServerConfig> {
-        self.found.iter().filter(|one| !one.skip).map(|one| one.config.clone()).collect()
+    pub fn additions(&self) -> AddMcpServersRequest {
+        let new = self.found.iter().filter(|one| !one.skip);
+        AddMcpServersRequest {
+            servers: new.clone().map(|one| one.config.clone()).collect(),
+            secrets: new.flat_map(|one| one.secrets.clone()).collect(),
+        }
     }
 
     /// All servers of the texts, for people.
