@@ -66,6 +66,12 @@ impl DecisionKind {
     }
 }
 
+/// Whether a call runs by this decision.
+#[must_use]
+pub fn may_run(decision: &Decision) -> bool {
+    matches!(decision, Decision::Approve { .. } | Decision::Edit { .. })
+}
+
 /// For how long an approval is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolcrib_core::{ApprovalRequest, DecisionRecord};
+
+use super::document::decision;
 
 /// The result of a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +23,25 @@ pub struct DecisionReply {
     pub goes_on: ContinuedBy,
     /// Its run.
     pub run: Option<String>,
+}
+
+impl DecisionReply {
+    /// The reply about a stored decision.
+    #[must_use]
+    pub fn new(
+        request: &ApprovalRequest,
+        record: &DecisionRecord,
+        goes_on: ContinuedBy,
+        shows_payloads: bool,
+    ) -> Self {
+        Self {
+            approval: request.id.to_string(),
+            decision: decision(record, shows_payloads),
+            call: request.call.to_string(),
+            goes_on,
+            run: request.run.map(|run| run.to_string()),
+        }
+    }
 }
 
 /// Who continues a call after the decision about it.
