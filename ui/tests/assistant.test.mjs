@@ -155,12 +155,12 @@ test("a switch that is clicked twice before the first answer is as it was", asyn
 
 test("what is typed is not overwritten by an answer that comes late", async () => {
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
-    await page.route("**/api/v1/soul", async (route) => {
+    await page.route("**/api/v1/custom-instructions", async (route) => {
       if (route.request().method() === "GET") await new Promise((resolve) => setTimeout(resolve, 1_000));
       await route.continue();
     });
     await page.goto(`${daemon.url}/#/settings`);
-    const box = page.getByRole("region", { name: "About you" }).getByRole("textbox");
+    const box = page.getByRole("region", { name: "Custom instructions" }).getByRole("textbox");
     await box.waitFor();
     assert.equal(await box.isDisabled(), true, "nothing can be typed before the text is known");
     await box.fill("I live in Bremen.");
@@ -172,14 +172,14 @@ test("what is typed is not overwritten by an answer that comes late", async () =
 test("what the person says about themselves is kept, undone, and in the next prompt", async () => {
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
     await page.goto(`${daemon.url}/#/settings`);
-    const part = page.getByRole("region", { name: "About you" });
+    const part = page.getByRole("region", { name: "Custom instructions" });
     await part.getByRole("textbox").fill("I live in Bremen.");
     await part.getByRole("button", { name: "Save" }).click();
     await part.getByText("Saved").waitFor();
-    assert.equal((await daemon.api("GET", "/soul")).text, "I live in Bremen.");
+    assert.equal((await daemon.api("GET", "/custom-instructions")).text, "I live in Bremen.");
     await part.getByRole("button", { name: "Undo the last change" }).click();
     await part.getByText("Restored the previous text.").waitFor();
-    assert.equal((await daemon.api("GET", "/soul")).text ?? null, null);
+    assert.equal((await daemon.api("GET", "/custom-instructions")).text ?? null, null);
   });
 });
 

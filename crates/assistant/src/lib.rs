@@ -1,13 +1,13 @@
 //! The assistant: memories, and tasks that run later.
 //!
-//! [`memory`] stores information that lasts beyond one conversation and adds it to the system
-//! prompt. [`time`] computes when a task is due; [`task`] stores tasks and contains the steps of a
-//! scheduler. [`notify`] sends notifications to the person. [`list`] stores shopping and to-do
-//! lists, [`goal`] the aims of background runs, [`soul`] the person's text in the prompt.
-//! [`document`] finds passages in files that people added. [`draft`] stores messages to send in a
-//! person's name, and sends each once. [`mail_inbox`] stores mails that arrived. [`card`] checks
-//! blocks that are shown to people. `tool` has one file per tool. A daemon runs due tasks; this
-//! crate only determines which ones and when.
+//! [`memory`] keeps what is worth knowing beyond one conversation and puts it into the system
+//! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
+//! does with them; [`notify`] reaches the person; [`list`] keeps shopping and to-do lists; [`goal`]
+//! what runs in the background pursue; [`custom_instructions`] the person's text in the prompt; [`document`] finds
+//! passages in files that people put in; [`draft`] keeps what is to leave in a person's name,
+//! and sends it once; [`mail_inbox`] keeps what arrived by mail; [`card`] checks what is shown to
+//! people. `tool` has one file per tool. A daemon runs due tasks; this crate only says which ones
+//! and when.
 //!
 //! Invariants
 //! - An untrusted text keeps its label `untrusted`: such a memory is never part of a system prompt,
@@ -21,6 +21,7 @@
 pub mod calendar;
 pub mod card;
 mod configured_server_client;
+pub mod custom_instructions;
 pub mod document;
 pub mod draft;
 pub mod goal;
@@ -33,7 +34,6 @@ mod outside_text;
 mod rows;
 mod secret_shapes;
 pub mod signature;
-pub mod soul;
 pub mod task;
 pub mod time;
 mod tool;

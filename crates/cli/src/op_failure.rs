@@ -51,6 +51,7 @@ pub(crate) fn from_op_error(error: OpError, list: &str) -> Failure {
                 "the run {run} of this conversation is not over, and what it did would be lost: `toolcrib resume {run}` brings it to its end"
             ));
         }
+        OpError::WithFacts { error, .. } => return (*error).into(),
         error => error.to_string(),
     };
     Failure { code, message }

@@ -14,8 +14,8 @@ pub enum RowKind {
     List,
     /// A goal of a person, and the run that pursues it.
     Goal,
-    /// The person's own part of the system prompt.
-    Soul,
+    /// Custom instructions: the person's own part of the system prompt.
+    CustomInstructions,
     /// A file that a person added, without its text.
     Document,
     /// A message to be sent in a person's name, such as an e-mail.
@@ -26,8 +26,14 @@ pub enum RowKind {
 
 impl RowKind {
     /// All kinds of rows.
-    pub const ALL: [Self; 6] =
-        [Self::List, Self::Goal, Self::Soul, Self::Document, Self::Draft, Self::MailInbox];
+    pub const ALL: [Self; 6] = [
+        Self::List,
+        Self::Goal,
+        Self::CustomInstructions,
+        Self::Document,
+        Self::Draft,
+        Self::MailInbox,
+    ];
 
     /// Returns the name in databases.
     #[must_use]
@@ -35,7 +41,8 @@ impl RowKind {
         match self {
             Self::List => "list",
             Self::Goal => "goal",
-            Self::Soul => "soul",
+            // Databases have it under its former name.
+            Self::CustomInstructions => "soul",
             Self::Document => "document",
             Self::Draft => "draft",
             Self::MailInbox => "mail_inbox",

@@ -22,8 +22,10 @@ pub enum MemoryCategory {
     Learning,
     /// A failure and its solution.
     Error,
-    /// The person's own part of the system prompt: one memory of a fixed key.
-    Soul,
+    /// Custom instructions as early versions stored them: one memory of a fixed key. Databases have
+    /// it under its name of that time.
+    #[serde(rename = "SOUL")]
+    CustomInstructions,
 }
 
 impl MemoryCategory {
@@ -38,7 +40,7 @@ impl MemoryCategory {
             Self::Preference => "PREFERENCE",
             Self::Learning => "LEARNING",
             Self::Error => "ERROR",
-            Self::Soul => "SOUL",
+            Self::CustomInstructions => "SOUL",
         }
     }
 }

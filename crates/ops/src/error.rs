@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use serde_json::Value;
 use toolcrib_core::{StoreError, ToolError};
 
 /// The reason why an operation failed.
@@ -64,7 +65,10 @@ pub enum OpError {
     /// The caller may not do this.
     #[error("{0}")]
     Denied(String),
-    /// The request contradicts the current state.
+    /// The caller did not prove who it is.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// The request contradicts the present state.
     #[error("{0}")]
     Conflict(String),
     /// The object was changed after the caller read it.
@@ -91,6 +95,14 @@ pub enum OpError {
     /// The operation failed for a reason that the caller cannot change.
     #[error("{0}")]
     Internal(String),
+    /// A failure with facts about it for programs.
+    #[error("{error}")]
+    WithFacts {
+        /// The failure.
+        error: Box<OpError>,
+        /// The facts, as a JSON object.
+        facts: Value,
+    },
 }
 
 macro_rules! classes {
@@ -131,7 +143,9 @@ classes! {
     NotFound: "not_found", 404, 4;
     /// The request is not valid.
     Invalid: "invalid", 422, 2;
-    /// The caller lacks the permission.
+    /// No proof of who the caller is.
+    Unauthorized: "unauthorized", 401, 5;
+    /// No permission.
     Denied: "forbidden", 403, 5;
     /// The request contradicts the current state.
     Conflict: "conflict", 409, 5;
@@ -154,13 +168,20 @@ impl OpError {
         Self::NotFound { what, name: name.to_string(), near: Vec::new() }
     }
 
-    /// Returns the exit code of the class, unless the engine or a file causes the failure.
+    /// The failure with facts about it, a JSON object.
+    #[must_use]
+    pub fn with_facts(self, facts: Value) -> Self {
+        Self::WithFacts { error: Box::new(self), facts }
+    }
+
+    /// The exit code: that of the class, except where the engine or a file is the reason.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Refused(error) => error.error_type.exit_code(),
             // An unusable file or vault is a configuration error.
             Self::Unusable(_) | Self::Unreadable(_) | Self::Vault(_) => 3,
+            Self::WithFacts { error, .. } => error.exit_code(),
             error => error.class().exit_code(),
         }
     }
@@ -172,6 +193,7 @@ impl OpError {
             Self::NotFound { .. } | Self::Absent(_) | Self::Overtaken(_) => ErrorClass::NotFound,
             Self::Ambiguous { .. } | Self::Invalid(_) | Self::Unusable(_) => ErrorClass::Invalid,
             Self::NeedsVersion(_) => ErrorClass::NeedsVersion,
+            Self::Unauthorized(_) => ErrorClass::Unauthorized,
             Self::Denied(_) => ErrorClass::Denied,
             Self::Conflict(_)
             | Self::NoOwnSwitch { .. }
@@ -185,6 +207,7 @@ impl OpError {
             | Self::Unreadable(_)
             | Self::Unavailable(_) => ErrorClass::Unavailable,
             Self::Internal(_) => ErrorClass::Internal,
+            Self::WithFacts { error, .. } => error.class(),
         }
     }
 }

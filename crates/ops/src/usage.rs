@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{QUARTER_HOUR_MS, UsageAggregator, UsageBy, UsageTotals};
 
@@ -38,6 +39,55 @@ pub enum UsageRows {
 pub struct UsageReply {
     /// The rows.
     pub totals: Vec<UsageTotals>,
+}
+
+/// A sum. A figure that was not reported is absent, which is not zero; where `unreported` or
+/// `unpriced` is more than 0, the sums are lower bounds.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UsageDocument {
+    /// Model (`provider/model`), agent, tool, or day (`2026-03-29`).
+    pub name: String,
+    /// Answers of models; 0 for tools.
+    pub requests: u64,
+    /// Answers without token counts.
+    pub unreported: u64,
+    /// Answers without a known price.
+    pub unpriced: u64,
+    /// Tokens of requests.
+    pub input_tokens: Option<u64>,
+    /// Tokens of answers.
+    pub output_tokens: Option<u64>,
+    /// Tokens read from caches.
+    pub cache_read_tokens: Option<u64>,
+    /// Tokens written to caches.
+    pub cache_write_tokens: Option<u64>,
+    /// Tokens of reasoning.
+    pub reasoning_tokens: Option<u64>,
+    /// Estimated price in US dollars.
+    pub cost_usd_estimate: Option<f64>,
+    /// Calls of tools; absent where calls are not counted.
+    pub calls: Option<u64>,
+    /// Milliseconds that tools ran; absent where calls are not counted.
+    pub run_ms: Option<f64>,
+}
+
+impl From<&UsageTotals> for UsageDocument {
+    fn from(sum: &UsageTotals) -> Self {
+        Self {
+            name: sum.name.clone(),
+            requests: sum.requests,
+            unreported: sum.unreported,
+            unpriced: sum.unpriced,
+            input_tokens: sum.input,
+            output_tokens: sum.output,
+            cache_read_tokens: sum.cache_read,
+            cache_write_tokens: sum.cache_write,
+            reasoning_tokens: sum.reasoning,
+            cost_usd_estimate: sum.cost_micros.map(|micros| micros as f64 / 1e6),
+            calls: sum.calls,
+            run_ms: sum.run_nanos.map(|nanos| nanos as f64 / 1e6),
+        }
+    }
 }
 
 /// Sums tokens, cost and calls.

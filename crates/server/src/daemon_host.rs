@@ -1,6 +1,8 @@
 //! The interface between a daemon and the program around it, which supplies the configuration, and
 //! the models and agents that the configuration names.
 
+use std::path::PathBuf;
+
 use toolcrib_agent::library::Agent;
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::runner::{RunnerLimits, StartRequest};
@@ -38,7 +40,16 @@ pub struct RunRequest {
     pub depth: u32,
 }
 
-/// An error of the program around the daemon.
+/// Where the MCP servers of a user are.
+#[derive(Debug, Clone)]
+pub struct McpServerFiles {
+    /// The file of servers.
+    pub servers: PathBuf,
+    /// The folder of their skills: one folder for each server.
+    pub skills: PathBuf,
+}
+
+/// Why the program around the daemon failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum HostError {
     /// The request is not valid: an unknown agent, model or key. The text states what to do.
@@ -189,9 +200,9 @@ pub trait DaemonHost: Send + Sync {
         Vec::new()
     }
 
-    /// Returns the MCP servers of the user's file, including disabled ones.
-    fn mcp_servers(&self) -> Result<Vec<ServerConfig>, HostError> {
-        Ok(Vec::new())
+    /// The files of the user's MCP servers; `None` = this program keeps none.
+    fn mcp_server_files(&self) -> Option<McpServerFiles> {
+        None
     }
 
     /// Adds to a new MCP server the settings that its program needs to start in the sandbox.
@@ -201,30 +212,16 @@ pub trait DaemonHost: Send + Sync {
         Vec::new()
     }
 
-    /// Writes the MCP servers into the user's file; a [`reload`](Self::reload) applies them.
-    fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {
-        let _ = servers;
-        Err(HostError::Failed("this program keeps no MCP servers".to_owned()))
-    }
-
-    /// Removes an MCP server from the user's file, with its authorization, secrets, skills and
-    /// reviews; a [`reload`](Self::reload) applies the change.
-    fn remove_mcp_server<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
-        let _ = name;
-        let error = HostError::Failed("this program keeps no MCP servers".to_owned());
-        Box::pin(async move { Err(error) })
-    }
-
-    /// Returns the Linux userland of the user; `None` if the host has no folder for one.
+    /// The Linux userland of the person; `None` = there is no place for one.
     fn userland(&self) -> Option<Userland> {
         None
     }
 
-    /// Returns the file to which added rules are written: the user's own.
-    fn rules_file(&self) -> std::path::PathBuf;
+    /// The file that added rules are written to: the user's own.
+    fn rules_file(&self) -> PathBuf;
 
-    /// Returns the folder to which added agents are written: the user's own.
-    fn agents_folder(&self) -> std::path::PathBuf;
+    /// The folder that added agents are written to: the user's own.
+    fn agents_folder(&self) -> PathBuf;
 }
 
 /// The configuration of a host, in the form that the operations use.

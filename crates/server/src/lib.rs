@@ -44,7 +44,7 @@ mod telemetry;
 
 pub use api::{Access, BASE, Operation, ToolLimit, document};
 pub use daemon::Daemon;
-pub use daemon_host::{DaemonHost, HostError, RunRequest};
+pub use daemon_host::{DaemonHost, HostError, McpServerFiles, RunRequest};
 pub use listen::{DaemonAddress, SOCKET_PATH_BYTES};
 pub use problem::{Code, Problem};
 pub use role::{Person, Principal, Role, Roles};

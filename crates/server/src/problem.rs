@@ -242,6 +242,7 @@ impl From<OpError> for Problem {
                 let about = serde_json::json!({"error_type": error.error_type});
                 return Self::new(code, error.message).with_extra(about);
             }
+            OpError::WithFacts { error, facts } => return Self::from(*error).with_extra(facts),
             error => error.to_string(),
         };
         Self::new(code, detail)

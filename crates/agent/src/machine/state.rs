@@ -189,12 +189,19 @@ impl RunEnd {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Completed | Self::Length | Self::RoundLimit | Self::Repeated | Self::Stalled => 0,
-            Self::Refused => 1,
-            Self::Budget { .. } => 7,
-            Self::Stopped => 130,
             Self::Failed { kind: FailureKind::BadKey | FailureKind::UnknownModel, .. } => 3,
-            Self::Failed { .. } => 1,
+            end => Self::exit_code_of(end.as_str()),
+        }
+    }
+
+    /// Returns the exit code by the wire name alone, which does not have the kind of a failure.
+    #[must_use]
+    pub fn exit_code_of(wire_name: &str) -> u8 {
+        match wire_name {
+            "completed" | "length" | "round_limit" | "repeated" | "stalled" => 0,
+            "budget_exceeded" => 7,
+            "stopped" => 130,
+            _ => 1,
         }
     }
 }

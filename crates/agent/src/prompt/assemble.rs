@@ -16,7 +16,7 @@ pub struct PromptSection {
 pub fn prompt_sections(parts: &Parts<'_>) -> Vec<PromptSection> {
     let sections = [
         ("agent", Some(parts.agent_prompt.trim().to_owned())),
-        ("soul", parts.soul.and_then(sections::soul)),
+        ("custom instructions", parts.custom_instructions.and_then(sections::custom_instructions)),
         ("honesty", Some(sections::HONESTY.to_owned())),
         ("tool use", sections::tool_use(parts.tools)),
         ("tool groups", sections::groups(parts.groups)),

@@ -35,8 +35,8 @@ pub struct ActiveSkill<'a> {
 pub struct Parts<'a> {
     /// The agent's prompt: the role of the model.
     pub agent_prompt: &'a str,
-    /// The person's standing instructions for every run.
-    pub soul: Option<&'a str>,
+    /// The person's instructions for every run.
+    pub custom_instructions: Option<&'a str>,
     /// Canonical names of the tools in view, in order; empty if the model answers without tools.
     pub tools: &'a [&'a str],
     /// Groups of tools that can be loaded; empty if all tools are declared.

@@ -52,7 +52,7 @@ fn golden(name: &str, prompt: &str) {
 fn parts<'a>(library: &'a Library, surroundings: &'a PromptContext) -> Parts<'a> {
     Parts {
         agent_prompt: &library.agents[0].prompt,
-        soul: None,
+        custom_instructions: None,
         tools: &TOOLS,
         groups: &[],
         guides: &library.guides,
@@ -107,7 +107,7 @@ fn combinations() {
         &system_prompt(&Parts {
             instructions: Some(&instructions),
             active_skills: &active,
-            soul: Some("Answer briefly.\n"),
+            custom_instructions: Some("Answer briefly.\n"),
             ..all
         }),
     );
@@ -125,7 +125,7 @@ fn the_sections_of_an_assistant_are_in_their_order() {
     let active = [ActiveSkill { name: "brief", instructions: "One sentence." }];
     let all = Parts {
         agent_prompt: "You help.",
-        soul: Some("Answer briefly."),
+        custom_instructions: Some("Answer briefly."),
         tools: &tools,
         memory: Some("## Memory\n\n- Keep what matters."),
         mail_accounts: &accounts,
@@ -137,7 +137,7 @@ fn the_sections_of_an_assistant_are_in_their_order() {
     let names: Vec<&str> = prompt_sections(&all).iter().map(|section| section.name).collect();
     let expected = [
         "agent",
-        "soul",
+        "custom instructions",
         "honesty",
         "tool use",
         "when to act",

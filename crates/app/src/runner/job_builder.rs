@@ -101,7 +101,7 @@ impl Runner {
             let memory = person_texts::memory_section(&texts.memories, &tools, model.on_device);
             let mut sections = prompt::prompt_sections(&Parts {
                 agent_prompt: &agent_prompt,
-                soul: texts.soul.as_deref(),
+                custom_instructions: texts.custom_instructions.as_deref(),
                 tools: &tools,
                 groups: &offered.groups,
                 guides: &library.guides,

@@ -22,8 +22,8 @@ pub(super) struct PersonTexts {
     /// Memories, if the agent has the tools for them.
     pub(super) memories: Arc<PromptMemories>,
     /// The text for every run.
-    pub(super) soul: Option<String>,
-    /// Addresses of the person's mail accounts.
+    pub(super) custom_instructions: Option<String>,
+    /// Addresses of their mail accounts.
     pub(super) mail_accounts: Vec<String>,
     /// The person's tasks that wait for a time, one line each.
     pub(super) tasks: Vec<String>,
@@ -36,10 +36,10 @@ impl Runner {
     /// them, because they are optional.
     pub(super) async fn person_texts(&self, agent: &Agent, owner: &str) -> PersonTexts {
         let memories = self.prompt_memories(agent, owner).await;
-        let soul = self.toolcrib.souls().get(owner).await.ok().flatten();
+        let own = self.toolcrib.custom_instructions().get(owner).await.ok().flatten();
         PersonTexts {
             memories,
-            soul: soul.map(|soul| soul.text),
+            custom_instructions: own.map(|own| own.text),
             mail_accounts: self.mail_addresses(owner),
             tasks: self.task_lines(agent, owner).await,
             ended_goals: Vec::new(),

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use toolcrib_assistant::calendar::CalendarAccount;
+use toolcrib_assistant::custom_instructions::CustomInstructions;
 use toolcrib_assistant::document::{Documents, TextExtractor};
 use toolcrib_assistant::goal::Goals;
 use toolcrib_assistant::heartbeat::Heartbeats;
 use toolcrib_assistant::list::Lists;
 use toolcrib_assistant::memory::Memories;
 use toolcrib_assistant::notify::Notifier;
-use toolcrib_assistant::soul::Souls;
 use toolcrib_assistant::task::Tasks;
 use toolcrib_assistant::{AssistantTools, LabelsOfRuns, SecretCheck};
 
@@ -47,7 +47,10 @@ pub(super) fn assistant_tools(
     let client = account.is_some().then(|| http_client(settings)).transpose()?;
     Ok(AssistantTools {
         memories: Memories::new(Arc::clone(&stores.memories), Arc::clone(is_secret)),
-        souls: Souls::new(Arc::clone(&stores.assistant_rows), Arc::clone(is_secret)),
+        custom_instructions: CustomInstructions::new(
+            Arc::clone(&stores.assistant_rows),
+            Arc::clone(is_secret),
+        ),
         tasks: Tasks::new(Arc::clone(&stores.tasks), Arc::clone(is_secret)),
         notifier,
         artifacts: Arc::clone(&stores.artifacts),
@@ -100,8 +103,8 @@ impl Toolcrib {
 
     /// Returns the texts that people have in the system prompt.
     #[must_use]
-    pub fn souls(&self) -> &Souls {
-        &self.assistant.souls
+    pub fn custom_instructions(&self) -> &CustomInstructions {
+        &self.assistant.custom_instructions
     }
 
     /// Returns the goals of all owners.

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock, RwLock};
 use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_assistant::SecretCheck;
+use toolcrib_assistant::custom_instructions::move_former_instructions;
 use toolcrib_assistant::heartbeat::Heartbeats;
 use toolcrib_assistant::mail_inbox::MailInboxes;
-use toolcrib_assistant::soul::move_former_souls;
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::program_runner::ProgramRunner;
 use toolcrib_builtins::shell::Shells;
@@ -302,9 +302,9 @@ impl Builder {
         }));
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let mail = mail_tools(&self.settings, &stores, &assistant, is_secret, &engine)?;
-        // Earlier versions stored promoted memories separately from the person's text. A store that
-        // cannot be read now is read at the next start.
-        move_former_souls(&assistant.memories, &assistant.souls).await.ok();
+        // Earlier versions kept promoted memories apart from the person's text. A store that cannot
+        // be read now is read at the next start.
+        move_former_instructions(&assistant.memories, &assistant.custom_instructions).await.ok();
         let heartbeats = Heartbeats::new(
             assistant.tasks.clone(),
             assistant.memories.clone(),

@@ -48,7 +48,7 @@ pub enum MemoryError {
     General,
     /// The key is reserved for the person's own part of the system prompt.
     #[error(
-        "The key \"soul\" is reserved for the user's own part of the system prompt. The user writes it with `toolcrib prompt set`, and promote_learning appends to it. Choose another key for a memory."
+        "The key \"soul\" is reserved: earlier versions had the user's custom instructions there. The user writes them with `toolcrib prompt set`, and promote_learning appends to them. Choose another key for a memory."
     )]
     Reserved,
     /// There is no change that can be undone.

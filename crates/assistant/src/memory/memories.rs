@@ -26,10 +26,10 @@ pub const MAX_MEMORIES: usize = 10_000;
 pub const IMPORT_MOST: usize = MAX_MEMORIES;
 /// Minimum confirmations for a heartbeat to suggest promoting a memory into the system prompt.
 pub const PROMOTION_HITS: u64 = 5;
-/// Key under which earlier versions stored the person's own part of the system prompt. It is
-/// reserved: that text is now in [`crate::soul`].
-pub const SOUL_KEY: &str = "soul";
-/// Author of memories that are moved at a start.
+/// Key under which memories had the person's own part of the system prompt once. It is reserved:
+/// that text is in [`crate::custom_instructions`] now.
+pub const FORMER_KEY: &str = "soul";
+/// Author of what is moved at a start.
 const MOVER: &str = "toolcrib";
 /// Maximum attempts at a change while other processes change the same memory.
 const ATTEMPTS: usize = 8;
@@ -119,7 +119,7 @@ impl Memories {
     /// # Errors
     /// [`MemoryError`] if the text cannot be stored.
     pub async fn store(&self, new: NewMemory<'_>) -> Result<(Option<Memory>, Memory), MemoryError> {
-        refuse_soul(new.key)?;
+        refuse_former_key(new.key)?;
         self.check(new.key, new.content)?;
         let is_new = self.store.memory(new.owner, new.key).await?.is_none();
         if is_new && self.all(new.owner).await?.len() >= MAX_MEMORIES {
@@ -200,16 +200,19 @@ impl Memories {
     ///
     /// # Errors
     /// [`MemoryError::Store`].
-    pub(crate) async fn former_souls(&self) -> Result<Vec<Memory>, MemoryError> {
-        Ok(self.store.memories_under(SOUL_KEY).await?)
+    pub(crate) async fn former_instructions(&self) -> Result<Vec<Memory>, MemoryError> {
+        Ok(self.store.memories_under(FORMER_KEY).await?)
     }
 
-    /// Removes such a memory. The removal cannot be undone, because the text is stored elsewhere.
-    pub(crate) async fn remove_former_soul(&self, soul: &Memory) -> Result<(), MemoryError> {
+    /// Removes such a memory. It is no change that can be taken back: the text is kept elsewhere.
+    pub(crate) async fn remove_former_instructions(
+        &self,
+        former: &Memory,
+    ) -> Result<(), MemoryError> {
         let write = MemoryWrite {
-            owner: soul.owner.clone(),
-            key: soul.key.clone(),
-            expected: Some(soul.revision),
+            owner: former.owner.clone(),
+            key: former.key.clone(),
+            expected: Some(former.revision),
             memory: None,
             author: Author::person(MOVER),
             at: self.clock.now_ms(),
@@ -248,19 +251,19 @@ impl Memories {
             let last = self.store.last_memory_change(owner, key).await?;
             let last = last.ok_or(MemoryError::NothingToUndo)?;
             let now = self.store.memory(owner, &last.key).await?;
-            // A change of the person's text from before it was moved counts as undone.
-            let is_former_soul = last.key == SOUL_KEY;
+            // A change of the person's text from before it was moved counts as taken back.
+            let is_former_instructions = last.key == FORMER_KEY;
             let write = MemoryWrite {
                 owner: owner.to_owned(),
                 key: last.key.clone(),
                 expected: now.map(|now| now.revision),
-                memory: last.before.clone().filter(|_| !is_former_soul),
+                memory: last.before.clone().filter(|_| !is_former_instructions),
                 author: author.clone(),
                 at: self.clock.now_ms(),
                 undoes: Some(last.number),
             };
             match self.store.write_memory(write).await {
-                Ok(()) if is_former_soul => {}
+                Ok(()) if is_former_instructions => {}
                 Ok(()) => return Ok((last.key, last.before)),
                 Err(StoreError::Conflict(_)) => {}
                 Err(error) => return Err(error.into()),
@@ -313,7 +316,7 @@ impl Memories {
     ) -> Result<Imported, MemoryError> {
         file.check()?;
         for memory in &file.memories {
-            refuse_soul(&memory.key)
+            refuse_former_key(&memory.key)
                 .and_then(|()| self.check(&memory.key, &memory.content))
                 .map_err(|error| MemoryError::Import(format!("\"{}\": {error}", memory.key)))?;
         }
@@ -413,8 +416,8 @@ impl Memories {
     }
 }
 
-fn refuse_soul(key: &str) -> Result<(), MemoryError> {
-    if key == SOUL_KEY { Err(MemoryError::Reserved) } else { Ok(()) }
+fn refuse_former_key(key: &str) -> Result<(), MemoryError> {
+    if key == FORMER_KEY { Err(MemoryError::Reserved) } else { Ok(()) }
 }
 
 fn missing(key: &str) -> MemoryError {

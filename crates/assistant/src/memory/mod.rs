@@ -14,8 +14,8 @@ pub use error::MemoryError;
 pub use export::{EXPORT_VERSION, ExportedMemory, MemoryExport};
 pub use guidance::guidance;
 pub use memories::{
-    IMPORT_MOST, Imported, MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_MEMORIES, Memories, NewMemory,
-    PROMOTION_HITS, SOUL_KEY,
+    FORMER_KEY, IMPORT_MOST, Imported, MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_MEMORIES, Memories,
+    NewMemory, PROMOTION_HITS,
 };
 pub use prompt_memories::PromptMemories;
 pub use prompt_section::{ON_DEVICE_CHARS, PROMPT_CHARS, PromptBudget, prompt_section};

@@ -40,8 +40,10 @@ impl PromptBudget {
 /// influence every run.
 #[must_use]
 pub fn prompt_section(memories: &[Memory], budget: PromptBudget) -> Option<String> {
-    let notes: Vec<&Memory> =
-        memories.iter().filter(|memory| memory.category != MemoryCategory::Soul).collect();
+    let notes: Vec<&Memory> = memories
+        .iter()
+        .filter(|memory| memory.category != MemoryCategory::CustomInstructions)
+        .collect();
     let mut trusted: Vec<&Memory> =
         notes.iter().copied().filter(|memory| memory.untrusted.is_none()).collect();
     trusted.sort_by(|a, b| order(a, b));
@@ -128,8 +130,8 @@ fn heading(category: MemoryCategory) -> &'static str {
         MemoryCategory::Preference => "User Preferences",
         MemoryCategory::Learning => "Learnings",
         MemoryCategory::Error => "Known Issues & Resolutions",
-        // Not one of the groups.
-        MemoryCategory::Soul => "Standing Instructions",
+        // Not among the groups.
+        MemoryCategory::CustomInstructions => "Standing Instructions",
     }
 }
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use toolcrib_core::{ArtifactStore, Author, CallCtx};
 
 use crate::calendar::CalendarAccount;
+use crate::custom_instructions::CustomInstructions;
 use crate::document::Documents;
 use crate::goal::Goals;
 use crate::list::Lists;
 use crate::memory::Memories;
 use crate::notify::{NewNotification, Notifier};
-use crate::soul::Souls;
 use crate::task::Tasks;
 use crate::time::parse_zone;
 use crate::{LabelsOfRuns, WorkspaceFiles, untrusted_source};
@@ -20,8 +20,8 @@ use crate::{LabelsOfRuns, WorkspaceFiles, untrusted_source};
 pub struct AssistantTools {
     /// The memories.
     pub memories: Memories,
-    /// The texts of people in the system prompt.
-    pub souls: Souls,
+    /// The texts that people have in the system prompt.
+    pub custom_instructions: CustomInstructions,
     /// The tasks.
     pub tasks: Tasks,
     /// The notifications.

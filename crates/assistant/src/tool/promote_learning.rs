@@ -7,8 +7,8 @@ use toolcrib_core::{Assessment, CallCtx, Risk, Tool, ToolError, ToolOutput, Tool
 
 use super::assistant_tools::{AssistantTools, author};
 use super::definition::{SCHEDULING, base_spec, examples};
+use crate::custom_instructions::promote;
 use crate::rows::Writer;
-use crate::soul::promote;
 
 /// Handler of `promote_learning`.
 pub(super) struct PromoteLearning(pub(super) AssistantTools);
@@ -18,7 +18,7 @@ pub(super) struct Args {
     /// The key of the memory.
     key: String,
     /// The text to append to the system prompt, as an instruction that is understood on its own.
-    soul_addition: String,
+    instruction: String,
 }
 
 pub(super) fn spec() -> ToolSpec {
@@ -31,10 +31,13 @@ pub(super) fn spec() -> ToolSpec {
     // It changes every later run, so a person decides; in the background the call waits in the
     // inbox.
     spec.risk = Risk::High;
-    spec.parameter_aliases = vec![("memory_key".to_owned(), "key".to_owned())];
+    // The second name is a former one, which conversations may still have.
+    let aliases = [("memory_key", "key"), ("soul_addition", "instruction")];
+    spec.parameter_aliases =
+        aliases.map(|(alias, name)| (alias.to_owned(), name.to_owned())).to_vec();
     spec.examples = examples([(
         "Always answer in short sentences from now on",
-        json!({"key": "answer_length", "soul_addition": "Answer in short sentences."}),
+        json!({"key": "answer_length", "instruction": "Answer in short sentences."}),
     )]);
     spec
 }
@@ -47,7 +50,7 @@ impl Tool for PromoteLearning {
     }
 
     fn assess(&self, spec: &ToolSpec, args: &Args) -> Result<Assessment, ToolError> {
-        let summary = format!("add to the system prompt: {}", args.soul_addition);
+        let summary = format!("add to the system prompt: {}", args.instruction);
         Ok(Assessment::from_spec(spec).with_summary(summary))
     }
 
@@ -59,11 +62,11 @@ impl Tool for PromoteLearning {
         }
         let (owner, key) = (&ctx.context.owner, args.key.trim());
         let writer = Writer { owner: owner.clone(), author: author(ctx), untrusted: None };
-        let stores = (&self.0.memories, &self.0.souls);
-        let promoted = promote(stores, &writer, key, &args.soul_addition).await?;
+        let stores = (&self.0.memories, &self.0.custom_instructions);
+        let promoted = promote(stores, &writer, key, &args.instruction).await?;
         Ok(ToolOutput::structured(json!({
             "promoted_key": promoted.key, "hit_count": promoted.hit_count,
-            "note": "It is in the system prompt from the next run on. `toolcrib memory undo` takes it back, and `toolcrib prompt soul` shows the text.",
+            "note": "It is in the system prompt from the next run on. `toolcrib memory undo` takes it back, and `toolcrib prompt instructions` shows the text.",
         })))
     }
 }

@@ -40,11 +40,35 @@ const MOVED: &[Moved] = &[
     Moved { name: "spec", parent: "tool" },
 ];
 
-/// Replaces old names of commands and options in the arguments of the process (including the
-/// program name) and returns one warning for each.
+/// A renamed subcommand.
+struct RenamedSubcommand {
+    parent: &'static str,
+    old: &'static str,
+    new: &'static str,
+}
+
+/// Deprecated in 0.2, to be removed in 0.3.
+const RENAMED_SUBCOMMANDS: &[RenamedSubcommand] =
+    &[RenamedSubcommand { parent: "prompt", old: "soul", new: "instructions" }];
+
+/// Replaces old names of commands and options in the arguments of the process (program name
+/// included) and returns one warning for each.
 pub(super) fn replace_old_names(args: &mut Vec<OsString>) -> Vec<String> {
     let moved = replace_old_command(args);
-    moved.into_iter().chain(replace_old_options(args)).collect()
+    let renamed = replace_old_subcommand(args);
+    moved.into_iter().chain(renamed).chain(replace_old_options(args)).collect()
+}
+
+fn replace_old_subcommand(args: &mut [OsString]) -> Option<String> {
+    let is_word = |arg: &OsString| !arg.as_encoded_bytes().starts_with(b"-") && arg != "help";
+    let mut words = args.iter_mut().skip(1).filter(|arg| is_word(arg));
+    let (parent, word) = (words.next()?, words.next()?);
+    let is_renamed = |one: &&RenamedSubcommand| *parent == one.parent && *word == one.old;
+    let RenamedSubcommand { parent, old, new } = RENAMED_SUBCOMMANDS.iter().find(is_renamed)?;
+    *word = new.into();
+    Some(format!(
+        "`toolcrib {parent} {old}` is now `toolcrib {parent} {new}`; the old name goes away in the next release"
+    ))
 }
 
 /// Replaces the old name of a command. The command is the first argument that is neither an option
@@ -111,6 +135,18 @@ mod tests {
             ("toolcrib tool find x", "toolcrib tool find x", 0),
             ("toolcrib run find", "toolcrib run find", 0),
             ("toolcrib --version", "toolcrib --version", 0),
+        ] {
+            assert_eq!(replaced(line), (expected.to_owned(), warnings), "{line}");
+        }
+    }
+
+    #[test]
+    fn renamed_subcommands_are_found_under_their_old_name() {
+        for (line, expected, warnings) in [
+            ("toolcrib --json prompt soul", "toolcrib --json prompt instructions", 1),
+            ("toolcrib help prompt soul", "toolcrib help prompt instructions", 1),
+            ("toolcrib prompt set soul", "toolcrib prompt set soul", 0),
+            ("toolcrib memory show soul", "toolcrib memory show soul", 0),
         ] {
             assert_eq!(replaced(line), (expected.to_owned(), warnings), "{line}");
         }

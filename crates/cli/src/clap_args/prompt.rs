@@ -10,24 +10,25 @@ Examples:
   toolcrib prompt set \"Answer briefly. I am a baker in Oslo.\"
   toolcrib prompt undo
 
-Your own part is in the system prompt of every run.";
+Your custom instructions are in the system prompt of every run.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Prompt {
     /// Show exactly what a model would get with its first request, with tokens per part.
     Show(Box<PromptShow>),
-    /// Show your own part of the system prompt.
-    Soul,
-    /// Set your own part of the system prompt.
+    /// Show your custom instructions.
+    Instructions,
+    /// Set your custom instructions.
     Set {
         /// The text. Default: standard input.
         text: Option<String>,
     },
-    /// Remove your own part of the system prompt.
+    /// Remove your custom instructions.
     Clear,
-    /// Show the last changes of your part, newest first; changes are kept for 30 days.
+    /// Show the last changes of your custom instructions, newest first; changes are kept for 30
+    /// days.
     History,
-    /// Undo the last change of your part.
+    /// Undo the last change of your custom instructions.
     Undo,
 }
 

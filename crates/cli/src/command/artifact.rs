@@ -2,18 +2,18 @@
 
 use std::io::Write as _;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_core::{ArtifactMeta, ArtifactRef};
 use toolcrib_ops::artifacts::{
-    self, ListArtifactsRequest, RemoveArtifactRequest, ShowArtifactRequest,
+    self, ArtifactDocument, ListArtifactsRequest, RemoveArtifactRequest, ShowArtifactRequest,
 };
 use toolcrib_ops::{Resource, id_prefix};
 
 use super::{lookup, short_id};
 use crate::clap_args::Artifact;
 use crate::output::{self, Failure};
-use crate::{bootstrap, op_context, terminal, time_format};
+use crate::{bootstrap, json_document, op_context, terminal, time_format};
 
 pub(crate) fn run(command: &Artifact, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
@@ -45,7 +45,7 @@ async fn find_artifact(stores: &Stores, text: &str) -> Result<ArtifactMeta, Fail
 async fn list(stores: &Stores, limit: usize, json: bool) -> Result<u8, Failure> {
     let all = all_artifacts(stores, limit).await?;
     if json {
-        output::print_json(&json!(all), true)?;
+        output::print_json(&all.iter().map(to_json).collect(), true)?;
         return Ok(0);
     }
     if all.is_empty() {
@@ -71,13 +71,18 @@ async fn list(stores: &Stores, limit: usize, json: bool) -> Result<u8, Failure> 
     Ok(0)
 }
 
+/// A stored result for machines, with members that only this command has.
+fn to_json(meta: &ArtifactMeta) -> Value {
+    json_document::with_members(&ArtifactDocument::from(meta), json!(meta))
+}
+
 fn row(name: &str, bytes: &str, made: &str, about: &str) -> String {
     format!("{name:<16} {bytes:>12}  {made:<20} {about}\n")
 }
 
 fn show(meta: &ArtifactMeta, json: bool) -> Result<u8, Failure> {
     if json {
-        output::print_json(&json!(meta), true)?;
+        output::print_json(&to_json(meta), true)?;
         return Ok(0);
     }
     let bytes = if meta.total_bytes > meta.bytes {

@@ -1,10 +1,11 @@
 //! `toolcrib conversation list|show|delete`: conversations and their messages.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_core::{Conversation as Head, ConversationId, StoredMessage};
 use toolcrib_ops::conversations::{
-    self, ListConversationsRequest, MessagesRequest, RemoveConversationRequest, RemovedConversation,
+    self, ConversationRow, ListConversationsRequest, MessageRow, MessagesRequest,
+    RemoveConversationRequest, RemovedConversation,
 };
 use toolcrib_ops::{Resource, id_prefix};
 use toolcrib_providers::conversation::Message;
@@ -13,7 +14,7 @@ use super::{library_snapshot, short_id};
 use crate::clap_args::{Conversation, WorkspaceArgs};
 use crate::daemon::client::{ApiRequest, Client};
 use crate::output::{self, Failure};
-use crate::{bootstrap, op_context, terminal, time_format};
+use crate::{bootstrap, json_document, op_context, terminal, time_format};
 
 /// Maximum number of conversations that are searched for a shortened id.
 const SCAN_LIMIT: usize = 10_000;
@@ -44,7 +45,7 @@ async fn find_id(stores: &Stores, text: &str) -> Result<ConversationId, Failure>
 async fn list(limit: usize, json: bool) -> Result<u8, Failure> {
     let all = all_conversations(&bootstrap::stores()?, limit).await?;
     if json {
-        output::print_json(&json!(all), true)?;
+        output::print_json(&all.iter().map(to_json).collect(), true)?;
         return Ok(0);
     }
     if all.is_empty() {
@@ -66,6 +67,11 @@ async fn list(limit: usize, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
+/// A conversation for machines, with members that only this command has.
+fn to_json(head: &Head) -> Value {
+    json_document::with_members(&ConversationRow::from(head), json!(head))
+}
+
 async fn show(text: &str, json: bool) -> Result<u8, Failure> {
     let toolcrib = bootstrap::build_with_stores(&WorkspaceArgs::default()).await?;
     let id = find_id(toolcrib.stores(), text).await?;
@@ -74,7 +80,8 @@ async fn show(text: &str, json: bool) -> Result<u8, Failure> {
     let reply = conversations::messages(&ctx, request).await?;
     let (head, messages) = (reply.conversation, reply.messages);
     if json {
-        output::print_json(&json!({"conversation": head, "messages": messages}), true)?;
+        let messages: Vec<_> = messages.iter().map(MessageRow::from).collect();
+        output::print_json(&json!({"conversation": to_json(&head), "messages": messages}), true)?;
         return Ok(0);
     }
     let Head { id, title, agent, workspace, created_at, updated_at, .. } = &head;

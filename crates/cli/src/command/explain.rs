@@ -5,11 +5,12 @@ use toolcrib_app::Stores;
 use toolcrib_core::audit::decision_name;
 use toolcrib_core::{AuditRow, CallRow, Clock as _, Decision, Outcome, OutcomeKind, SystemClock};
 use toolcrib_ops::advice;
+use toolcrib_ops::approvals::{Continuation, may_run};
 use toolcrib_ops::calls::{
     self, AskedQuestion, CallWorker, ExplainCallReply, ExplainCallRequest, ExplainedCall,
 };
 
-use super::approve::{ResumeTarget, may_run};
+use super::approve::resume_target;
 use super::explain_run;
 use super::lookup;
 use crate::clap_args::Explain;
@@ -24,9 +25,8 @@ const ARGS_CHARS: usize = 1_000;
 /// The information about a call, and the component that continues it.
 struct CallDetails {
     reply: ExplainCallReply,
-    /// The component that continues it after the decision, if it waits for one or has not continued
-    /// yet.
-    resume_target: Option<ResumeTarget>,
+    /// Who continues it after the decision, where it waits for one or has not continued yet.
+    resume_target: Option<Continuation>,
 }
 
 /// The phase of a call, which determines the advice.
@@ -65,7 +65,7 @@ async fn load_details(stores: &Stores, text: &str) -> Result<CallDetails, Failur
     let reply = calls::explain(&ctx, ExplainCallRequest { call }).await?;
     let resume_target = match &reply.question {
         Some(asked) if reply.row.is_none() || asked.decision.is_none() => {
-            Some(ResumeTarget::find(stores, &asked.waiting).await?)
+            Some(resume_target::find(stores, &asked.waiting).await?)
         }
         _ => None,
     };
@@ -150,18 +150,16 @@ impl CallDetails {
             false => "It is decided and has not continued yet",
         };
         match &self.resume_target {
-            Some(ResumeTarget::OtherProcess(who)) => format!("{what}; {who} continues it."),
-            Some(ResumeTarget::PausedRun(run)) => {
+            Some(Continuation::Elsewhere(who)) => format!("{what}; {who} continues it."),
+            Some(Continuation::PausedRun(run)) => {
                 format!("{what}: `toolcrib resume {}` resumes its run.", run.id)
             }
-            Some(ResumeTarget::NoProcess) if may_run(&record.decision) => format!(
+            Some(Continuation::Call) if may_run(&record.decision) => format!(
                 "{what}, and the process that asked has ended: `toolcrib approve yes {}` runs it.",
                 waiting.request.id
             ),
-            Some(ResumeTarget::NoProcess) => {
-                "It did not run, and no process waits for it.".to_owned()
-            }
-            Some(ResumeTarget::RunEnded) | None => {
+            Some(Continuation::Call) => "It did not run, and no process waits for it.".to_owned(),
+            Some(Continuation::RunEnded) | None => {
                 "It did not run, and its run has ended.".to_owned()
             }
         }
@@ -182,14 +180,14 @@ impl CallDetails {
         };
         let id = request.id;
         let then = match &self.resume_target {
-            Some(ResumeTarget::RunEnded) => {
+            Some(Continuation::RunEnded) => {
                 return "It waited for a person, and its run has ended.".to_owned();
             }
-            Some(ResumeTarget::OtherProcess(who)) => format!(", and {who} continues it"),
-            Some(ResumeTarget::PausedRun(run)) => {
+            Some(Continuation::Elsewhere(who)) => format!(", and {who} continues it"),
+            Some(Continuation::PausedRun(run)) => {
                 format!(", `toolcrib resume {}` resumes its run", run.id)
             }
-            Some(ResumeTarget::NoProcess) | None => String::new(),
+            Some(Continuation::Call) | None => String::new(),
         };
         if request.is_expired(SystemClock.now_ms()) {
             return "Its deadline passed without a decision, so it does not run.".to_owned();

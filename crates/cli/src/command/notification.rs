@@ -1,12 +1,11 @@
 //! `toolcrib notification`: notifications of the person, with failed deliveries.
 
 use serde_json::json;
-use toolcrib_core::NotificationId;
+use toolcrib_ops::OpContext;
 use toolcrib_ops::notifications::{
     self, DismissNotificationRequest, ListNotificationsRequest, NotificationReply,
     SendNotificationRequest,
 };
-use toolcrib_ops::{OpContext, Resource, id_prefix};
 
 use crate::clap_args::{Notification, WorkspaceArgs};
 use crate::output::{self, Failure};
@@ -21,7 +20,7 @@ pub(crate) fn run(command: Notification, json: bool) -> Result<u8, Failure> {
             Notification::Send { message, title } => {
                 send(&ctx, message, title.unwrap_or_default(), json).await
             }
-            Notification::Dismiss { id, .. } => dismiss(&ctx, id.as_deref(), json).await,
+            Notification::Dismiss { id, .. } => dismiss(&ctx, id, json).await,
         }
     })
 }
@@ -62,18 +61,9 @@ async fn send(
     Ok(0)
 }
 
-async fn dismiss(ctx: &OpContext<'_>, text: Option<&str>, json: bool) -> Result<u8, Failure> {
-    let rows = notifications::list(ctx, ListNotificationsRequest { only_open: true }).await?;
-    let open: Vec<NotificationId> =
-        rows.iter().filter_map(|row| row.notification.parse().ok()).collect();
-    let ids = match text {
-        Some(text) => vec![id_prefix::resolve(Resource::Notification, text, &open)?],
-        None => open,
-    };
-    let mut dismissed = Vec::new();
-    for id in ids {
-        dismissed.push(notifications::dismiss(ctx, DismissNotificationRequest { id }).await?);
-    }
+async fn dismiss(ctx: &OpContext<'_>, id: Option<String>, json: bool) -> Result<u8, Failure> {
+    let request = id.map_or(DismissNotificationRequest::All, DismissNotificationRequest::One);
+    let dismissed = notifications::dismiss(ctx, request).await?;
     if json {
         output::print_json(&json!(dismissed), true)?;
     } else {

@@ -4,7 +4,10 @@ use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
 use toolcrib_app::runner::PromptPreview;
 use toolcrib_core::ConversationId;
-use toolcrib_ops::soul::{self, ChangeSoulRequest, ShowSoulRequest, SoulHistoryRequest, SoulReply};
+use toolcrib_ops::custom_instructions::{
+    self, ChangeInstructionsRequest, InstructionsHistoryRequest, InstructionsReply,
+    ShowInstructionsRequest,
+};
 
 use super::library_snapshot;
 use super::run::runner_failure;
@@ -18,18 +21,23 @@ pub(crate) fn run(command: Prompt, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
         let request = match command {
             Prompt::Show(show) => return show_prompt(&show, json).await,
-            Prompt::Soul | Prompt::History => None,
-            Prompt::Set { text: Some(ref text) } => Some(ChangeSoulRequest::Set(text.clone())),
-            Prompt::Set { text: None } => Some(ChangeSoulRequest::Set(stdin_text()?)),
-            Prompt::Clear => Some(ChangeSoulRequest::Clear),
-            Prompt::Undo => Some(ChangeSoulRequest::Undo),
+            Prompt::Instructions | Prompt::History => None,
+            Prompt::Set { text: Some(ref text) } => {
+                Some(ChangeInstructionsRequest::Set(text.clone()))
+            }
+            Prompt::Set { text: None } => Some(ChangeInstructionsRequest::Set(stdin_text()?)),
+            Prompt::Clear => Some(ChangeInstructionsRequest::Clear),
+            Prompt::Undo => Some(ChangeInstructionsRequest::Undo),
         };
         let toolcrib: Toolcrib = bootstrap::build_with_stores(&WorkspaceArgs::default()).await?;
         let ctx = op_context::for_toolcrib(&toolcrib, None);
         match (request, command) {
-            (Some(request), _) => print_soul(&soul::change(&ctx, request).await?, json),
+            (Some(request), _) => {
+                print_instructions(&custom_instructions::change(&ctx, request).await?, json)
+            }
             (None, Prompt::History) => {
-                let changes = soul::history(&ctx, SoulHistoryRequest).await?;
+                let changes =
+                    custom_instructions::history(&ctx, InstructionsHistoryRequest).await?;
                 if json {
                     output::print_json(&json!(changes), true)?;
                     return Ok(0);
@@ -46,17 +54,20 @@ pub(crate) fn run(command: Prompt, json: bool) -> Result<u8, Failure> {
                 }
                 Ok(0)
             }
-            (None, _) => print_soul(&soul::show(&ctx, ShowSoulRequest).await?, json),
+            (None, _) => print_instructions(
+                &custom_instructions::show(&ctx, ShowInstructionsRequest).await?,
+                json,
+            ),
         }
     })
 }
 
-fn print_soul(soul: &SoulReply, json: bool) -> Result<u8, Failure> {
+fn print_instructions(own: &InstructionsReply, json: bool) -> Result<u8, Failure> {
     if json {
-        output::print_json(&json!(soul), true)?;
+        output::print_json(&json!(own), true)?;
         return Ok(0);
     }
-    match &soul.text {
+    match &own.text {
         Some(text) => output::print_line(&escape_controls(text))?,
         None => output::eprint_line("toolcrib: there is no text; `toolcrib prompt set` writes one"),
     }
@@ -82,7 +93,7 @@ async fn show_prompt(show: &PromptShow, json: bool) -> Result<u8, Failure> {
 
 fn to_json(preview: &PromptPreview) -> Value {
     let parts = preview.parts.iter().map(
-        |(name, text, tokens)| json!({"part": name, "tokens": tokens, "chars": text.chars().count(), "text": text}),
+        |(name, text, tokens)| json!({"part": name, "former_name": former_name(name), "tokens": tokens, "chars": text.chars().count(), "text": text}),
     );
     let tools = preview.tools.iter().map(|(tool, tokens)| json!({"tool": tool, "tokens": tokens}));
     let texts: Vec<&str> = preview.parts.iter().map(|(_, text, _)| text.as_str()).collect();
@@ -97,7 +108,12 @@ fn to_json(preview: &PromptPreview) -> Value {
     })
 }
 
-/// Prints the table of tokens, apart from the prompt itself.
+/// The name that a part had in 0.1, for programs that look for it; to be removed in 0.3.
+fn former_name(part: &str) -> Option<&'static str> {
+    (part == "custom instructions").then_some("soul")
+}
+
+/// The table of tokens, beside the prompt itself.
 fn print_tokens(preview: &PromptPreview) {
     let head = ["PART", "TOKENS", "CHARACTERS"].map(str::to_owned).to_vec();
     let row = |(name, text, tokens): &(&'static str, String, u64)| {

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_core::{ErrorType, RunId};
-use toolcrib_ops::runs::{RunSnapshot, RunState, SnapshotCall, SnapshotItem};
+use toolcrib_ops::runs::{RunSnapshot, RunState, RunTally, SnapshotCall, SnapshotItem};
 
 use crate::clap_args::Run;
 use crate::daemon::client::{
@@ -14,7 +14,7 @@ use crate::daemon::client::{
     reject_workspace_args, unreachable,
 };
 use crate::output::{self, Failure};
-use crate::session::{failure_text, scripted_note};
+use crate::session::{CallEnd, call_line, failure_text, scripted_note};
 use crate::{bootstrap, terminal};
 
 /// Starts a run in the daemon, and prints its events.
@@ -103,6 +103,7 @@ struct RunEnd {
 /// A call, in an event or in a snapshot.
 #[derive(Deserialize)]
 struct CallEvent {
+    call: Option<String>,
     tool: String,
     state: String,
     outcome: Option<String>,
@@ -114,6 +115,7 @@ struct CallEvent {
 impl From<&SnapshotCall> for CallEvent {
     fn from(call: &SnapshotCall) -> Self {
         Self {
+            call: call.call.clone(),
             tool: call.tool.clone(),
             state: call.state.clone(),
             outcome: call.outcome.clone(),
@@ -135,9 +137,8 @@ struct RunProgress {
     /// Whether the note on a scripted model was printed.
     noted_scripted: bool,
     text: String,
-    /// Whether a call had no approver.
-    has_unapproved_call: bool,
-    /// Exit code, after the run has ended or waits.
+    tally: RunTally,
+    /// Exit code, once it has ended or waits.
     code: Option<u8>,
 }
 
@@ -152,7 +153,7 @@ impl RunProgress {
             streamed: false,
             noted_scripted: false,
             text: String::new(),
-            has_unapproved_call: false,
+            tally: RunTally::default(),
             code: None,
         }
     }
@@ -230,7 +231,12 @@ impl RunProgress {
         }
         for item in &snapshot.items {
             match item {
-                SnapshotItem::Call(call) => self.print_call(&CallEvent::from(&**call)),
+                SnapshotItem::Call(call) => {
+                    if call.decision.is_some() {
+                        self.tally.record_call(call.call.as_deref(), "approval-responded", None);
+                    }
+                    self.print_call(&CallEvent::from(&**call));
+                }
                 SnapshotItem::Notice { text } => self.note(text),
                 SnapshotItem::Message { .. }
                 | SnapshotItem::Answer(_)
@@ -243,16 +249,14 @@ impl RunProgress {
         let ms = call.elapsed_ms.unwrap_or_default();
         let why = call.output.as_ref().map(|output| failure_text(None, output));
         let (why, outcome) = (why.unwrap_or_default(), call.outcome.as_deref().unwrap_or_default());
-        let line = match call.state.as_str() {
-            "output-available" => format!("done, {ms} ms"),
-            "output-error" => format!("{outcome}, {ms} ms: {why}"),
-            "output-denied" => {
-                self.has_unapproved_call |= call.error_type == Some(ErrorType::ApprovalDenied);
-                format!("{outcome}: {why}")
-            }
+        self.tally.record_call(call.call.as_deref(), &call.state, call.error_type);
+        let end = match call.state.as_str() {
+            "output-available" => CallEnd::Done(ms),
+            "output-error" => CallEnd::Failed(outcome.to_owned(), ms, why),
+            "output-denied" => CallEnd::Denied(outcome.to_owned(), why),
             _ => return,
         };
-        self.note(&format!("{} … {line}", call.tool));
+        self.note(&call_line(&call.tool, &end));
     }
 
     fn note(&self, text: &str) {
@@ -261,21 +265,12 @@ impl RunProgress {
         }
     }
 
-    /// Sets the exit code of a run that has ended or waits, as for a local run.
+    /// It has ended, or waits.
     fn set_exit_code(&mut self, waits: bool, status: &str, message: &str) {
         if !message.is_empty() {
             self.note(message);
         }
-        let code = match status {
-            _ if waits => 6,
-            "completed" | "length" | "round_limit" | "repeated" | "stalled" => {
-                if self.has_unapproved_call { 5 } else { 0 }
-            }
-            "budget_exceeded" => 7,
-            "stopped" => 130,
-            _ => 1,
-        };
-        self.code = Some(code);
+        self.code = Some(self.tally.exit_code_of(waits, status));
     }
 
     fn print_result(self, code: u8) -> Result<u8, Failure> {

@@ -52,7 +52,6 @@ pub(crate) async fn change_switch(
     state: Option<SwitchState>,
 ) -> Result<SwitchChange, Failure> {
     let ctx = op_context::for_toolcrib(toolcrib, None);
-    check_known_name(toolcrib, &target)?;
     let target = switches::canonical_target(&ctx, target)?;
     if let (Some(state), SwitchTarget::Tool(tool)) = (state, &target) {
         // A permanently disabled tool is refused before a daemon is contacted.
@@ -130,32 +129,4 @@ pub(super) fn set_target(
         }
         Ok(0)
     })
-}
-
-/// Refuses a source, group or feature that no tool has, and lists the existing ones.
-fn check_known_name(toolcrib: &Toolcrib, target: &SwitchTarget) -> Result<(), Failure> {
-    let infos = toolcrib.infos();
-    let (what, name, mut known): (_, _, Vec<&str>) = match target {
-        SwitchTarget::Source(name) => {
-            ("source", name, infos.iter().map(|info| info.source.as_str()).collect())
-        }
-        SwitchTarget::Group(name) => {
-            ("group", name, infos.iter().filter_map(|info| info.group.as_deref()).collect())
-        }
-        SwitchTarget::Feature(name) => {
-            let features = infos.iter().filter_map(|info| info.controlled_by.as_deref());
-            ("feature", name, features.collect())
-        }
-        SwitchTarget::Tool(_)
-        | SwitchTarget::Tier(_)
-        | SwitchTarget::Skill(_)
-        | SwitchTarget::Everything => return Ok(()),
-    };
-    known.sort_unstable();
-    known.dedup();
-    if known.contains(&name.as_str()) {
-        return Ok(());
-    }
-    let known = if known.is_empty() { "there are none".to_owned() } else { known.join(", ") };
-    Err(Failure::not_found(format!("there is no {what} {name}; known: {known}")))
 }

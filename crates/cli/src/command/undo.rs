@@ -5,19 +5,19 @@
 
 use std::io::{self, IsTerminal as _};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use toolcrib_core::{Clock as _, SystemClock};
 use toolcrib_ops::OpContext;
 use toolcrib_ops::calls;
 use toolcrib_ops::changes::{
-    self, Change, Direction, FileAct, FilePreview, ListChangesRequest, PreviewRequest, TakeReply,
-    TakeRequest,
+    self, Change, ChangeDone, ChangeRefused, Direction, FileAct, FilePreview, FilesPreview,
+    ListChangesRequest, PreviewRequest, RedoRequest, UndoRequest,
 };
 
 use crate::clap_args::{Redo, TakeChanges, Undo, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::terminal::{self, Styler};
-use crate::{bootstrap, op_context, time_format};
+use crate::{bootstrap, json_document, op_context, time_format};
 
 pub(crate) fn undo(command: &Undo, json: bool) -> Result<u8, Failure> {
     run(&command.take, json, Direction::Undo, command.run.as_ref(), command.conversation.as_ref())
@@ -99,19 +99,21 @@ async fn take(
     let Words { verb, done } = words(direction);
     let ids: Vec<u64> = chosen.iter().map(|change| change.id).collect();
     if command.dry_run || (chosen.len() > 1 && !command.yes) {
-        let request = PreviewRequest { direction, ids: ids.clone() };
-        let files = changes::preview(ctx, request).await?;
+        let request = PreviewRequest { direction, changes: ids.clone() };
+        let preview = match chosen {
+            [] => FilesPreview { files: Vec::new() },
+            _ => changes::preview(ctx, request).await?,
+        };
         if command.dry_run {
-            return dry_run(direction, chosen, &files, json);
+            return dry_run(direction, chosen, &preview, json);
         }
-        if !is_confirmed(direction, chosen, &files)? {
+        if !is_confirmed(direction, chosen, &preview.files)? {
             return Err(Failure { code: 5, message: format!("nothing was {done}") });
         }
     }
-    let request = TakeRequest { direction, ids, force: command.force };
-    let TakeReply { done: taken, refused } = changes::take(ctx, request).await?;
+    let (taken, refused, document) = take_now(ctx, direction, ids, command.force).await?;
     if json {
-        output::print_json(&json!({done: taken, "refused": refused}), true)?;
+        output::print_json(&document, true)?;
     } else {
         for one in &taken {
             let did = one.did.join(", ");
@@ -131,18 +133,43 @@ async fn take(
     }
 }
 
+/// What was taken, the change that blocks the others, and both as the document of the operation.
+async fn take_now(
+    ctx: &OpContext<'_>,
+    direction: Direction,
+    ids: Vec<u64>,
+    force: bool,
+) -> Result<(Vec<ChangeDone>, Option<ChangeRefused>, Value), Failure> {
+    let Words { done, .. } = words(direction);
+    Ok(match direction {
+        _ if ids.is_empty() => (Vec::new(), None, json!({done: [], "refused": null})),
+        Direction::Undo => {
+            let request = UndoRequest { changes: Some(ids), force, ..UndoRequest::default() };
+            let reply = changes::undo(ctx, request).await?;
+            let document = json!(reply);
+            (reply.undone, reply.refused, document)
+        }
+        Direction::Redo => {
+            let reply = changes::redo(ctx, RedoRequest { changes: ids, force }).await?;
+            let document = json!(reply);
+            (reply.redone, reply.refused, document)
+        }
+    })
+}
+
 fn dry_run(
     direction: Direction,
     chosen: &[Change],
-    files: &[FilePreview],
+    preview: &FilesPreview,
     json: bool,
 ) -> Result<u8, Failure> {
     if json {
-        output::print_json(&json!({"changes": chosen, "files": files}), true)?;
+        let own = json!({ "changes": chosen });
+        output::print_json(&json_document::with_members(preview, own), true)?;
     } else if chosen.is_empty() {
         output::warn(&format!("there is nothing to {}", words(direction).verb), false);
     } else {
-        output::print_line(&files_text(files, output_styler(&io::stdout())))?;
+        output::print_line(&files_text(&preview.files, output_styler(&io::stdout())))?;
     }
     Ok(0)
 }

@@ -1,9 +1,9 @@
 //! `toolcrib usage`: tokens, costs and calls. A figure that was not reported is unknown, not zero.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use toolcrib_agent::context::Money;
 use toolcrib_core::UsageTotals;
-use toolcrib_ops::usage::{self as ops, UsageRequest};
+use toolcrib_ops::usage::{self as ops, UsageDocument, UsageRequest};
 
 use super::library_snapshot::table;
 use crate::clap_args::{Usage, UsageGrouping};
@@ -16,7 +16,8 @@ pub(crate) fn run(command: &Usage, json: bool) -> Result<u8, Failure> {
         let request = UsageRequest { by: command.by.into(), since: command.since, until: None };
         let sums = ops::usage(&op_context::for_stores(&stores), request).await?.totals;
         if json {
-            output::print_json(&sums.iter().map(to_json).collect::<Value>(), true)?;
+            let rows: Vec<_> = sums.iter().map(UsageDocument::from).collect();
+            output::print_json(&json!(rows), true)?;
         } else if !sums.is_empty() {
             output::print_line(&to_text(&sums, command.by))?;
         }
@@ -26,23 +27,6 @@ pub(crate) fn run(command: &Usage, json: bool) -> Result<u8, Failure> {
             None => {}
         }
         Ok(0)
-    })
-}
-
-fn to_json(sum: &UsageTotals) -> Value {
-    json!({
-        "name": sum.name,
-        "requests": sum.requests,
-        "unreported": sum.unreported,
-        "unpriced": sum.unpriced,
-        "input_tokens": sum.input,
-        "output_tokens": sum.output,
-        "cache_read_tokens": sum.cache_read,
-        "cache_write_tokens": sum.cache_write,
-        "reasoning_tokens": sum.reasoning,
-        "cost_usd_estimate": sum.cost_micros.map(|micros| micros as f64 / 1e6),
-        "calls": sum.calls,
-        "run_ms": sum.run_nanos.map(|nanos| nanos as f64 / 1e6),
     })
 }
 
@@ -125,11 +109,12 @@ mod tests {
             row.lines().nth(1),
             Some("ollama/qwen3  3        -      -       -       -          -")
         );
-        let data = to_json(&sum(3, 3, None));
+        let data = json!(UsageDocument::from(&sum(3, 3, None)));
         for key in ["input_tokens", "output_tokens", "cost_usd_estimate", "calls", "run_ms"] {
-            assert_eq!(data.get(key), Some(&Value::Null), "{key}");
+            assert_eq!(data.get(key), Some(&json!(null)), "{key}");
         }
-        assert_eq!(to_json(&sum(1, 0, Some(0))).get("input_tokens"), Some(&json!(0)), "reported");
+        let reported = UsageDocument::from(&sum(1, 0, Some(0)));
+        assert_eq!(reported.input_tokens, Some(0));
         let words = unreported_note(&[sum(3, 1, Some(7)), sum(2, 2, None)]).unwrap();
         assert_eq!(
             words,

@@ -12,14 +12,14 @@ use toolcrib_core::{Blob, BoxFuture, Context, ConversationId, StoredRun};
 use toolcrib_ops::secrets::SecretConsumer;
 use toolcrib_providers::conversation::UserMessage;
 use toolcrib_sandbox::userland::Userland;
-use toolcrib_server::{DaemonHost, HostError, Reloaded, RunRequest, SettingRow};
+use toolcrib_server::{DaemonHost, HostError, McpServerFiles, Reloaded, RunRequest, SettingRow};
 
 use super::config_watcher::{self, FileStamps};
 use super::serve;
 use crate::clap_args::ModelArgs;
 use crate::command::config as settings;
 use crate::command::init::{candidates, trial};
-use crate::command::mcp::{edit_servers, prepare_program};
+use crate::command::mcp::prepare_program;
 use crate::config::{self, Config, Env, KeyPath};
 use crate::output::Failure;
 use crate::session::{AgentAndModels, ModelConnections, RunEnvironment, RunSetup, choose_models};
@@ -280,24 +280,14 @@ impl DaemonHost for CliHost {
         })
     }
 
-    fn mcp_servers(&self) -> Result<Vec<ServerConfig>, HostError> {
-        Ok(bootstrap::mcp_servers()?)
+    fn mcp_server_files(&self) -> Option<McpServerFiles> {
+        let skills = bootstrap::server_skills(&bootstrap::config_folder()?);
+        Some(McpServerFiles { servers: bootstrap::mcp_file()?.path, skills })
     }
 
     fn prepare_mcp_server(&self, server: &mut ServerConfig) -> Vec<String> {
         prepare_program::prepare(server, self.setup.workspace().as_deref());
         prepare_program::needs_text(server)
-    }
-
-    fn write_mcp_servers(&self, servers: Vec<ServerConfig>) -> Result<(), HostError> {
-        Ok(edit_servers::update_servers(|kept| *kept = servers)?)
-    }
-
-    fn remove_mcp_server<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
-        Box::pin(async move {
-            edit_servers::remove_server(name, self.toolcrib.stores()).await?;
-            Ok(())
-        })
     }
 
     fn default_agent(&self) -> Result<Agent, HostError> {

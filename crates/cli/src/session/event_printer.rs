@@ -4,9 +4,10 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use toolcrib_agent::events::{Event, EventSink, ToolEvent, ToolState};
+use toolcrib_ops::runs::RunTally;
 use toolcrib_providers::conversation::UserKind;
 
-use super::{RunTally, failure_text};
+use super::failure_text;
 use crate::output;
 use crate::terminal::{Console, draw_card, escape_controls, escape_to_line, terminal_size};
 
@@ -96,17 +97,18 @@ impl PrinterState {
     }
 
     fn print_tool(&mut self, event: &ToolEvent) {
-        let line = match &event.state {
-            ToolState::OutputAvailable { elapsed_ms, .. } => format!("done, {elapsed_ms} ms"),
+        let why = |reason: &Option<String>, output| failure_text(reason.as_deref(), output);
+        let end = match &event.state {
+            ToolState::OutputAvailable { elapsed_ms, .. } => CallEnd::Done(*elapsed_ms),
             ToolState::OutputError { outcome, output, elapsed_ms, reason, .. } => {
-                format!("{outcome}, {elapsed_ms} ms: {}", failure_text(reason.as_deref(), output))
+                CallEnd::Failed(outcome.to_string(), *elapsed_ms, why(reason, output))
             }
             ToolState::OutputDenied { outcome, output, reason, .. } => {
-                format!("{outcome}: {}", failure_text(reason.as_deref(), output))
+                CallEnd::Denied(outcome.to_string(), why(reason, output))
             }
             _ => return,
         };
-        self.note(&format!("{} … {line}", event.tool));
+        self.note(&call_line(&event.tool, &end));
         if let ToolState::OutputAvailable { cards, .. } = &event.state {
             let columns = terminal_size().0.saturating_sub(1);
             for rows in cards.iter().filter_map(|card| draw_card(card, columns)) {
@@ -127,7 +129,26 @@ impl PrinterState {
     }
 }
 
-/// Returns the note that a run replays a file instead of using a model.
+/// How a call ended.
+pub(crate) enum CallEnd {
+    /// After these milliseconds.
+    Done(u64),
+    /// With its outcome, after these milliseconds, and why.
+    Failed(String, u64, String),
+    /// With its outcome, and why.
+    Denied(String, String),
+}
+
+/// One line for a call that has ended.
+pub(crate) fn call_line(tool: &str, end: &CallEnd) -> String {
+    match end {
+        CallEnd::Done(ms) => format!("{tool} … done, {ms} ms"),
+        CallEnd::Failed(outcome, ms, why) => format!("{tool} … {outcome}, {ms} ms: {why}"),
+        CallEnd::Denied(outcome, why) => format!("{tool} … {outcome}: {why}"),
+    }
+}
+
+/// The note that a run asks no model.
 pub(crate) fn scripted_note(model: &str) -> String {
     format!("the scripted model {model} replays a file; no model is asked")
 }

@@ -332,7 +332,7 @@ fn the_persons_text_is_in_the_prompt_and_what_is_shown_is_what_is_sent() {
         .iter()
         .map(|part| part["part"].as_str().unwrap())
         .collect();
-    assert_eq!(&names[..3], ["agent", "soul", "honesty"]);
+    assert_eq!(&names[..3], ["agent", "custom instructions", "honesty"]);
     assert_eq!(&names[names.len() - 2..], ["context", "cards"]);
     let system = shown["system"].as_str().unwrap();
     assert!(system.contains("I am a baker in Oslo."), "{system}");
@@ -350,7 +350,9 @@ fn the_persons_text_is_in_the_prompt_and_what_is_shown_is_what_is_sent() {
     }
     assert!(shown["declaration_tokens"].as_u64().unwrap() > 1_000);
     env.run(&["prompt", "clear"]).code(0);
-    env.run(&["prompt", "soul"]).code(0).says(&["there is no text"]);
+    env.run(&["prompt", "instructions"]).code(0).says(&["there is no text"]);
+    // The name that it had.
+    env.run(&["prompt", "soul"]).code(0).says(&["is now `toolcrib prompt instructions`"]);
     env.run(&["prompt", "set", "AKIAABCDEFGHIJKLMNOP"]).code(2).says(&["contains a secret"]);
     env.run(&["prompt", "set", " "]).code(2).says(&["is empty"]);
 }
@@ -404,14 +406,14 @@ fn the_heartbeat_is_shown_with_what_it_would_ask() {
     env.run(&["heartbeat", "run"]).code(5).says(&["switched off"]);
 }
 
-/// Regression: a promotion was written to a memory named soul, and `memory undo` left its
-/// instruction in every prompt.
+/// Bug: a promotion was written to a memory named `soul`, and `memory undo` left its instruction in
+/// every prompt.
 #[test]
 fn a_promotion_is_in_the_prompt_and_taken_back_with_its_instruction() {
     let env = TestEnv::new();
     env.run(&["prompt", "set", "I am a baker."]).code(0);
     env.run(&["memory", "edit", "answer_length", "Short answers are liked."]).code(0);
-    let promotion = json!({"key": "answer_length", "soul_addition": "Answer in short sentences."});
+    let promotion = json!({"key": "answer_length", "instruction": "Answer in short sentences."});
     let (reply, code) = env.call("promote_learning", &promotion, &["--policy", "auto"]);
     assert_eq!(code, 0, "{reply}");
     let model = env.script("hi", "  - say: Hello.\n");
@@ -426,9 +428,9 @@ fn a_promotion_is_in_the_prompt_and_taken_back_with_its_instruction() {
     assert!(!prompt().contains("Answer in short sentences."), "{}", prompt());
     assert!(prompt().contains("I am a baker."));
     assert!(prompt().contains("Short answers are liked."));
-    // The key of earlier versions refers to the text.
-    let soul = env.run(&["memory", "edit", "soul", "Obey."]).code(2);
-    soul.says(&["reserved", "toolcrib prompt set"]);
+    // The key of earlier versions leads to the text.
+    let refused = env.run(&["memory", "edit", "soul", "Obey."]).code(2);
+    refused.says(&["reserved", "toolcrib prompt set"]);
 }
 
 /// Regression: secrets in natural language were stored, and shown to every model.

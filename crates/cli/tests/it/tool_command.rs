@@ -185,7 +185,9 @@ fn a_tool_or_a_group_is_asked_about() {
         let words = [&["tool", "ask"], words.as_slice()].concat();
         env.run(&words).code(2).says(&["only a tool or a group can be \"ask\""]);
     }
-    env.run(&["tool", "ask", "--group", "no_such_group"]).code(4).says(&["no group no_such_group"]);
+    env.run(&["tool", "ask", "--group", "no_such_group"])
+        .code(4)
+        .says(&["no switch group:no_such_group"]);
 }
 
 #[test]

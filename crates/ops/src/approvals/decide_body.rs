@@ -67,7 +67,13 @@ impl DecisionKind {
     }
 }
 
-/// How long an approval is remembered.
+/// Whether a call runs by this decision.
+#[must_use]
+pub fn may_run(decision: &Decision) -> bool {
+    matches!(decision, Decision::Approve { .. } | Decision::Edit { .. })
+}
+
+/// For how long an approval is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GrantScopeName {

@@ -3,6 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use toolcrib_core::{ApprovalRequest, DecisionRecord};
+
+use super::document::decision;
 
 /// The result of a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -22,7 +25,26 @@ pub struct DecisionReply {
     pub run: Option<String>,
 }
 
-/// The component that continues a call after the decision about it.
+impl DecisionReply {
+    /// The reply about a stored decision.
+    #[must_use]
+    pub fn new(
+        request: &ApprovalRequest,
+        record: &DecisionRecord,
+        goes_on: ContinuedBy,
+        shows_payloads: bool,
+    ) -> Self {
+        Self {
+            approval: request.id.to_string(),
+            decision: decision(record, shows_payloads),
+            call: request.call.to_string(),
+            goes_on,
+            run: request.run.map(|run| run.to_string()),
+        }
+    }
+}
+
+/// Who continues a call after the decision about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContinuedBy {

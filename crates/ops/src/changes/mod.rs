@@ -8,5 +8,7 @@ mod undo_and_redo;
 
 pub use change::{Change, Direction};
 pub use list::{ListChangesRequest, list};
-pub use preview::{FileAct, FilePreview, PreviewRequest, preview};
-pub use undo_and_redo::{ChangeDone, ChangeRefused, TakeReply, TakeRequest, take};
+pub use preview::{FileAct, FilePreview, FilesPreview, PreviewRequest, preview};
+pub use undo_and_redo::{
+    ChangeDone, ChangeRefused, RedoRequest, RedoneChanges, UndoRequest, UndoneChanges, redo, undo,
+};

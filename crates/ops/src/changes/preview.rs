@@ -6,16 +6,28 @@ use toolcrib_builtins::fs::{FileUndo, UndoAct};
 
 use super::change::{Direction, one_line};
 use super::journal::{entries, run_blocking};
+use super::undo_and_redo::check_count;
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// The changes to preview.
-#[derive(Debug, Clone)]
+/// A preview.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PreviewBody")]
+#[serde(deny_unknown_fields)]
 pub struct PreviewRequest {
-    /// Undo or redo.
+    /// `undo` or `redo`.
     pub direction: Direction,
-    /// Numbers of the listed changes.
-    pub ids: Vec<u64>,
+    /// Numbers of the changes, as they were listed, at most 50.
+    #[schemars(length(min = 1, max = 50))]
+    pub changes: Vec<u64>,
+}
+
+/// The files that an undo or a redo would change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "PreviewDocument")]
+pub struct FilesPreview {
+    /// One for each path.
+    pub files: Vec<FilePreview>,
 }
 
 /// The effect on a file.
@@ -52,14 +64,15 @@ pub struct FilePreview {
 /// changed since: the diff shows the changes that would be lost.
 ///
 /// # Errors
-/// [`OpError::Stale`] if one of the changes is not in the list any more; [`OpError::Conflict`]
-/// while another process changes the workspace; [`OpError::Internal`] if the journal cannot be
+/// [`OpError::Invalid`] for no change or more than 50; [`OpError::Stale`] when one of the changes
+/// is not in the list any more; [`OpError::Conflict`] while another process changes the workspace; [`OpError::Internal`] when the journal cannot be
 /// read.
 pub async fn preview(
     ctx: &OpContext<'_>,
     request: PreviewRequest,
-) -> Result<Vec<FilePreview>, OpError> {
-    let PreviewRequest { direction, ids } = request;
+) -> Result<FilesPreview, OpError> {
+    let PreviewRequest { direction, changes: ids } = request;
+    check_count("changes", ids.len())?;
     let files = run_blocking(ctx, move |toolcrib| {
         let mut chosen = entries(toolcrib, direction)?;
         chosen.retain(|entry| ids.contains(&entry.id));
@@ -67,7 +80,8 @@ pub async fn preview(
             .journal()
             .map_or(Ok(Vec::new()), |(roots, journal)| journal.preview(roots, &chosen))
     });
-    Ok(files.await?.into_iter().map(|file| file_preview(ctx, file)).collect())
+    let files = files.await?.into_iter().map(|file| file_preview(ctx, file)).collect();
+    Ok(FilesPreview { files })
 }
 
 fn file_preview(ctx: &OpContext<'_>, file: FileUndo) -> FilePreview {

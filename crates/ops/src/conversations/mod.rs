@@ -5,6 +5,7 @@ mod list;
 mod messages;
 mod remove;
 mod rename;
+mod row;
 mod search;
 mod show;
 
@@ -13,5 +14,6 @@ pub use list::{ConversationsReply, ListConversationsRequest, list};
 pub use messages::{MessagesReply, MessagesRequest, messages};
 pub use remove::{RemoveConversationRequest, RemovedConversation, remove};
 pub use rename::{RenameConversationRequest, rename};
+pub use row::{ConversationRow, MessageRow};
 pub use search::{FoundMessage, SearchConversationsReply, SearchConversationsRequest, search};
 pub use show::{ShowConversationRequest, show};

@@ -11,7 +11,7 @@ mod show;
 pub use grant::GrantReply;
 pub use list::{ListGrantsRequest, list};
 pub use past_calls::{PastCalls, SCAN_LIMIT, past_calls};
-pub use preview::{GrantPreview, NoGrant, PreviewError, PreviewGrantRequest, preview};
+pub use preview::{GrantPreview, GrantPreviewDocument, PreviewGrantRequest, preview};
 pub use remembered::is_remembered;
 pub use revoke::{RevokeGrantRequest, RevokedGrant, revoke};
 pub use show::{ShowGrantRequest, show};

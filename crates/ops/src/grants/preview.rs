@@ -1,16 +1,23 @@
 //! Previews the grant that an approval would create, before it is given.
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 use toolcrib_app::grant_from_decision;
 use toolcrib_core::{
     ApprovalRequest, Clock as _, Decision, DecisionRecord, Grant, GrantScope, ReasonKind,
     SystemClock,
 };
 
-use super::past_calls::{PastCalls, past_calls};
+use super::past_calls::{PastCalls, SCAN_LIMIT, past_calls};
+use crate::calls::{CallSummary, serialized_name};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// An approval to remember.
+/// Past calls that a document lists, the newest.
+const MAX_LISTED: usize = 20;
+
+/// An approval that is to be remembered.
 #[derive(Debug, Clone, Copy)]
 pub struct PreviewGrantRequest<'a> {
     /// The question.
@@ -32,72 +39,108 @@ pub struct GrantPreview {
     pub leaves_taint: bool,
 }
 
-/// The reason why an approval creates no grant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NoGrant {
-    /// The call always asks.
-    AlwaysAsks,
-    /// The call asks only because of the taint of its run, and the approval does not include that.
-    OnlyTaint,
+/// What a remembered approval would match.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+pub struct GrantPreviewDocument {
+    /// The operation, exactly.
+    pub operation: String,
+    /// The highest risk that it answers for.
+    pub risk: String,
+    /// Reasons of asking that it answers.
+    pub reasons: Value,
+    /// Whether a run that has read text from outside is asked again all the same.
+    pub leaves_taint: bool,
+    /// Number of past calls that it would have matched.
+    pub matched: usize,
+    /// Past calls that were compared at most, the newest.
+    pub compared: usize,
+    /// Whether there are older ones, which were not compared.
+    pub truncated: bool,
+    /// The newest 20 that match.
+    pub calls: Vec<CallSummary>,
 }
 
-/// The reason why an approval cannot be remembered. The variants contain the details that surfaces
-/// need for a hint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum PreviewError {
-    /// No grant covers the question.
-    #[error("no remembered approval answers this question")]
-    NoGrant(NoGrant),
-    /// The patterns of the approval do not match the call in question.
-    #[error("the patterns do not match this call")]
-    OtherCall,
-    /// The scope refers to a run or a conversation that the call does not have.
-    #[error("the call belongs to no {0}")]
-    NoSuchScope(&'static str),
+impl GrantPreview {
+    /// The document of the preview.
+    ///
+    /// # Errors
+    /// [`OpError::Store`] when the history cannot be read.
+    pub fn document(&self) -> Result<GrantPreviewDocument, OpError> {
+        let past = self.past_calls.as_ref().map_err(Clone::clone)?;
+        let listed = past.calls.iter().take(MAX_LISTED);
+        Ok(GrantPreviewDocument {
+            operation: self.grant.operation.clone(),
+            risk: serialized_name(&self.grant.risk).unwrap_or_default(),
+            reasons: json!(self.grant.reasons),
+            leaves_taint: self.leaves_taint,
+            matched: past.calls.len(),
+            compared: SCAN_LIMIT,
+            truncated: past.truncated,
+            calls: listed.map(|row| CallSummary::new(row, None)).collect(),
+        })
+    }
 }
 
 /// Returns the grant that an approval would create, with the past calls that it would have matched.
 ///
 /// # Errors
-/// [`PreviewError`].
+/// [`OpError::Denied`] for a caller that may not see arguments; [`OpError::Invalid`] for an approval
+/// that is not remembered, that does not match the call itself, or whose scope the call has not;
+/// [`OpError::Conflict`] for a question that no grant answers.
 pub async fn preview(
     ctx: &StoreContext<'_>,
     request: PreviewGrantRequest<'_>,
-) -> Result<GrantPreview, PreviewError> {
+) -> Result<GrantPreview, OpError> {
     let PreviewGrantRequest { question, decision } = request;
+    if !ctx.shows_payloads {
+        return Err(OpError::Denied("you may not see arguments".to_owned()));
+    }
     check_scope(question, decision)?;
     let record = DecisionRecord {
         decision: decision.clone(),
         decided_by: ctx.actor.to_owned(),
         decided_at: SystemClock.now_ms(),
     };
-    let grant = grant_from_decision(question, &record)
-        .ok_or_else(|| PreviewError::NoGrant(no_grant(question)))?;
+    let grant = grant_from_decision(question, &record).ok_or_else(|| no_grant(question))?;
     if !grant.matches_args(&question.args) {
-        return Err(PreviewError::OtherCall);
+        let words = "this call itself does not look like that: loosen the patterns in `only`";
+        return Err(OpError::Invalid(words.to_owned()));
     }
     let is_tainted = question.reasons.iter().any(|reason| reason.kind == ReasonKind::Taint);
     let leaves_taint = is_tainted && !grant.reasons.contains(&ReasonKind::Taint);
     Ok(GrantPreview { past_calls: past_calls(ctx, &grant).await, grant, leaves_taint })
 }
 
-fn check_scope(question: &ApprovalRequest, decision: &Decision) -> Result<(), PreviewError> {
-    match decision {
-        Decision::Approve { scope: GrantScope::Run, .. } if question.run.is_none() => {
-            Err(PreviewError::NoSuchScope("run"))
+fn check_scope(question: &ApprovalRequest, decision: &Decision) -> Result<(), OpError> {
+    let Decision::Approve { scope, .. } = decision else { return Ok(()) };
+    let missing = match scope {
+        GrantScope::Once => {
+            let words =
+                "an approval of scope once is not remembered; say run, conversation or always";
+            return Err(OpError::Invalid(words.to_owned()));
         }
-        Decision::Approve { scope: GrantScope::Conversation, .. }
-            if question.context.conversation.is_empty() =>
-        {
-            Err(PreviewError::NoSuchScope("conversation"))
+        GrantScope::Run => question.run.is_none().then_some("run"),
+        GrantScope::Conversation => {
+            question.context.conversation.is_empty().then_some("conversation")
         }
-        _ => Ok(()),
+        GrantScope::Always => None,
+    };
+    match missing {
+        Some(what) => {
+            Err(OpError::Invalid(format!("the call belongs to no {what}; choose another scope")))
+        }
+        None => Ok(()),
     }
 }
 
-fn no_grant(question: &ApprovalRequest) -> NoGrant {
-    match question.reasons.iter().any(|reason| reason.kind.always_asks()) {
-        true => NoGrant::AlwaysAsks,
-        false => NoGrant::OnlyTaint,
-    }
+/// No grant answers the question.
+fn no_grant(question: &ApprovalRequest) -> OpError {
+    let always_asks = question.reasons.iter().any(|reason| reason.kind.always_asks());
+    let words = match always_asks {
+        true => "it is a call that always asks; it can be approved once only",
+        false => {
+            "it is asked only because of what its run has read; a remembered approval answers that only with `taint`"
+        }
+    };
+    OpError::Conflict(words.to_owned())
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::mcp::client::import_config::{self, ImportedServer};
 
+use super::add::AddMcpServersRequest;
 use super::server::endpoint_text;
 use crate::error::OpError;
 
@@ -38,9 +39,8 @@ pub struct ImportedMcpServer {
     pub taken: bool,
 }
 
-/// Reads the servers of the texts. `prepare` adds to a new entry the settings that its program
-/// needs to start, and returns a description for people. Nothing is written: the caller stores
-/// [`ImportPlan::secrets`] first, so that no written server names a missing secret.
+/// Reads the servers of the texts. `prepare` gives a new entry what its program needs to start,
+/// and returns what the program gets, for people. Nothing is written.
 ///
 /// # Errors
 /// [`OpError::Invalid`] for a text in an unknown format.
@@ -70,16 +70,14 @@ pub fn import(
 }
 
 impl ImportPlan {
-    /// Returns values for the vault, by the name of the secret.
-    pub fn secrets(&self) -> impl Iterator<Item = (&str, &str)> {
-        let new = self.found.iter().filter(|one| !one.skip);
-        new.flat_map(|one| &one.secrets).map(|(name, value)| (name.as_str(), value.as_str()))
-    }
-
-    /// Returns the servers to add, which are disabled.
+    /// The servers to add, which are off, with their secrets.
     #[must_use]
-    pub fn servers(&self) -> Vec<ServerConfig> {
-        self.found.iter().filter(|one| !one.skip).map(|one| one.config.clone()).collect()
+    pub fn additions(&self) -> AddMcpServersRequest {
+        let new = self.found.iter().filter(|one| !one.skip);
+        AddMcpServersRequest {
+            servers: new.clone().map(|one| one.config.clone()).collect(),
+            secrets: new.flat_map(|one| one.secrets.clone()).collect(),
+        }
     }
 
     /// Returns all servers of the texts, for people.

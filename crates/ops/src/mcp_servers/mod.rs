@@ -1,7 +1,10 @@
 //! Operations on MCP servers that Toolcrib uses: their list, tests and reviews, logs, and
 //! changes of the file `mcp.toml`.
 
+mod access;
 mod add;
+mod change;
+mod context;
 mod details;
 mod file;
 mod import;
@@ -11,10 +14,12 @@ mod logs;
 mod remove;
 mod review;
 mod server;
-mod set_enabled;
 mod test;
 
-pub use add::{AddMcpServersRequest, AddedMcpServers, add};
+pub use access::McpServerAccess;
+pub use add::{AddMcpServersRequest, add};
+pub use change::{ChangeMcpServerRequest, ChangedMcpServer, change};
+pub use context::McpServersContext;
 pub use details::{McpReview, McpServerDetails, details};
 pub use file::McpServersFile;
 pub use import::{ImportMcpServersRequest, ImportPlan, ImportedMcpServer, import};
@@ -27,5 +32,4 @@ pub use server::{
     Authorization, McpHeldChange, McpHeldTool, McpServerReply, McpServerState, McpTransport,
     endpoint_text,
 };
-pub use set_enabled::{SetMcpServerEnabledReply, SetMcpServerEnabledRequest, set_enabled};
 pub use test::{OfferedMcpTool, TestedMcpServer, test};

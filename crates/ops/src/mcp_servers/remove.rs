@@ -11,7 +11,8 @@ use toolcrib_app::{mcp, oauth_secret_name};
 use toolcrib_core::KeyValueStore;
 use toolcrib_store::vault::Vault;
 
-use super::file::{McpServersFile, missing};
+use super::context::McpServersContext;
+use super::file::missing;
 use crate::error::OpError;
 
 /// The server to remove, and the location of its data.
@@ -19,8 +20,6 @@ use crate::error::OpError;
 pub struct RemoveMcpServerRequest {
     /// Its name.
     pub name: String,
-    /// The vault with its authorization and the secrets of its configuration.
-    pub vault: Vault,
     /// The folder of its skills.
     pub skills: PathBuf,
 }
@@ -39,14 +38,15 @@ pub struct RemovedMcpServer {
 ///
 /// # Errors
 /// [`OpError::NotFound`], [`OpError::Unusable`] for a file that cannot be read, [`OpError::Vault`],
-/// [`OpError::Store`], [`OpError::Internal`].
+/// [`OpError::Store`], [`OpError::Internal`], [`OpError::Unrecorded`].
 pub async fn remove(
-    file: &McpServersFile,
+    ctx: &McpServersContext<'_>,
     facts: Arc<dyn KeyValueStore>,
     request: RemoveMcpServerRequest,
 ) -> Result<RemovedMcpServer, OpError> {
-    let RemoveMcpServerRequest { name, vault, skills } = request;
-    let (removed, others) = file.update(|servers| {
+    let RemoveMcpServerRequest { name, skills } = request;
+    let vault = ctx.vault.clone()?;
+    let (removed, others) = ctx.file.update(|servers| {
         let before = servers.len();
         servers.retain(|server| server.name.as_str() != name);
         (servers.len() < before, servers.clone())
@@ -66,6 +66,7 @@ pub async fn remove(
         _ => {}
     }
     mcp::forget_reviews(&*facts, &name).await?;
+    ctx.put_in_force("mcp.remove", std::slice::from_ref(&name)).await?;
     Ok(RemovedMcpServer { removed: name, secrets })
 }
 

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_assistant::soul::{PromotionError, undo_memory};
+use toolcrib_assistant::custom_instructions::{PromotionError, undo_memory};
 
 use super::row::MemoryReply;
 use crate::context::OpContext;
@@ -39,7 +39,7 @@ pub async fn undo(
     ctx: &OpContext<'_>,
     request: UndoMemoryRequest,
 ) -> Result<UndoneMemory, OpError> {
-    let stores = (ctx.toolcrib.memories(), ctx.toolcrib.souls());
+    let stores = (ctx.toolcrib.memories(), ctx.toolcrib.custom_instructions());
     let undone = undo_memory(stores, &writer(&ctx.store), request.key.as_deref()).await?;
     Ok(UndoneMemory {
         key: undone.key,
@@ -52,7 +52,7 @@ impl From<PromotionError> for OpError {
     fn from(error: PromotionError) -> Self {
         match error {
             PromotionError::Memory(error) => error.into(),
-            PromotionError::Soul(error) => error.into(),
+            PromotionError::Instructions(error) => error.into(),
             error @ PromotionError::Outside(_) => Self::Invalid(error.to_string()),
         }
     }

@@ -10,13 +10,17 @@ use crate::context::OpContext;
 use crate::error::OpError;
 
 /// A notification to send.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "NewNotification")]
+#[serde(deny_unknown_fields)]
 pub struct SendNotificationRequest {
-    /// The title; empty = "Toolcrib".
-    pub title: String,
     /// The message.
     pub message: String,
-    /// Tag; the notification replaces an earlier one with the same tag.
+    /// The title; default `Toolcrib`.
+    #[serde(default)]
+    pub title: String,
+    /// It replaces an earlier one with this tag.
+    #[serde(default)]
     pub tag: Option<String>,
 }
 

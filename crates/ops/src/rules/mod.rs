@@ -34,7 +34,7 @@ pub use known_tools::{is_misspelled_name, known_tools};
 pub use lint::{LintReply, RuleFinding, lint};
 pub use numbered_rule::{NumberedRule, RuleName, numbered};
 pub use observed::{ObservedRule, observed};
-pub use replay::{ReplayReply, ReplayRequest, ReplayedCall, replay};
+pub use replay::{ReplayReply, ReplayRequest, ReplayedCall, RulesChange, replay};
 pub use rule_body::{Effect, RuleBody, unwritten};
 pub use rule_row::{RuleRow, is_effective, layer_word, list};
 pub use suggest::{APPROVALS, DAYS, RuleSuggestion, suggest};

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::Preset;
-use toolcrib_app::rules::RuleSet;
+use toolcrib_app::rule_files::RulesError;
+use toolcrib_app::rules::{Layer, RuleSet, RuleSource};
 use toolcrib_core::{CallFilter, CallId, Verdict};
 
 use super::past_call::PastCall;
@@ -13,15 +14,36 @@ use crate::error::OpError;
 /// Maximum number of compared calls, the newest.
 pub(super) const SCAN_LIMIT: usize = 1_000;
 
-/// Two sets of rules.
-#[derive(Debug, Clone, Copy)]
+/// A change of the rules in force.
+#[derive(Debug, Clone)]
 pub struct ReplayRequest<'a> {
-    /// The rules to compare with, usually those in force.
-    pub before: &'a RuleSet,
-    /// The changed rules.
-    pub after: &'a RuleSet,
-    /// The preset, which decides by the risk of the call if no rule matches.
+    /// The rules of all layers that are in force.
+    pub in_force: &'a RuleSet,
+    /// The change.
+    pub change: RulesChange,
+    /// The preset, which decides where no rule speaks, by the risk of the call.
     pub preset: Preset,
+}
+
+/// How rules are changed.
+#[derive(Debug, Clone)]
+pub enum RulesChange {
+    /// Rules that are only observed decide.
+    EnforceObserved,
+    /// These rules replace all rules of a layer.
+    Replace {
+        /// The layer.
+        layer: Layer,
+        /// The rules.
+        rules: Vec<RuleSource>,
+    },
+}
+
+/// Two sets of rules.
+struct Comparison<'a> {
+    before: &'a RuleSet,
+    after: RuleSet,
+    preset: Preset,
 }
 
 /// The calls about which the two sets of rules differ.
@@ -58,15 +80,19 @@ pub struct ReplayedCall {
     pub rule: Option<String>,
 }
 
-/// Evaluates past calls with two sets of rules. Grants, switches and taint are left out: they are
-/// the same for both.
+/// Evaluates past calls with the rules in force and with the changed rules. Grants, switches and
+/// taint are left out: they are the same for both.
 ///
 /// # Errors
-/// [`OpError::Store`] if the history cannot be read.
+/// [`OpError::Unusable`] for changed rules that cannot be used, [`OpError::Store`] when the history
+/// cannot be read.
 pub async fn replay(
     ctx: &OpContext<'_>,
     request: ReplayRequest<'_>,
 ) -> Result<ReplayReply, OpError> {
+    let ReplayRequest { in_force: before, change, preset } = request;
+    let after = changed(before, change)?;
+    let sets = Comparison { before, after, preset };
     let filter = CallFilter {
         owner: ctx.store.owner.to_owned(),
         limit: SCAN_LIMIT,
@@ -78,7 +104,7 @@ pub async fn replay(
         match PastCall::from_row(row) {
             Some(call) => {
                 reply.compared += 1;
-                reply.differences.extend(difference(ctx, &request, &call));
+                reply.differences.extend(difference(ctx, &sets, &call));
             }
             None => reply.skipped += 1,
         }
@@ -86,13 +112,24 @@ pub async fn replay(
     Ok(reply)
 }
 
-fn difference(
-    ctx: &OpContext<'_>,
-    request: &ReplayRequest<'_>,
-    call: &PastCall,
-) -> Option<ReplayedCall> {
-    let before = call.verdict(request.before, request.preset, ctx.toolcrib);
-    let after = call.verdict(request.after, request.preset, ctx.toolcrib);
+/// The rules of all layers after the change.
+fn changed(in_force: &RuleSet, change: RulesChange) -> Result<RuleSet, RulesError> {
+    let changed = match change {
+        RulesChange::EnforceObserved => {
+            in_force.with_observed().unwrap_or_else(|| Ok(in_force.clone()))
+        }
+        RulesChange::Replace { layer, rules } => {
+            let others = in_force.sources().iter().filter(|rule| rule.layer != layer).cloned();
+            let own = rules.into_iter().map(|rule| RuleSource { layer, ..rule });
+            RuleSet::compile(others.chain(own).collect())
+        }
+    };
+    changed.map_err(RulesError::Refused)
+}
+
+fn difference(ctx: &OpContext<'_>, sets: &Comparison<'_>, call: &PastCall) -> Option<ReplayedCall> {
+    let before = call.verdict(sets.before, sets.preset, ctx.toolcrib);
+    let after = call.verdict(&sets.after, sets.preset, ctx.toolcrib);
     let text = |verdict: Verdict| verdict.as_str().to_owned();
     let id: CallId = call.row.facts.call;
     (before.verdict != after.verdict).then(|| ReplayedCall {

@@ -41,7 +41,12 @@ pub fn canonical_target(
                 return Ok(target);
             }
             let near = suggest::similar_names(&name, all.keys().map(String::as_str));
-            let near = near.into_iter().map(str::to_owned).collect();
+            let mut near: Vec<String> = near.into_iter().map(str::to_owned).collect();
+            if near.is_empty() {
+                // There are few sources, groups, tiers and features.
+                let kind = name.split_inclusive(':').next().unwrap_or_default();
+                near.extend(all.into_keys().filter(|known| known.starts_with(kind)));
+            }
             Err(OpError::NotFound { what: Resource::Switch, name, near })
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use toolcrib_core::{Clock as _, SystemClock};
 use toolcrib_ops::changes::{
-    self, Direction, FileAct, ListChangesRequest, PreviewRequest, TakeRequest,
+    self, Direction, FileAct, ListChangesRequest, PreviewRequest, RedoRequest, UndoRequest,
 };
 use toolcrib_ops::{OpContext, OpError};
 
@@ -24,23 +24,23 @@ async fn changes_are_listed_previewed_undone_and_redone() {
     assert_eq!(foreign[0].call, None, "ids of another owner's calls are not shown");
 
     let ids = vec![listed[0].id];
-    let request = PreviewRequest { direction: Direction::Undo, ids: ids.clone() };
-    let files = changes::preview(&ctx, request.clone()).await.unwrap();
+    let request = PreviewRequest { direction: Direction::Undo, changes: ids.clone() };
+    let files = changes::preview(&ctx, request.clone()).await.unwrap().files;
     assert_eq!((files[0].act, files[0].path.as_str()), (FileAct::Remove, "a.md"));
     assert!(files[0].diff.as_ref().unwrap().contains("-a"));
     let viewer = OpContext { store: fixture.viewer(), ..fixture.ctx() };
-    assert_eq!(changes::preview(&viewer, request).await.unwrap()[0].diff, None);
+    assert_eq!(changes::preview(&viewer, request).await.unwrap().files[0].diff, None);
 
-    let undo = TakeRequest { direction: Direction::Undo, ids: ids.clone(), force: false };
-    let done = changes::take(&ctx, undo.clone()).await.unwrap();
+    let undo = UndoRequest { changes: Some(ids.clone()), ..UndoRequest::default() };
+    let done = changes::undo(&ctx, undo.clone()).await.unwrap();
     assert_eq!(
-        (done.done[0].did.as_slice(), &done.refused),
+        (done.undone[0].did.as_slice(), &done.refused),
         (["removed a.md".to_owned()].as_slice(), &None)
     );
-    let error = changes::take(&ctx, undo).await.unwrap_err();
+    let error = changes::undo(&ctx, undo).await.unwrap_err();
     assert!(matches!(error, OpError::Stale(_)), "{error:?}");
-    let redo = TakeRequest { direction: Direction::Redo, ids, force: false };
-    assert_eq!(changes::take(&ctx, redo).await.unwrap().done[0].did, ["restored a.md"]);
+    let redo = RedoRequest { changes: ids, force: false };
+    assert_eq!(changes::redo(&ctx, redo).await.unwrap().redone[0].did, ["restored a.md"]);
     let audit = fixture.toolcrib.stores().audit.records_of(call).await.unwrap();
     let acts: Vec<_> = audit.iter().filter(|row| row.text.contains("changes.")).collect();
     assert_eq!(acts.len(), 2, "{audit:?}");

@@ -8,7 +8,7 @@ use toolcrib_core::{Origin, Risk, SwitchState, Verdict};
 use toolcrib_ops::OpError;
 use toolcrib_ops::rules::{
     self, AddRulesRequest, AskedCall, ExplainReply, ExplainRequest, LineJudge, NumberedRule,
-    ReplayRequest, RuleName,
+    ReplayRequest, RuleName, RulesChange,
 };
 
 use crate::fixture::Fixture;
@@ -155,9 +155,11 @@ fn a_rule_of_the_operator_is_not_removed() {
 async fn changed_rules_are_compared_with_the_history() {
     let fixture = Fixture::new().await;
     fixture.call("greet", json!({})).await;
-    let (before, after) = (RuleSet::default(), set(&[(Verdict::Deny, "greet")]));
-    let request = ReplayRequest { before: &before, after: &after, preset: Preset::default() };
-    let reply = rules::replay(&fixture.ctx(), request).await.unwrap();
+    let in_force = RuleSet::default();
+    let rules = sources(&[(Verdict::Deny, "greet")]);
+    let change = RulesChange::Replace { layer: Layer::User, rules };
+    let request = ReplayRequest { in_force: &in_force, change, preset: Preset::default() };
+    let reply = rules::replay(&fixture.ctx(), request.clone()).await.unwrap();
     assert_eq!((reply.compared, reply.differences.len()), (1, 1));
     let one = &reply.differences[0];
     assert_eq!((one.before.as_str(), one.after.as_str()), ("allow", "deny"));

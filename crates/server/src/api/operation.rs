@@ -50,6 +50,8 @@ pub struct Operation {
     /// The callers that the operation accepts.
     pub access: Access,
     pub(super) at_root: bool,
+    /// The path that replaces this one, which goes away in the next release.
+    pub(super) replaced_by: Option<&'static str>,
     pub(super) queues_calls: bool,
     pub(super) tag: &'static str,
     pub(super) summary: &'static str,
@@ -74,6 +76,7 @@ impl Operation {
             path,
             access,
             at_root: false,
+            replaced_by: None,
             queues_calls: false,
             tag: path.trim_start_matches('/').split('/').next().unwrap_or_default(),
             summary,
@@ -117,7 +120,13 @@ impl Operation {
         self
     }
 
-    /// Sets the group in the documents, by default the first part of the path.
+    /// Under an old path, which works for one more release: responses say so (RFC 9745).
+    pub(crate) fn deprecated(mut self, replaced_by: &'static str) -> Self {
+        self.replaced_by = Some(replaced_by);
+        self
+    }
+
+    /// With this group in the documents, instead of the first part of its path.
     pub(crate) fn tag(mut self, tag: &'static str) -> Self {
         self.tag = tag;
         self

@@ -6,11 +6,12 @@
 use axum::Router;
 use axum::extract::Request;
 use axum::handler::Handler;
+use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
 
-use super::operation::{Access, Operation};
+use super::operation::{Access, BASE, Operation};
 use super::tool_limits::ToolLimit;
 use crate::problem::{Code, Problem};
 use crate::role::{Principal, Role};
@@ -38,14 +39,19 @@ impl Api {
         let Ok(filter) = MethodFilter::try_from(operation.method.clone()) else { return };
         let (access, is_detached) = (operation.access, operation.runs_to_completion());
         let tool_limit = operation.tool_limit();
+        let replaced_by = operation.replaced_by;
         let check = middleware::from_fn(move |request: Request, next: Next| async move {
             let allowed = check_access(access, &request)
                 .and_then(|()| check_tool_limit(tool_limit, &request));
-            match allowed {
+            let mut response = match allowed {
                 Ok(()) if is_detached => run_to_completion(next.run(request)).await,
                 Ok(()) => next.run(request).await,
                 Err(problem) => problem.into_response(),
+            };
+            if let Some(path) = replaced_by {
+                add_deprecation(&mut response, path);
             }
+            response
         });
         let path = operation.full_path();
         let routed = on(filter, handler).route_layer(check);
@@ -61,8 +67,19 @@ impl Api {
     }
 }
 
-/// Runs an operation that changes something to its end, including its audit record, even when its
-/// client disconnects.
+/// Adds the date since when a path is deprecated (RFC 9745), and the path that replaces it.
+fn add_deprecation(response: &mut Response, replaced_by: &str) {
+    // 2026-11-28, when the names changed.
+    let since = HeaderValue::from_static("@1795824000");
+    response.headers_mut().insert("deprecation", since);
+    let link = format!("<{BASE}{replaced_by}>; rel=\"successor-version\"");
+    if let Ok(link) = HeaderValue::from_str(&link) {
+        response.headers_mut().append(header::LINK, link);
+    }
+}
+
+/// Runs an operation that changes something to its end, audit record included, also when its client
+/// disconnects.
 async fn run_to_completion(act: impl Future<Output = Response> + Send + 'static) -> Response {
     tokio::spawn(telemetry::with_request_context(act)).await.unwrap_or_else(|error| {
         tracing::error!(%error, "a request panicked");

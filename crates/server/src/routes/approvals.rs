@@ -15,6 +15,7 @@ use toolcrib_ops::approvals::{
     self, Approval, ApprovalDetails, DecideBody, DecisionReply, HastyApprovals,
     ListApprovalsRequest, ShowApprovalRequest,
 };
+use toolcrib_ops::grants::GrantPreviewDocument;
 use toolcrib_ops::{OpError, Resource};
 
 use crate::api::{Api, Json, Operation, Page, PageQuery, Path, Query, etag_response, parse_cursor};
@@ -103,7 +104,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(
         preview
             .body::<preview::PreviewApprovalBody>()
-            .returns_ok::<preview::GrantPreviewDocument>("What it would match."),
+            .returns_ok::<GrantPreviewDocument>("What it would match."),
         preview::preview,
     );
     let decide = Operation::post("/approvals/{approval}", Role::Approver, "Decides a question, once.")

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use toolcrib_core::{ArtifactMeta, ArtifactRef, ArtifactStore, Call, StoreError};
 use toolcrib_ops::artifacts::{
-    self, ListArtifactsRequest, RemoveArtifactRequest, ShowArtifactRequest,
+    self, ArtifactDocument, ListArtifactsRequest, RemoveArtifactRequest, ShowArtifactRequest,
 };
 
 use super::calls::document::{answer_response, document_status_codes, no_answer};
@@ -28,36 +28,7 @@ use crate::state::DaemonState;
 /// Bytes that are read at once while one chunk is sent, which bounds the memory of a download.
 const CHUNK: usize = 128 * 1024;
 
-/// A stored result.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct ArtifactDocument {
-    /// Its name.
-    artifact: String,
-    /// Media type.
-    media_type: String,
-    /// Origin of the text: `tool`, `workspace` or `external`.
-    trust: String,
-    /// Source of the content, such as an address.
-    source: Option<String>,
-    /// Number of stored bytes.
-    bytes: u64,
-    /// Bytes that the tool produced; more than `bytes` if the result exceeded the limit.
-    total_bytes: u64,
-    /// SHA-256 of its owner, a zero byte and the stored bytes.
-    sha256: String,
-    /// Call that made it.
-    call: String,
-    /// Run that made it.
-    run: Option<String>,
-    /// Conversation that it was made in.
-    conversation: Option<String>,
-    /// Milliseconds since 1970.
-    created_at: i64,
-    /// When it may be removed, milliseconds since 1970; absent = never.
-    expires_at: Option<i64>,
-}
-
-/// The number of requested results, the newest first.
+/// How many are wanted, the newest first.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListQuery {
@@ -122,24 +93,7 @@ pub(super) fn routes(api: &mut Api) {
     );
 }
 
-fn document(meta: ArtifactMeta) -> ArtifactDocument {
-    ArtifactDocument {
-        artifact: meta.artifact.0,
-        media_type: meta.media_type,
-        trust: toolcrib_ops::calls::serialized_name(&meta.trust).unwrap_or_default(),
-        source: meta.source,
-        bytes: meta.bytes,
-        total_bytes: meta.total_bytes,
-        sha256: meta.sha256,
-        call: meta.call.to_string(),
-        run: meta.run.map(|run| run.to_string()),
-        conversation: Some(meta.conversation).filter(|text| !text.is_empty()),
-        created_at: meta.created_at,
-        expires_at: meta.expires_at,
-    }
-}
-
-/// Reads from the artifact store on a thread for blocking tasks.
+/// Reads from the store of artifacts, beside the tasks that answer.
 pub(super) async fn run_blocking<T: Send + 'static>(
     daemon: &DaemonState,
     read: impl FnOnce(&dyn ArtifactStore) -> Result<T, StoreError> + Send + 'static,
@@ -180,7 +134,7 @@ async fn list_artifacts(
     let mut rows = Vec::with_capacity(all.len());
     for meta in all {
         if require_tool(&daemon, &principal, &meta).await.is_ok() {
-            rows.push(document(meta));
+            rows.push(ArtifactDocument::from(&meta));
         }
     }
     Ok(Json(Page::single_page(rows)))
@@ -192,7 +146,7 @@ async fn show_artifact(
     Path(name): Path<String>,
 ) -> Result<Json<ArtifactDocument>, Problem> {
     let meta = load_meta(&daemon, &principal, &name).await?;
-    Ok(Json(document(meta)))
+    Ok(Json(ArtifactDocument::from(&meta)))
 }
 
 async fn read_page(

@@ -5,12 +5,11 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
-use toolcrib_core::{Conversation, ConversationId, RunId, StoredMessage};
+use toolcrib_core::{ConversationId, RunId};
 use toolcrib_ops::conversations::{
-    self, BranchConversationRequest, FoundMessage, ListConversationsRequest, MessagesRequest,
-    RemoveConversationRequest, RenameConversationRequest, SearchConversationsRequest,
-    ShowConversationRequest,
+    self, BranchConversationRequest, ConversationRow, FoundMessage, ListConversationsRequest,
+    MessageRow, MessagesRequest, RemoveConversationRequest, RenameConversationRequest,
+    SearchConversationsRequest, ShowConversationRequest,
 };
 use toolcrib_ops::{OpError, Resource};
 
@@ -26,38 +25,7 @@ use crate::state::DaemonState;
 const LIST: &str = "conversations";
 const MESSAGES: &str = "messages";
 
-/// A conversation.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct ConversationRow {
-    /// Its id.
-    conversation: String,
-    /// Its subject.
-    title: String,
-    /// The agent that answers in it.
-    agent: String,
-    /// Workspace folder.
-    workspace: String,
-    /// Milliseconds since 1970.
-    created_at: i64,
-    /// Milliseconds since 1970 of its newest message.
-    updated_at: i64,
-}
-
-/// One message.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct MessageRow {
-    /// Position in the conversation, from 0.
-    seq: u64,
-    /// The run that wrote it.
-    run: Option<String>,
-    /// The message: `role` is `user` or `model`; a model's message contains its `turn` and the
-    /// `answers` of its calls.
-    body: Value,
-    /// Milliseconds since 1970.
-    created_at: i64,
-}
-
-/// A message that matches the search, or a conversation whose title matches.
+/// A message that was found by its words, or a conversation by its title.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct FoundMessageRow {
     /// The conversation.
@@ -179,19 +147,6 @@ pub(super) fn routes(api: &mut Api) {
     api.add(remove.returns_empty(204, "Removed."), remove_one);
 }
 
-fn row(conversation: Conversation) -> ConversationRow {
-    let Conversation { id, owner: _, title, agent, workspace, created_at, updated_at } =
-        conversation;
-    ConversationRow {
-        conversation: id.to_string(),
-        title,
-        agent,
-        workspace,
-        created_at,
-        updated_at,
-    }
-}
-
 async fn list_all(
     State(daemon): State<DaemonState>,
     principal: Principal,
@@ -204,7 +159,7 @@ async fn list_all(
     let reply = conversations::list(&daemon.store_context(&principal), request).await?;
     let last = reply.conversations.last().filter(|_| reply.more);
     let next = last.map(|last| cursor(LIST, &(last.updated_at, last.id)));
-    let items = reply.conversations.into_iter().map(row).collect();
+    let items = reply.conversations.iter().map(ConversationRow::from).collect();
     Ok(etag_response(&headers, &Page { items, next }))
 }
 
@@ -238,7 +193,8 @@ async fn show_one(
     Path(id): Path<String>,
 ) -> Result<Json<ConversationRow>, Problem> {
     let request = ShowConversationRequest { id: conversation_id(&id)? };
-    Ok(Json(row(conversations::show(&daemon.store_context(&principal), request).await?)))
+    let shown = conversations::show(&daemon.store_context(&principal), request).await?;
+    Ok(Json(ConversationRow::from(&shown)))
 }
 
 async fn list_messages(
@@ -256,13 +212,7 @@ async fn list_messages(
     let request = MessagesRequest { id, since, limit: Some(rows) };
     let reply = conversations::messages(&daemon.op_context(&principal, None), request).await?;
     let next = reply.next.map(|first| cursor(&list, &first));
-    let message = |message: StoredMessage| MessageRow {
-        seq: message.seq,
-        run: message.run.map(|run| run.to_string()),
-        body: message.body,
-        created_at: message.created_at,
-    };
-    let items = reply.messages.into_iter().map(message).collect();
+    let items = reply.messages.iter().map(MessageRow::from).collect();
     Ok(etag_response(&headers, &Page { items, next }))
 }
 
@@ -273,7 +223,8 @@ async fn rename_one(
     Json(body): Json<TitleBody>,
 ) -> Result<Json<ConversationRow>, Problem> {
     let request = RenameConversationRequest { id: conversation_id(&id)?, title: body.title };
-    Ok(Json(row(conversations::rename(&daemon.store_context(&principal), request).await?)))
+    let renamed = conversations::rename(&daemon.store_context(&principal), request).await?;
+    Ok(Json(ConversationRow::from(&renamed)))
 }
 
 async fn branch_one(
@@ -286,7 +237,7 @@ async fn branch_one(
     let before: RunId = body.before.parse().map_err(|_| unknown())?;
     let request = BranchConversationRequest { id: conversation_id(&id)?, before };
     let branch = conversations::branch(&daemon.store_context(&principal), request).await?;
-    Ok((StatusCode::CREATED, Json(row(branch))))
+    Ok((StatusCode::CREATED, Json(ConversationRow::from(&branch))))
 }
 
 async fn remove_one(

@@ -24,20 +24,6 @@ struct NotificationQuery {
     open: bool,
 }
 
-/// A notification to send.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NewNotification {
-    /// The message.
-    message: String,
-    /// The title; default `Toolcrib`.
-    #[serde(default)]
-    title: String,
-    /// Tag; the notification replaces an earlier one with the same tag.
-    #[serde(default)]
-    tag: Option<String>,
-}
-
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/notifications", Role::Viewer, "Lists notifications, newest first.");
     let list = list.description(
@@ -51,7 +37,7 @@ pub(super) fn routes(api: &mut Api) {
     let send = Operation::post("/notifications", Role::Operator, "Sends a notification.");
     let send = send.description("Stores it, and pushes it over the configured channels outside the quiet hours. Failed channels are in `failed`.");
     api.add(
-        send.body::<NewNotification>().returns_ok::<SentNotification>("The notification."),
+        send.body::<SendNotificationRequest>().returns_ok::<SentNotification>("The notification."),
         send_notification,
     );
     let dismiss = Operation::post(
@@ -76,10 +62,8 @@ async fn list_notifications(
 async fn send_notification(
     State(daemon): State<DaemonState>,
     principal: Principal,
-    Json(new): Json<NewNotification>,
+    Json(request): Json<SendNotificationRequest>,
 ) -> Result<Json<SentNotification>, Problem> {
-    let NewNotification { message, title, tag } = new;
-    let request = SendNotificationRequest { title, message, tag };
     Ok(Json(notifications::send(&daemon.op_context(&principal, None), request).await?))
 }
 
@@ -88,9 +72,10 @@ async fn dismiss_notification(
     principal: Principal,
     Path(id): Path<String>,
 ) -> Result<Json<NotificationReply>, Problem> {
-    let found = id.parse().map_err(|_| OpError::not_found(Resource::Notification, &id))?;
-    let request = DismissNotificationRequest { id: found };
+    let request = DismissNotificationRequest::One(id.clone());
     let dismissed = notifications::dismiss(&daemon.op_context(&principal, None), request).await?;
+    let missing = || OpError::not_found(Resource::Notification, &id);
+    let dismissed = dismissed.into_iter().next().ok_or_else(missing)?;
     daemon.run_supervisor().publish_notification(
         &principal.owner,
         &dismissed.notification,

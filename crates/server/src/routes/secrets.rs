@@ -5,6 +5,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use toolcrib_ops::OpError;
 use toolcrib_ops::secrets::{
     self, ListSecretsRequest, RemoveSecretRequest, SecretContext, SecretReply, SecretStored,
     SetSecretRequest,
@@ -39,16 +40,21 @@ pub(super) fn routes(api: &mut Api) {
     api.add(remove.returns_empty(204, "Removed."), remove_secret);
 }
 
-/// Returns the context of operations on secrets.
+/// This daemon has no vault.
+pub(super) fn no_vault() -> OpError {
+    let words =
+        "this daemon has no place for secrets; set `TOOLCRIB_HOME` to a folder and restart it";
+    OpError::Conflict(words.to_owned())
+}
+
+/// The context of operations on secrets.
 pub(super) fn context<'a>(
     daemon: &'a DaemonState,
     principal: &'a Principal,
     configuration: &'a HostConfiguration<'a>,
 ) -> Result<SecretContext<'a>, Problem> {
-    let words =
-        "this daemon has no place for secrets; set `TOOLCRIB_HOME` to a folder and restart it";
     Ok(SecretContext {
-        vault: daemon.toolcrib().vault().ok_or_else(|| Problem::conflict(words))?,
+        vault: daemon.toolcrib().vault().ok_or_else(no_vault)?,
         masked: Some(&daemon.toolcrib().engine().sealing().secrets),
         recorder: daemon.recorder(principal),
         configuration: Some(configuration),

@@ -6,12 +6,11 @@ use std::time::Duration;
 use toolcrib_app::runner::labels_of_run;
 use toolcrib_core::store::{AcceptedBatch, PendingApproval};
 use toolcrib_core::{
-    ApprovalId, ApprovalRequest, BatchId, Invoker as _, RunId, RunSpec, RunStatus, StoreError,
-    StoredRun, WorkerState,
+    ApprovalId, ApprovalRequest, BatchId, Invoker as _, RunId, RunSpec, StoreError, StoredRun,
 };
-use toolcrib_ops::approvals::ContinuedBy;
+use toolcrib_ops::approvals::{Continuation, ContinuedBy, continuation};
 
-use super::drive::{ResumeOptions, is_abandoned, take_run};
+use super::drive::{ResumeOptions, take_run};
 use super::supervisor::RunSupervisor;
 
 /// Interval for retrying a run that is open in the engine, if no notification arrives. Requests of
@@ -53,40 +52,21 @@ pub(crate) async fn resume_target(
     supervisor: &RunSupervisor,
     pending: &PendingApproval,
 ) -> Result<ResumeTarget, StoreError> {
-    let stores = supervisor.stores();
-    let run = match pending.request.run {
-        Some(id) if supervisor.is_driving(id) => return Ok(ResumeTarget::LocalRun),
-        Some(id) => stores.runs.run(id).await?,
-        None => None,
-    };
-    match run {
-        Some(run) if run.status == RunStatus::Ended => Ok(ResumeTarget::Ended),
-        Some(run)
-            if run.status == RunStatus::Running && !is_abandoned(supervisor, &run).await? =>
-        {
-            Ok(ResumeTarget::OtherProcess)
-        }
-        Some(run) => Ok(ResumeTarget::Run(Box::new(run))),
-        None => call_target(supervisor, pending).await,
+    if pending.request.run.is_some_and(|id| supervisor.is_driving(id)) {
+        return Ok(ResumeTarget::LocalRun);
     }
-}
-
-/// Returns the target of a call without a stored run: a process at a terminal may wait for the
-/// decision (`waits` in its setup).
-async fn call_target(
-    supervisor: &RunSupervisor,
-    pending: &PendingApproval,
-) -> Result<ResumeTarget, StoreError> {
-    let setup = &pending.setup;
-    let waits = setup.get("waits").and_then(|waits| waits.as_bool()).unwrap_or(false);
-    let worker = setup.get("worker").and_then(|worker| worker.as_u64()).filter(|_| waits);
-    if let Some(worker) = worker
-        && let WorkerState::Alive(_) = supervisor.stores().calls.worker(worker).await?
-    {
-        return Ok(ResumeTarget::OtherProcess);
-    }
-    let obstacle = supervisor.toolcrib().engine().decision_obstacle(pending);
-    Ok(obstacle.map_or(ResumeTarget::Call, ResumeTarget::OtherEnvironment))
+    let engine = supervisor.toolcrib().engine();
+    let own = engine.claim().await?;
+    let worker_of = |run: &StoredRun| supervisor.host().worker_of(run);
+    let found = continuation(supervisor.stores(), pending, worker_of, Some(own)).await?;
+    Ok(match found {
+        Continuation::RunEnded => ResumeTarget::Ended,
+        Continuation::Elsewhere(_) => ResumeTarget::OtherProcess,
+        Continuation::PausedRun(run) => ResumeTarget::Run(run),
+        Continuation::Call => engine
+            .decision_obstacle(pending)
+            .map_or(ResumeTarget::Call, ResumeTarget::OtherEnvironment),
+    })
 }
 
 /// An accepted batch that resumes a call once a decision is stored.

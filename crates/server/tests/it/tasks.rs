@@ -221,16 +221,16 @@ async fn documents_and_the_persons_text_over_http() {
     let daemon = daemon().await;
     let client = daemon.client();
     let text = json!({"text": "I am a baker."});
-    client.put("/api/v1/soul", &text).await.expect(200);
-    client.put("/api/v1/soul", &json!({"text": "I am a smith."})).await.expect(200);
+    client.put("/api/v1/custom-instructions", &text).await.expect(200);
+    client.put("/api/v1/custom-instructions", &json!({"text": "I am a smith."})).await.expect(200);
     assert_eq!(
-        client.get("/api/v1/soul/history").await.expect(200)["items"][0]["before"],
+        client.get("/api/v1/custom-instructions/history").await.expect(200)["items"][0]["before"],
         "I am a baker."
     );
-    let undone = client.post("/api/v1/soul/undo", &json!({})).await.expect(200);
+    let undone = client.post("/api/v1/custom-instructions/undo", &json!({})).await.expect(200);
     assert_eq!(undone["text"], "I am a baker.");
-    client.delete("/api/v1/soul").await.expect(200);
-    assert_eq!(client.get("/api/v1/soul").await.expect(200), json!({}));
+    client.delete("/api/v1/custom-instructions").await.expect(200);
+    assert_eq!(client.get("/api/v1/custom-instructions").await.expect(200), json!({}));
     assert_eq!(client.get("/api/v1/documents").await.expect(200)["items"], json!([]));
     assert_eq!(client.get("/api/v1/documents/search?query=the").await.problem(), "invalid");
     assert_eq!(client.get("/api/v1/documents/none").await.problem(), "not_found");

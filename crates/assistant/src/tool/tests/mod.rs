@@ -82,14 +82,15 @@ fn tools(dirty: RunId) -> AssistantTools {
     let artifacts = Arc::new(MemoryArtifacts::default());
     let rows = Arc::new(MemoryAssistantRows::default());
     let lists = Lists::new(rows.clone(), Arc::clone(&is_secret));
-    let souls = crate::soul::Souls::new(rows.clone(), Arc::clone(&is_secret));
+    let custom_instructions =
+        crate::custom_instructions::CustomInstructions::new(rows.clone(), Arc::clone(&is_secret));
     let goals = crate::goal::Goals::new(rows.clone(), is_secret);
     let files = Arc::new(documents::Files);
     let chunks = Arc::new(MemoryDocumentChunks::default());
     let documents = crate::document::Documents::new(rows, chunks, files.clone(), None);
     AssistantTools {
         memories,
-        souls,
+        custom_instructions,
         tasks,
         notifier,
         artifacts,
@@ -277,7 +278,7 @@ async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
         let learn = json!({"key": key, "content": "short", "category": "PREFERENCE"});
         call(&tools, &clean, "memory_learn", learn).await.unwrap();
     }
-    let promote = |key: &str, text: &str| json!({"key": key, "soul_addition": text});
+    let promote = |key: &str, text: &str| json!({"key": key, "instruction": text});
     let outside = ctx("ann", Some(dirty));
     let refused = call(&tools, &outside, "promote_learning", promote("style", "x"));
     assert!(refused.await.unwrap_err().message.contains("text from outside"));
@@ -285,7 +286,7 @@ async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
     assert_eq!(done.unwrap().structured.unwrap()["hit_count"], 1);
     call(&tools, &clean, "promote_learning", promote("other", "Be kind.")).await.unwrap();
     assert_eq!(tools.memories.all("ann").await.unwrap(), []);
-    let text = || async { tools.souls.get("ann").await.unwrap().unwrap().text };
+    let text = || async { tools.custom_instructions.get("ann").await.unwrap().unwrap().text };
     assert_eq!(text().await, "Be short.\n\nBe kind.");
     // Models cannot change it in any other way.
     let store = json!({"key": "soul", "content": "Obey."});
@@ -296,13 +297,13 @@ async fn a_memory_is_promoted_unless_outside_text_is_in_play() {
     assert!(missing.unwrap_err().message.contains("There is no memory"));
     // Undoing a promotion also removes its instruction.
     let writer = crate::Writer { owner: "ann".into(), author: Default::default(), untrusted: None };
-    let stores = (&tools.memories, &tools.souls);
-    let undone = crate::soul::undo_memory(stores, &writer, None).await.unwrap();
+    let stores = (&tools.memories, &tools.custom_instructions);
+    let undone = crate::custom_instructions::undo_memory(stores, &writer, None).await.unwrap();
     assert_eq!((&*undone.key, undone.instruction), ("other", true));
     assert_eq!(text().await, "Be short.");
-    // Except if the person has changed the text since.
-    tools.souls.set(&writer, "Be short and clear.").await.unwrap();
-    let undone = crate::soul::undo_memory(stores, &writer, None).await.unwrap();
+    // Unless the person has changed the text since.
+    tools.custom_instructions.set(&writer, "Be short and clear.").await.unwrap();
+    let undone = crate::custom_instructions::undo_memory(stores, &writer, None).await.unwrap();
     assert_eq!((&*undone.key, undone.instruction), ("style", false));
     assert_eq!(text().await, "Be short and clear.");
 }

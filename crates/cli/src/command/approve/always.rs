@@ -1,15 +1,17 @@
 //! `toolcrib approve always`: previews the matching calls, then approves.
 
+use serde_json::Value;
 use toolcrib_app::Stores;
 use toolcrib_core::{ApprovalRequest, Clock as _, Decision, SystemClock};
-use toolcrib_ops::grants::{self, GrantPreview, NoGrant, PreviewError, PreviewGrantRequest};
+use toolcrib_ops::OpError;
+use toolcrib_ops::grants::{self, GrantPreview, PreviewGrantRequest};
 
 use super::super::grant_preview;
 use super::decide;
 use super::question::{find_question, wrong_kind_failure};
 use crate::clap_args::ApproveAlwaysArgs;
-use crate::op_context;
 use crate::output::{self, Failure};
+use crate::{json_document, op_context};
 
 pub(super) async fn run(
     stores: &Stores,
@@ -29,12 +31,12 @@ pub(super) async fn run(
     }
     let preview_request = PreviewGrantRequest { question: request, decision: &decision };
     let preview = grants::preview(&op_context::for_stores(stores), preview_request).await;
-    let preview = preview.map_err(|error| preview_failure(request, error))?;
-    let GrantPreview { grant, past_calls, leaves_taint } = preview;
+    let preview = preview.map_err(|error| preview_failure(request, &error))?;
     if command.dry_run && json {
-        output::print_json(&grant_preview::grant_json(&grant, Some(&past_calls?)), true)?;
+        output::print_json(&to_json(&preview)?, true)?;
         return Ok(0);
     }
+    let GrantPreview { grant, past_calls, leaves_taint } = preview;
     let mut lines = vec![format!("this will match {}", grant_preview::grant_text(&grant))];
     match past_calls {
         Ok(matched) => lines.extend(grant_preview::match_lines(&matched, SystemClock.now_ms())),
@@ -53,27 +55,20 @@ pub(super) async fn run(
     decide::apply(stores, question, decision, command.approval.resume, json).await
 }
 
-/// Explains why nothing is decided, and which decisions are possible.
-fn preview_failure(request: &ApprovalRequest, error: PreviewError) -> Failure {
-    let why = match error {
-        PreviewError::NoGrant(NoGrant::AlwaysAsks) => {
-            "it is a call that always asks, and no remembered approval answers that"
-        }
-        PreviewError::NoGrant(NoGrant::OnlyTaint) => {
-            "it is asked only because of what its run has read, and a remembered approval answers that only with --taint"
-        }
-        PreviewError::OtherCall => {
-            return Failure::usage(format!(
-                "this very call does not look like that ({}); nothing was decided",
-                crate::terminal::escape_to_line(&request.args.to_string())
-            ));
-        }
-        PreviewError::NoSuchScope(what) => {
-            return Failure::usage(format!(
-                "the call belongs to no {what}; choose another --scope"
-            ));
-        }
-    };
+/// The preview for machines, with members that only this command has.
+fn to_json(preview: &GrantPreview) -> Result<Value, Failure> {
+    let document = preview.document()?;
+    let past = preview.past_calls.as_ref().ok();
+    Ok(json_document::with_members(&document, grant_preview::grant_json(&preview.grant, past)))
+}
+
+/// Why nothing is decided, and what can be decided.
+fn preview_failure(request: &ApprovalRequest, error: &OpError) -> Failure {
     let id = request.id;
-    Failure::usage(format!("{why}; `toolcrib approve yes {id}` lets the call run this once"))
+    Failure::usage(match error {
+        OpError::Conflict(_) => {
+            format!("{error}; `toolcrib approve yes {id}` lets the call run this once")
+        }
+        _ => format!("{error}; nothing was decided"),
+    })
 }

@@ -8,19 +8,20 @@ use toolcrib_core::store::{ApprovalWithDecision, PendingApproval};
 use toolcrib_core::{
     ApprovalRequest, Clock as _, Decision, DecisionRecord, Effect, OutcomeKind, RunId, SystemClock,
 };
-use toolcrib_ops::approvals::{self, CheckDecisionRequest};
+use toolcrib_ops::approvals::{
+    self, CheckDecisionRequest, Continuation, ContinuedBy, DecisionReply, may_run,
+};
 use toolcrib_ops::person::Person;
 use toolcrib_ops::{OpError, grants};
 
 use super::super::resume;
 use super::list::decision_text;
 use super::question::{find_question, store_failure, wrong_kind_failure};
-use super::resume_target::ResumeTarget;
 use super::run_locally::DecisionSource;
-use super::{decide_in_daemon, run_locally};
+use super::{decide_in_daemon, resume_target, run_locally};
 use crate::clap_args::{ApprovalArgs, WorkspaceArgs};
 use crate::output::{self, Failure};
-use crate::{bootstrap, op_context, os_user, time_format};
+use crate::{bootstrap, json_document, op_context, os_user, time_format};
 
 /// Decides the named question.
 pub(super) async fn run(
@@ -46,12 +47,12 @@ pub(super) async fn apply(
     json: bool,
 ) -> Result<u8, Failure> {
     let request = &waiting.request;
-    let place = ResumeTarget::find(stores, &waiting).await?;
+    let place = resume_target::find(stores, &waiting).await?;
     if let Some(first) = decided {
         return handle_already_decided(stores, &waiting, &first, (&decision, place), json).await;
     }
     check(request, &decision)?;
-    if matches!(place, ResumeTarget::NoProcess | ResumeTarget::PausedRun(_))
+    if matches!(place, Continuation::Call | Continuation::PausedRun(_))
         && let Some(code) = decide_in_daemon::run(&waiting, &decision, json).await?
     {
         return Ok(code);
@@ -61,15 +62,15 @@ pub(super) async fn apply(
     let record = bootstrap::sealing()?.seal_decision(record);
     let record = record.map_err(|error| Failure::usage(error.to_string()))?;
     match place {
-        ResumeTarget::RunEnded => Err(deny_for_ended_run(stores, request).await),
-        ResumeTarget::NoProcess if request.question.is_none() => {
+        Continuation::RunEnded => Err(deny_for_ended_run(stores, request).await),
+        Continuation::Call if request.question.is_none() => {
             let code =
                 run_locally::execute(stores, &waiting, DecisionSource::New(record), json).await?;
             warn_if_grant_missing(stores, request, json).await;
             Ok(code)
         }
-        ResumeTarget::NoProcess => record_only(stores, &waiting, record, json).await,
-        ResumeTarget::OtherProcess(_) | ResumeTarget::PausedRun(_) => {
+        Continuation::Call => record_only(stores, &waiting, record, json).await,
+        Continuation::Elsewhere(_) | Continuation::PausedRun(_) => {
             let record = record_decision(stores, request, record).await?;
             warn_if_grant_missing(stores, request, json).await;
             report_next_step(stores, &waiting, record, resume, json).await
@@ -104,32 +105,34 @@ async fn report_next_step(
 ) -> Result<u8, Failure> {
     let request = &waiting.request;
     let words = decision_text(&record);
-    let next = match ResumeTarget::find(stores, waiting).await? {
-        ResumeTarget::OtherProcess(who) => format!("{who} continues it"),
-        ResumeTarget::PausedRun(run) if resume => {
-            // The command prints the events of the run.
+    let target = resume_target::find(stores, waiting).await?;
+    let goes_on = target.continued_by();
+    let next = match target {
+        Continuation::Elsewhere(who) => format!("{who} continues it"),
+        Continuation::PausedRun(run) if resume => {
+            // The events of the run are what is printed.
             output::warn(&format!("{words}; its run goes on now"), json);
             return resume::resume_decided(*run, json).await;
         }
-        ResumeTarget::PausedRun(run) => {
+        Continuation::PausedRun(run) => {
             format!("`toolcrib resume {}` resumes its run", run.id)
         }
-        ResumeTarget::RunEnded | ResumeTarget::NoProcess
+        Continuation::RunEnded | Continuation::Call
             if CallFate::find(stores, request).await? != CallFate::NotRun =>
         {
             format!("it went on at once; `toolcrib explain {}` says how", request.call)
         }
-        ResumeTarget::NoProcess if may_run(&record.decision) => {
+        Continuation::Call if may_run(&record.decision) => {
             let left = "the process that waited for it has ended, so it is carried out here";
             let notice = format!("{words}; {left}");
             let step = DecisionSource::Stored { first: record, notice };
             return run_locally::execute(stores, waiting, step, json).await;
         }
-        ResumeTarget::RunEnded | ResumeTarget::NoProcess => {
+        Continuation::RunEnded | Continuation::Call => {
             "no process waits for it any more".to_owned()
         }
     };
-    print_decision(request, &words, &next, json)?;
+    print_decision(request, (&record, goes_on), &next, json)?;
     Ok(0)
 }
 
@@ -153,12 +156,8 @@ pub(super) async fn record_only(
     json: bool,
 ) -> Result<u8, Failure> {
     let record = record_decision(stores, &waiting.request, record).await?;
-    print_decision(
-        &waiting.request,
-        &decision_text(&record),
-        "no process waits for it any more",
-        json,
-    )?;
+    let next = "no process waits for it any more";
+    print_decision(&waiting.request, (&record, ContinuedBy::Call), next, json)?;
     Ok(0)
 }
 
@@ -172,12 +171,7 @@ async fn record_decision(
     record.map_err(|error| failure(request, error))
 }
 
-/// Returns whether the decision lets the call run.
-pub(crate) fn may_run(decision: &Decision) -> bool {
-    matches!(decision, Decision::Approve { .. } | Decision::Edit { .. })
-}
-
-/// Returns the service that stores decisions.
+/// Where decisions are written down.
 pub(crate) fn decisions<'a>(stores: &'a Stores, sealing: &'a Sealing) -> Decisions<'a> {
     let (approvals, grants) = (&*stores.approvals, &*stores.grants);
     // The user of this machine has the key of the vault.
@@ -188,14 +182,15 @@ pub(crate) fn decisions<'a>(stores: &'a Stores, sealing: &'a Sealing) -> Decisio
 /// Prints the decision, and the component that continues the call.
 pub(super) fn print_decision(
     request: &ApprovalRequest,
-    words: &str,
+    (record, goes_on): (&DecisionRecord, ContinuedBy),
     next: &str,
     json: bool,
 ) -> Result<(), Failure> {
+    let words = decision_text(record);
     if json {
-        let row =
-            json!({"approval": request.id, "run": request.run, "decided": words, "next": next});
-        output::print_json(&row, true)?;
+        let reply = DecisionReply::new(request, record, goes_on, true);
+        let own = json!({"decided": words, "next": next});
+        output::print_json(&json_document::with_members(&reply, own), true)?;
     } else {
         output::eprint_line(&format!("toolcrib: {} {words}; {next}", request.tool));
     }
@@ -208,30 +203,28 @@ async fn handle_already_decided(
     stores: &Stores,
     waiting: &PendingApproval,
     first: &DecisionRecord,
-    (again, place): (&Decision, ResumeTarget),
+    (again, place): (&Decision, Continuation),
     json: bool,
 ) -> Result<u8, Failure> {
     let request = &waiting.request;
     let says_so_again = may_run(&first.decision) && *again == Decision::approve();
     let fate = CallFate::find(stores, request).await?;
-    if says_so_again && matches!(place, ResumeTarget::NoProcess) && fate == CallFate::NotRun {
+    if says_so_again && matches!(place, Continuation::Call) && fate == CallFate::NotRun {
         let words = decision_text(first);
         let notice = format!("it was {words} before and has not run; it is carried out now");
         let step = DecisionSource::Stored { first: first.clone(), notice };
         return run_locally::execute(stores, waiting, step, json).await;
     }
     let next = match place {
-        ResumeTarget::PausedRun(run) => {
+        Continuation::PausedRun(run) => {
             format!("; `toolcrib resume {}` resumes its run", run.id)
         }
-        ResumeTarget::OtherProcess(_) | ResumeTarget::NoProcess | ResumeTarget::RunEnded
+        Continuation::Elsewhere(_) | Continuation::Call | Continuation::RunEnded
             if may_run(&first.decision) =>
         {
             fate.text(request)
         }
-        ResumeTarget::OtherProcess(_) | ResumeTarget::NoProcess | ResumeTarget::RunEnded => {
-            String::new()
-        }
+        Continuation::Elsewhere(_) | Continuation::Call | Continuation::RunEnded => String::new(),
     };
     Err(already_decided(request, first, &next))
 }
@@ -310,20 +303,11 @@ async fn deny_for_ended_run(stores: &Stores, request: &ApprovalRequest) -> Failu
 
 /// Returns the failure of a decision, with its exit code.
 pub(super) fn failure(request: &ApprovalRequest, error: DecideError) -> Failure {
-    let id = request.id;
     match error {
-        DecideError::NotFound => Failure::not_found(format!("there is no question {id}")),
         DecideError::AlreadyDecided(first) => already_decided(request, &first, ""),
         DecideError::WrongKind => wrong_kind_failure(request),
-        DecideError::Expired => Failure {
-            code: 6,
-            message: format!(
-                "{id} was not decided in time, so {} was not run; a decision comes too late now",
-                request.tool
-            ),
-        },
-        DecideError::KeepsMask => Failure::usage(error.to_string()),
         DecideError::OtherEnvironment(_) => Failure::configuration(error.to_string()),
-        DecideError::Undecided | DecideError::Store(_) => Failure::run(error.to_string()),
+        DecideError::Store(_) => Failure::run(error.to_string()),
+        error => approvals::not_decided(request, error, true).into(),
     }
 }

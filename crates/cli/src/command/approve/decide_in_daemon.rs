@@ -5,12 +5,11 @@ use std::time::Duration;
 use serde::Deserialize as _;
 use toolcrib_core::Decision;
 use toolcrib_core::store::PendingApproval;
-use toolcrib_ops::approvals::{ApprovalDetails, ContinuedBy, DecideBody, DecisionReply};
+use toolcrib_ops::approvals::{ApprovalDetails, ContinuedBy, DecideBody, DecisionReply, may_run};
 use toolcrib_ops::calls::{CallDocument, CallState};
 use toolcrib_ops::status::DaemonStatus;
 
 use super::super::tool_call_in_daemon;
-use super::decide::may_run;
 use crate::daemon::client::{ApiRequest, Client};
 use crate::output::{self, Failure};
 use crate::session::RunSetup;

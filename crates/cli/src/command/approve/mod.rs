@@ -8,10 +8,9 @@ mod edit;
 mod hasty_note;
 mod list;
 mod question;
-mod resume_target;
+pub(super) mod resume_target;
 mod run_locally;
 mod show;
 
-pub(super) use decide::{decisions, may_run};
+pub(super) use decide::decisions;
 pub(super) use dispatch::run;
-pub(super) use resume_target::ResumeTarget;

@@ -4,77 +4,30 @@
 use serde_json::Value;
 use toolcrib_app::{Stores, Toolcrib};
 use toolcrib_argument_decoder::{Decoded, Limits, Schema, decode_value};
+use toolcrib_core::StoredRun;
 use toolcrib_core::store::PendingApproval;
-use toolcrib_core::{RunStatus, StoredRun, WorkerState};
-use toolcrib_ops::approvals::ContinuedBy;
+use toolcrib_ops::approvals::{self, Continuation};
 
 use super::question::store_failure;
 use crate::bootstrap;
 use crate::config::{self, Env};
 use crate::output::{self, Failure};
-use crate::session::{self, RunSetup};
+use crate::session::RunSetup;
 
-/// The component that continues a call after the decision.
-pub(crate) enum ResumeTarget {
-    /// Another process waits for it; the text identifies the process.
-    OtherProcess(String),
-    /// Its run is paused, or was left by a process that died.
-    PausedRun(Box<StoredRun>),
-    /// No process: the question belongs to no stored run, and its caller no longer waits.
-    NoProcess,
-    /// No process can continue it, because its run has ended.
-    RunEnded,
-}
-
-impl ResumeTarget {
-    /// Determines where this question waits.
-    ///
-    /// # Errors
-    /// Exit code 1 if the store cannot be read.
-    pub(crate) async fn find(stores: &Stores, waiting: &PendingApproval) -> Result<Self, Failure> {
-        let run = match waiting.request.run {
-            Some(id) => stores.runs.run(id).await.map_err(store_failure)?,
-            None => None,
-        };
-        match run {
-            Some(run) if run.status == RunStatus::Ended => Ok(Self::RunEnded),
-            Some(run)
-                if run.status == RunStatus::Running
-                    && session::has_live_worker(&run, stores).await? =>
-            {
-                Ok(Self::OtherProcess(format!("the process that works on {}", run.id)))
-            }
-            Some(run) => Ok(Self::PausedRun(Box::new(run))),
-            None => target_of_single_call(stores, waiting).await,
-        }
-    }
-}
-
-impl ResumeTarget {
-    /// Returns the target without the run itself, for replies.
-    pub(super) fn continued_by(&self) -> ContinuedBy {
-        match self {
-            Self::OtherProcess(_) => ContinuedBy::Elsewhere,
-            Self::PausedRun(_) => ContinuedBy::Run,
-            Self::NoProcess => ContinuedBy::Call,
-            Self::RunEnded => ContinuedBy::Nobody,
-        }
-    }
-}
-
-/// Returns the target of a call that belongs to no stored run.
-async fn target_of_single_call(
+/// What continues the call of this question.
+///
+/// # Errors
+/// Exit code 1 when the store cannot be read.
+pub(crate) async fn find(
     stores: &Stores,
     waiting: &PendingApproval,
-) -> Result<ResumeTarget, Failure> {
-    let setup = RunSetup::from_value(&waiting.setup).unwrap_or_default();
-    let Some(worker) = setup.worker.filter(|_| setup.waits) else {
-        return Ok(ResumeTarget::NoProcess);
+) -> Result<Continuation, Failure> {
+    let worker_of = |run: &StoredRun| {
+        let setup = run.state.get("setup").cloned().unwrap_or_default();
+        RunSetup::from_value(&setup).ok()?.worker
     };
-    match stores.calls.worker(worker).await.map_err(store_failure)? {
-        WorkerState::Alive(words) => Ok(ResumeTarget::OtherProcess(words)),
-        WorkerState::Gone | WorkerState::Unknown => Ok(ResumeTarget::NoProcess),
-    }
+    let found = approvals::continuation(stores, waiting, worker_of, None).await;
+    found.map_err(store_failure)
 }
 
 /// Returns the environment of the process that asked.

@@ -7,6 +7,7 @@ use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{
     Answer, BatchId, DecisionRecord, Invoker as _, OutcomeKind, RunSpec, WorkerState,
 };
+use toolcrib_ops::approvals::{ContinuedBy, may_run};
 
 use super::super::tool;
 use super::decide::CallFate;
@@ -41,7 +42,7 @@ pub(super) async fn execute(
 ) -> Result<u8, Failure> {
     let runs = match &step {
         DecisionSource::Stored { .. } => true,
-        DecisionSource::New(record) => decide::may_run(&record.decision),
+        DecisionSource::New(record) => may_run(&record.decision),
     };
     let toolcrib = match resume_target::build_toolcrib(stores, waiting).await {
         Ok(toolcrib) => toolcrib,
@@ -54,11 +55,11 @@ pub(super) async fn execute(
         },
     };
     let promise = promise(&toolcrib, waiting, &step).await?;
-    let (words, first) = match &step {
-        DecisionSource::New(record) => (super::list::decision_text(record), None),
+    let (record, first) = match &step {
+        DecisionSource::New(record) => (record.clone(), None),
         DecisionSource::Stored { first, notice } => {
             output::warn(notice, json);
-            (String::new(), Some(first.clone()))
+            (first.clone(), Some(first.clone()))
         }
     };
     let answer = execute_in_run(&toolcrib, waiting, step).await;
@@ -73,7 +74,8 @@ pub(super) async fn execute(
         return Ok(0);
     };
     if !runs {
-        decide::print_decision(&waiting.request, &words, "it was not run", json)?;
+        let decided = (&record, ContinuedBy::Call);
+        decide::print_decision(&waiting.request, decided, "it was not run", json)?;
         return Ok(0);
     }
     // Another process started it a moment earlier.

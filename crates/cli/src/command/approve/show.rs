@@ -8,7 +8,7 @@ use toolcrib_ops::approvals::{self, ShowApprovalReply, ShowApprovalRequest};
 
 use super::super::grant_preview;
 use super::list::{deadline, decision_text, risk};
-use super::resume_target::{self, ResumeTarget};
+use super::resume_target;
 use crate::output::{self, Failure};
 use crate::terminal::{self, Styler};
 use crate::{json_document, op_context, time_format};
@@ -29,7 +29,7 @@ pub(super) async fn run(stores: &Stores, id: &str, json: bool) -> Result<u8, Fai
 async fn to_json(stores: &Stores, question: ShowApprovalReply) -> Result<Value, Failure> {
     let request = question.waiting.request.clone();
     let expired = question.decided.is_none() && request.is_expired(SystemClock.now_ms());
-    let goes_on = ResumeTarget::find(stores, &question.waiting).await?.continued_by();
+    let goes_on = resume_target::find(stores, &question.waiting).await?.continued_by();
     let own = json!({ "request": request, "expired": expired });
     // The sandbox level is omitted: it depends on the tools, which this command does not load.
     Ok(json_document::with_members(&question.into_details(goes_on, None), own))

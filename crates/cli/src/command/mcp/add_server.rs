@@ -7,8 +7,7 @@ use serde_json::json;
 use toolcrib_app::mcp::client::{
     Http, Oauth, Remote, ServerConfig, ServerName, Stdio, WorkspaceAccess, import_config,
 };
-use toolcrib_core::{Clock as _, SystemClock};
-use toolcrib_store::vault::{Secret, SecretName};
+use toolcrib_ops::mcp_servers::{self, AddMcpServersRequest};
 
 use super::prepare_program::{self, needs_text};
 use super::{access, edit_servers};
@@ -34,23 +33,7 @@ pub(super) fn parse_pairs(given: &[String]) -> Result<Vec<(String, String)>, Fai
     given.iter().map(pair).collect()
 }
 
-/// Stores secrets in the vault.
-pub(super) fn keep_secrets(secrets: &[(String, String)]) -> Result<(), Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
-    let vault = bootstrap::open_vault()?;
-    for (name, value) in secrets {
-        let name: SecretName = name.parse().map_err(|error| failed(&error))?;
-        let value = Secret::new(value.as_str()).map_err(|error| failed(&error))?;
-        vault.set(&name, &value, SystemClock.now_ms()).map_err(|error| failed(&error))?;
-        output::eprint_line(&format!(
-            "toolcrib: a value went into the vault as {}, and is masked in results",
-            name.as_str()
-        ));
-    }
-    Ok(())
-}
-
-/// Returns the stored form of a name, in lower case.
+/// The name as it is kept: capital letters are small ones there.
 fn server_name(given: &str) -> Result<ServerName, Failure> {
     let name = ServerName::new(&given.to_ascii_lowercase());
     let name = name.map_err(|error| Failure::usage(error.to_string()))?;
@@ -60,7 +43,7 @@ fn server_name(given: &str) -> Result<ServerName, Failure> {
     Ok(name)
 }
 
-pub(super) fn run(command: &McpAdd, json: bool) -> Result<u8, Failure> {
+pub(super) async fn run(command: &McpAdd, json: bool) -> Result<u8, Failure> {
     let name = server_name(&command.name)?;
     if bootstrap::mcp_servers()?.iter().any(|server| server.name == name) {
         return Err(Failure::usage(format!(
@@ -74,7 +57,7 @@ pub(super) fn run(command: &McpAdd, json: bool) -> Result<u8, Failure> {
         ..ServerConfig::new(name.clone(), remote)
     };
     prepare_program::prepare_launcher(&mut config, None);
-    access::apply(&mut config, &command.access)?;
+    access::from_args(&command.access)?.apply(&mut config)?;
     if command.access.workspace_access.is_none() {
         prepare_program::prepare_databases(&mut config, None);
     }
@@ -82,9 +65,10 @@ pub(super) fn run(command: &McpAdd, json: bool) -> Result<u8, Failure> {
         output::eprint_line("toolcrib: nothing was added");
         return Ok(1);
     }
-    // Store secrets first: no written server may refer to a secret that does not exist.
-    keep_secrets(&secrets)?;
-    edit_servers::update_servers(|servers| servers.push(config))?;
+    let kept: Vec<String> = secrets.iter().map(|(name, _)| name.clone()).collect();
+    let request = AddMcpServersRequest { servers: vec![config], secrets };
+    mcp_servers::add(&edit_servers::context()?, request).await?;
+    edit_servers::print_kept_secrets(&kept);
     if json {
         output::print_json(&json!({"added": name}), true)?;
     } else {

@@ -1,18 +1,14 @@
 //! `toolcrib mcp import`: imports the servers of other programs. By default, it only shows them.
 
 use serde_json::json;
-use toolcrib_core::{Clock as _, SystemClock};
-use toolcrib_ops::mcp_servers::{
-    self, AddMcpServersRequest, ImportMcpServersRequest, ImportPlan, ImportedMcpServer,
-};
-use toolcrib_store::vault::{Secret, SecretName};
+use toolcrib_ops::mcp_servers::{self, ImportMcpServersRequest, ImportedMcpServer};
 
 use super::{edit_servers, prepare_program};
 use crate::clap_args::McpImport;
 use crate::output::{self, Failure};
 use crate::{bootstrap, terminal};
 
-pub(super) fn run(command: &McpImport, json: bool) -> Result<u8, Failure> {
+pub(super) async fn run(command: &McpImport, json: bool) -> Result<u8, Failure> {
     let mut texts = Vec::new();
     for path in &command.files {
         let file = path.display().to_string();
@@ -28,20 +24,14 @@ pub(super) fn run(command: &McpImport, json: bool) -> Result<u8, Failure> {
     let plan = plan.map_err(|error| Failure::configuration(error.to_string()))?;
     show(&plan.rows(), command.write, json)?;
     if command.write {
-        add_servers(&plan)?;
+        mcp_servers::add(&edit_servers::context()?, plan.additions()).await?;
     }
     Ok(0)
 }
 
 fn show(found: &[ImportedMcpServer], write: bool, json: bool) -> Result<(), Failure> {
     if json {
-        let row = |one: &ImportedMcpServer| {
-            json!({
-                "name": one.name, "place": one.place, "secrets": one.secrets,
-                "notes": one.notes, "taken": write && one.taken,
-            })
-        };
-        output::print_json(&found.iter().map(row).collect(), true)?;
+        output::print_json(&json!(found), true)?;
         return Ok(());
     }
     let mut text = String::new();
@@ -68,18 +58,5 @@ fn show(found: &[ImportedMcpServer], write: bool, json: bool) -> Result<(), Fail
             "toolcrib: {count} {servers} to be taken over; nothing was changed, --write does it"
         )
     });
-    Ok(())
-}
-
-fn add_servers(plan: &ImportPlan) -> Result<(), Failure> {
-    let vault = bootstrap::open_vault()?;
-    let failed = |error: &dyn std::fmt::Display| Failure::configuration(error.to_string());
-    // Store secrets first: no written server may refer to a secret that does not exist.
-    for (name, value) in plan.secrets() {
-        let name: SecretName = name.parse().map_err(|error| failed(&error))?;
-        let value = Secret::new(value).map_err(|error| failed(&error))?;
-        vault.set(&name, &value, SystemClock.now_ms()).map_err(|error| failed(&error))?;
-    }
-    mcp_servers::add(&edit_servers::file()?, AddMcpServersRequest { servers: plan.servers() })?;
     Ok(())
 }

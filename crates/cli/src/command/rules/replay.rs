@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::json;
-use toolcrib_app::rule_files::{self, RuleFile, RulesError};
-use toolcrib_app::rules::{Layer, RuleSet, RuleSource};
-use toolcrib_ops::rules::{self, ReplayReply, ReplayRequest, ReplayedCall};
+use toolcrib_app::rule_files::{self, RuleFile};
+use toolcrib_app::rules::Layer;
+use toolcrib_ops::rules::{self, ReplayReply, ReplayRequest, ReplayedCall, RulesChange};
 
 use super::rules_context::RulesContext;
 use crate::clap_args::RulesReplay;
@@ -19,24 +19,22 @@ const ARGS_CHARS: usize = 100;
 
 pub(super) fn run(command: &RulesReplay, json: bool) -> Result<u8, Failure> {
     let here = RulesContext::load(&command.workspace_args)?;
-    let before = rule_layers::load_rules(Some(&here.workspace), &here.config)?;
-    let after = match &command.file {
-        Some(path) => changed_rules(&here, path, command.project)?,
-        None => match before.with_observed() {
-            Some(rules) => rules.map_err(RulesError::Refused)?,
-            None => {
-                return Err(Failure::usage(
-                    "no rule is only observed: name a FILE of changed rules, or add a rule with `toolcrib rules add --observe`",
-                ));
-            }
-        },
+    let in_force = rule_layers::load_rules(Some(&here.workspace), &here.config)?;
+    let change = match &command.file {
+        Some(path) => replaced_rules(&here, path, command.project)?,
+        None if in_force.with_observed().is_none() => {
+            return Err(Failure::usage(
+                "no rule is only observed: name a FILE of changed rules, or add a rule with `toolcrib rules add --observe`",
+            ));
+        }
+        None => RulesChange::EnforceObserved,
     };
     let toolcrib = here.toolcrib()?;
     let stores = bootstrap::stores()?;
     let reply = bootstrap::block_on(async {
         let ctx = op_context::for_history(&toolcrib, &stores);
         let preset = here.config.effective_preset(None).unwrap_or_default();
-        let request = ReplayRequest { before: &before, after: &after, preset };
+        let request = ReplayRequest { in_force: &in_force, change, preset };
         Ok(rules::replay(&ctx, request).await?)
     })?;
     if json {
@@ -51,26 +49,15 @@ pub(super) fn run(command: &RulesReplay, json: bool) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Returns the rules of all layers, with a file instead of the person's own or of the workspace's.
-fn changed_rules(here: &RulesContext, path: &Path, project: bool) -> Result<RuleSet, Failure> {
-    let is_replaced = |layer: Layer| match layer {
-        Layer::Managed => false,
-        Layer::User => !project,
-        Layer::Project | Layer::Untrusted => project,
+/// A file in place of the person's own or of the workspace's.
+fn replaced_rules(here: &RulesContext, path: &Path, project: bool) -> Result<RulesChange, Failure> {
+    let layer = match project {
+        true => rule_layers::project_file(&here.workspace, &here.config).layer,
+        false => Layer::User,
     };
-    let mut all = Vec::new();
-    let mut layer = Layer::User;
-    for place in here.rule_files() {
-        if is_replaced(place.layer) {
-            layer = place.layer;
-        } else {
-            all.extend(place.rules()?);
-        }
-    }
     let file = RuleFile { must_exist: true, ..RuleFile::new(layer, path) };
-    let changed = rule_files::parse_any_format(&file.path, &file.text()?)?;
-    all.extend(changed.into_iter().map(|rule| RuleSource { layer, ..rule }));
-    Ok(RuleSet::compile(all).map_err(RulesError::Refused)?)
+    let rules = rule_files::parse_any_format(&file.path, &file.text()?)?;
+    Ok(RulesChange::Replace { layer, rules })
 }
 
 /// Renders one line for all calls with the same arguments and verdicts.

@@ -6,7 +6,7 @@ use toolcrib_app::{Decisions, SecretAccess};
 use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{ApprovalRequest, DecisionRecord, SystemClock};
 use toolcrib_ops::approvals::{
-    CheckDecisionRequest, DecideBody, DecisionReply, check_decision, decision,
+    CheckDecisionRequest, DecideBody, DecisionReply, check_decision, decided_before, not_decided,
 };
 
 use super::find_approval;
@@ -25,7 +25,7 @@ pub(super) async fn decide(
     let (waiting, first) = find_approval(&daemon, &principal, &id).await?;
     let request = &waiting.request;
     if let Some(first) = first {
-        return Err(earlier_decision_problem(&principal, request, &first));
+        return Err(decided_before(request, &first, principal.sees_payloads()).into());
     }
     check(&daemon, &principal, request, &wanted)?;
     let next = run_supervisor::resume_target(daemon.run_supervisor(), &waiting).await?;
@@ -76,25 +76,23 @@ pub(super) async fn decide(
             if !is_taken {
                 daemon.stores().approvals.sync().await?;
             }
-            return Ok(Json(DecisionReply {
-                approval: request.id.to_string(),
-                decision: decision(record, principal.sees_payloads()),
-                call: request.call.to_string(),
-                goes_on,
-                run: request.run.map(|run| run.to_string()),
-            }));
+            let sees = principal.sees_payloads();
+            return Ok(Json(DecisionReply::new(request, record, goes_on, sees)));
         }
     }
     match decided {
-        Err(DecideError::AlreadyDecided(first)) => {
-            Err(earlier_decision_problem(&principal, request, &first))
-        }
-        Err(error) => Err(refused(request, error)),
+        Err(error) => Err(refused(&principal, request, error)),
         Ok(_) => Err(Problem::new(Code::Internal, "the decision was stored and not answered")),
     }
 }
 
-/// Returns the service that stores decisions.
+fn refused(principal: &Principal, request: &ApprovalRequest, error: DecideError) -> Problem {
+    let is_store = matches!(error, DecideError::Store(_));
+    let problem = Problem::from(not_decided(request, error, principal.sees_payloads()));
+    if is_store { problem.retry_after(1) } else { problem }
+}
+
+/// Where decisions are written down.
 fn decisions<'a>(daemon: &'a DaemonState, principal: &Principal) -> Decisions<'a> {
     let stores = daemon.stores();
     let secret_access = match principal.may_read_secrets() {
@@ -124,42 +122,4 @@ fn check(
         person: Person::of_record(&principal.name),
         four_eyes: daemon.settings().four_eyes,
     })?)
-}
-
-/// Reports the first decision, which remains in force.
-fn earlier_decision_problem(
-    principal: &Principal,
-    request: &ApprovalRequest,
-    first: &DecisionRecord,
-) -> Problem {
-    if first.is_expiry() {
-        return expired_problem(request);
-    }
-    let words = format!("it was decided before, by {}", first.decided_by);
-    Problem::conflict(words).with_extra(decision(first, principal.sees_payloads()))
-}
-
-fn expired_problem(request: &ApprovalRequest) -> Problem {
-    let words = format!("{} was not decided in time; it was not run", request.id);
-    Problem::new(Code::Gone, words)
-}
-
-fn refused(request: &ApprovalRequest, error: DecideError) -> Problem {
-    match error {
-        DecideError::Expired => expired_problem(request),
-        DecideError::NotFound => Problem::not_found(format!("there is no approval {}", request.id)),
-        DecideError::WrongKind => Problem::invalid(error.to_string()),
-        DecideError::KeepsMask => Problem::new(Code::Forbidden, error.to_string()),
-        DecideError::Undecided
-        | DecideError::AlreadyDecided(_)
-        | DecideError::OtherEnvironment(_) => Problem::conflict(error.to_string()),
-        DecideError::Store(_) => {
-            tracing::error!(%error, "a decision could not be stored");
-            Problem::new(
-                Code::Unavailable,
-                "the decision could not be stored, so it does not count",
-            )
-            .retry_after(1)
-        }
-    }
 }

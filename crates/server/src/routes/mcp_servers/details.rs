@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use toolcrib_app::mcp::client::{Connection, ServerConfig};
-use toolcrib_ops::mcp_servers::{self, McpServerDetails};
+use toolcrib_ops::mcp_servers::{self, McpServerDetails, McpServersFile};
 use toolcrib_ops::{OpError, Resource};
 
 use crate::api::{Api, Json, Operation, Path};
@@ -39,22 +39,17 @@ pub(super) fn routes(api: &mut Api) {
 
 /// Returns the servers of the file; if the host has no file, the servers that this process uses.
 pub(super) fn configured(daemon: &DaemonState) -> Result<Vec<ServerConfig>, Problem> {
-    let kept = daemon.host().mcp_servers()?;
-    if !kept.is_empty() {
-        return Ok(kept);
+    if let Some(files) = daemon.host().mcp_server_files() {
+        return Ok(McpServersFile { path: files.servers }.read()?);
     }
     let connections = daemon.toolcrib().mcp().connections();
     Ok(connections.iter().map(|connection| connection.config().clone()).collect())
 }
 
-pub(super) fn unknown(name: &str) -> Problem {
-    OpError::not_found(Resource::McpServer, name).into()
-}
-
-/// Returns the server with this name from the file.
+/// The server of the file with this name.
 pub(super) fn find(daemon: &DaemonState, name: &str) -> Result<ServerConfig, Problem> {
     let found = configured(daemon)?.into_iter().find(|server| server.name.as_str() == name);
-    found.ok_or_else(|| unknown(name))
+    found.ok_or_else(|| OpError::not_found(Resource::McpServer, name).into())
 }
 
 pub(super) async fn details(

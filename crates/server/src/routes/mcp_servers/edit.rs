@@ -1,16 +1,23 @@
 //! Changes one server of the file.
 
+use std::sync::Arc;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::mcp::client::{Remote, ServerConfig};
-use toolcrib_ops::mcp_servers::McpServerDetails;
+use toolcrib_ops::OpError;
+use toolcrib_ops::mcp_servers::{
+    self, ChangeMcpServerRequest, McpServerDetails, McpServersContext, McpServersFile,
+    RemoveMcpServerRequest,
+};
 
 use super::details;
 use crate::api::{Api, Json, Operation, Path};
+use crate::daemon_host::HostConfiguration;
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
+use crate::routes::secrets;
 use crate::state::DaemonState;
 
 /// The changes; absent fields stay as they are.
@@ -41,11 +48,22 @@ pub(super) fn routes(api: &mut Api) {
     api.add(remove.returns_empty(204, "Removed."), remove_server);
 }
 
-/// Writes the file and applies it.
-pub(super) async fn write(daemon: &DaemonState, servers: Vec<ServerConfig>) -> Result<(), Problem> {
-    daemon.host().write_mcp_servers(servers)?;
-    daemon.host().reload().await.map(drop)?;
-    Ok(())
+/// The file of servers, and what follows a change of it.
+pub(super) fn context<'a>(
+    daemon: &'a DaemonState,
+    principal: &'a Principal,
+    configuration: &'a HostConfiguration<'a>,
+) -> Result<McpServersContext<'a>, OpError> {
+    let files = daemon.host().mcp_server_files();
+    let file = files.map(|files| McpServersFile { path: files.servers });
+    let no_file = || OpError::Internal("this program keeps no MCP servers".to_owned());
+    Ok(McpServersContext {
+        file: file.ok_or_else(no_file)?,
+        vault: daemon.toolcrib().vault().ok_or_else(secrets::no_vault),
+        masked: Some(&daemon.toolcrib().engine().sealing().secrets),
+        recorder: daemon.recorder(principal),
+        configuration: Some(configuration),
+    })
 }
 
 async fn change_server(
@@ -54,22 +72,11 @@ async fn change_server(
     Path(name): Path<String>,
     Json(change): Json<McpServerChange>,
 ) -> Result<Json<McpServerDetails>, Problem> {
-    let mut servers = details::configured(&daemon)?;
-    let found = servers.iter_mut().find(|server| server.name.as_str() == name);
-    let server = found.ok_or_else(|| details::unknown(&name))?;
-    server.enabled = change.enabled.unwrap_or(server.enabled);
-    server.trusted = change.trusted.unwrap_or(server.trusted);
-    match &mut server.remote {
-        Remote::Stdio(program) => program.network = change.network.unwrap_or(program.network),
-        Remote::Http(_) if change.network.is_some() => {
-            let words = "a server with an address has the network; `network` is for programs";
-            return Err(Problem::invalid(words));
-        }
-        Remote::Http(_) => {}
-    }
-    write(&daemon, servers).await?;
-    daemon.admin_audit().record(&principal, "mcp.change", name.as_str()).await?;
-    let config = details::find(&daemon, &name)?;
+    let McpServerChange { enabled, trusted, network } = change;
+    let request = ChangeMcpServerRequest { name, enabled, trusted, network, ..Default::default() };
+    let configuration = HostConfiguration(daemon.host());
+    let ctx = context(&daemon, &principal, &configuration)?;
+    let config = mcp_servers::change(&ctx, request).await?.config;
     Ok(Json(details::details(&daemon, &principal, &config).await))
 }
 
@@ -78,9 +85,11 @@ async fn remove_server(
     principal: Principal,
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
-    details::find(&daemon, &name)?;
-    daemon.host().remove_mcp_server(&name).await?;
-    daemon.host().reload().await.map(drop)?;
-    daemon.admin_audit().record(&principal, "mcp.remove", name.as_str()).await?;
+    let folder = daemon.host().mcp_server_files().map(|files| files.skills);
+    let skills = folder.unwrap_or_default().join(&name);
+    let facts = Arc::clone(&daemon.stores().facts);
+    let configuration = HostConfiguration(daemon.host());
+    let ctx = context(&daemon, &principal, &configuration)?;
+    mcp_servers::remove(&ctx, facts, RemoveMcpServerRequest { name, skills }).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -4,7 +4,6 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_ops::mcp_servers::{self, ImportMcpServersRequest, ImportedMcpServer};
-use toolcrib_ops::secrets::{self, SetSecretRequest};
 
 use super::{details, edit};
 use crate::api::{Api, Json, Operation};
@@ -54,26 +53,14 @@ async fn import_servers(
     principal: Principal,
     Json(body): Json<ImportMcpServers>,
 ) -> Result<Json<ImportedMcpServers>, Problem> {
-    let mut servers = details::configured(&daemon)?;
-    let request =
-        ImportMcpServersRequest { texts: vec![(None, body.text)], existing: servers.clone() };
+    let existing = details::configured(&daemon)?;
+    let request = ImportMcpServersRequest { texts: vec![(None, body.text)], existing };
     let prepare = |config: &mut _| daemon.host().prepare_mcp_server(config);
     let plan = mcp_servers::import(request, prepare)?;
     if body.write {
         let configuration = HostConfiguration(daemon.host());
-        let ctx = crate::routes::secrets::context(&daemon, &principal, &configuration)?;
-        // Store secrets first: no written server may refer to a secret that does not exist.
-        for (name, value) in plan.secrets() {
-            let request = SetSecretRequest::from_text(name.to_owned(), value.to_owned())?;
-            secrets::set(&ctx, request).await?;
-        }
-        let new = plan.servers();
-        let names: Vec<String> = new.iter().map(|server| server.name.to_string()).collect();
-        servers.extend(new);
-        edit::write(&daemon, servers).await?;
-        for name in &names {
-            daemon.admin_audit().record(&principal, "mcp.add", name.as_str()).await?;
-        }
+        let ctx = edit::context(&daemon, &principal, &configuration)?;
+        mcp_servers::add(&ctx, plan.additions()).await?;
     }
     Ok(Json(ImportedMcpServers { servers: plan.rows(), written: body.write }))
 }

@@ -3,10 +3,8 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_app::rule_files::RulesError;
-use toolcrib_app::rules::{Layer, RuleError, RuleSet, RuleText};
-use toolcrib_ops::OpError;
-use toolcrib_ops::rules::{self, ReplayReply, ReplayRequest, RuleBody};
+use toolcrib_app::rules::{Layer, RuleText};
+use toolcrib_ops::rules::{self, ReplayReply, ReplayRequest, RuleBody, RulesChange};
 
 use crate::api::{Json, run_cpu_bound};
 use crate::problem::Problem;
@@ -38,21 +36,14 @@ async fn replay(
     principal: &Principal,
     body: ReplayBody,
 ) -> Result<ReplayReply, Problem> {
-    let before = daemon.toolcrib().rules();
-    let after = match body.rules {
-        Some(rules) => with_user_rules(&before, rules),
-        None => before.with_observed().unwrap_or_else(|| Ok(before.clone())),
+    let change = match body.rules {
+        Some(rules) => {
+            let rules = rules::unwritten(rules.into_iter().map(RuleText::from));
+            RulesChange::Replace { layer: Layer::User, rules }
+        }
+        None => RulesChange::EnforceObserved,
     };
-    let after = after.map_err(|faults| OpError::from(RulesError::Refused(faults)))?;
-    let ctx = daemon.op_context(principal, None);
-    let preset = daemon.toolcrib().preset();
-    let request = ReplayRequest { before: &before, after: &after, preset };
-    Ok(rules::replay(&ctx, request).await?)
-}
-
-/// Returns the rules of all layers, with these instead of the user's own.
-fn with_user_rules(before: &RuleSet, rules: Vec<RuleBody>) -> Result<RuleSet, Vec<RuleError>> {
-    let others = before.sources().iter().filter(|rule| rule.layer != Layer::User).cloned();
-    let changed = rules::unwritten(rules.into_iter().map(RuleText::from));
-    RuleSet::compile(others.chain(changed).collect())
+    let in_force = daemon.toolcrib().rules();
+    let request = ReplayRequest { in_force: &in_force, change, preset: daemon.toolcrib().preset() };
+    Ok(rules::replay(&daemon.op_context(principal, None), request).await?)
 }

@@ -2,8 +2,8 @@
 
 use toolcrib_core::{Author, Memory, ToolError};
 
-use super::error::SoulError;
-use super::souls::Souls;
+use super::error::InstructionsError;
+use super::texts::CustomInstructions;
 use crate::memory::{Memories, MemoryError};
 use crate::rows::{RowError, Writer};
 
@@ -20,14 +20,14 @@ pub enum PromotionError {
     Memory(#[from] MemoryError),
     /// The text cannot be written.
     #[error("The system prompt was not changed: {0}.")]
-    Soul(#[from] SoulError),
+    Instructions(#[from] InstructionsError),
 }
 
 impl From<PromotionError> for ToolError {
     fn from(error: PromotionError) -> Self {
         match error {
             PromotionError::Memory(error) => error.into(),
-            PromotionError::Soul(SoulError::Row(error)) => {
+            PromotionError::Instructions(InstructionsError::Row(error)) => {
                 Self::execution("The system prompt cannot be written now. Try again later.")
                     .with_detail(error.to_string())
             }
@@ -53,7 +53,7 @@ pub struct Undone {
 /// # Errors
 /// [`PromotionError`]; nothing was changed unless the memory could not be removed.
 pub async fn promote(
-    (memories, souls): (&Memories, &Souls),
+    (memories, custom_instructions): (&Memories, &CustomInstructions),
     writer: &Writer,
     key: &str,
     addition: &str,
@@ -62,7 +62,7 @@ pub async fn promote(
     if memory.untrusted.is_some() {
         return Err(PromotionError::Outside(memory.key));
     }
-    souls.append(writer, addition, &format!("promoted the memory {key}")).await?;
+    custom_instructions.append(writer, addition, &format!("promoted the memory {key}")).await?;
     Ok(memories.forget(&writer.owner, key, &writer.author).await?)
 }
 
@@ -72,18 +72,19 @@ pub async fn promote(
 /// # Errors
 /// [`MemoryError::NothingToUndo`], [`PromotionError`] if the rows cannot be read or written.
 pub async fn undo_memory(
-    (memories, souls): (&Memories, &Souls),
+    (memories, custom_instructions): (&Memories, &CustomInstructions),
     writer: &Writer,
     key: Option<&str>,
 ) -> Result<Undone, PromotionError> {
     let last = memories.last_change(&writer.owner, key).await?;
     let call = last.and_then(|change| change.author.call);
-    let of_text = souls.last_author(&writer.owner).await?.and_then(|author| author.call);
+    let of_text =
+        custom_instructions.last_author(&writer.owner).await?.and_then(|author| author.call);
     let is_promotion = call.is_some() && call == of_text;
     let (key, memory) = memories.undo(&writer.owner, key, &writer.author).await?;
     if is_promotion {
-        match souls.undo(writer).await {
-            Ok(_) | Err(SoulError::Row(RowError::NothingToUndo)) => {}
+        match custom_instructions.undo(writer).await {
+            Ok(_) | Err(InstructionsError::Row(RowError::NothingToUndo)) => {}
             Err(error) => return Err(error.into()),
         }
     }
@@ -94,15 +95,20 @@ pub async fn undo_memory(
 /// untrusted text is not moved.
 ///
 /// # Errors
-/// [`PromotionError`]; memories that were not moved are unchanged.
-pub async fn move_former_souls(memories: &Memories, souls: &Souls) -> Result<(), PromotionError> {
-    for soul in memories.former_souls().await? {
-        let (owner, author) = (soul.owner.clone(), Author::person(&soul.author.by));
+/// [`PromotionError`]; what was not moved stays where it is.
+pub async fn move_former_instructions(
+    memories: &Memories,
+    custom_instructions: &CustomInstructions,
+) -> Result<(), PromotionError> {
+    for former in memories.former_instructions().await? {
+        let (owner, author) = (former.owner.clone(), Author::person(&former.author.by));
         let writer = Writer { owner, author, untrusted: None };
-        if soul.untrusted.is_none() {
-            souls.append(&writer, &soul.content, "moved here from the memory soul").await?;
+        if former.untrusted.is_none() {
+            custom_instructions
+                .append(&writer, &former.content, "moved here from the memory soul")
+                .await?;
         }
-        memories.remove_former_soul(&soul).await?;
+        memories.remove_former_instructions(&former).await?;
     }
     Ok(())
 }
@@ -122,7 +128,7 @@ mod tests {
             owner: owner.into(),
             key: "soul".into(),
             content: "Answer in rhymes.".into(),
-            category: MemoryCategory::Soul,
+            category: MemoryCategory::CustomInstructions,
             hit_count: 1,
             created_at: 0,
             updated_at: 0,
@@ -150,27 +156,28 @@ mod tests {
         }
         store_former(&store, "bob", Some("fetch_url".into())).await;
         let memories = Memories::new(store, Arc::new(|_| false));
-        let souls = Souls::new(Arc::new(MemoryAssistantRows::default()), Arc::new(|_| false));
+        let custom_instructions =
+            CustomInstructions::new(Arc::new(MemoryAssistantRows::default()), Arc::new(|_| false));
         let writer = |owner: &str| Writer {
             owner: owner.into(),
             author: Author::person(owner),
             untrusted: None,
         };
-        souls.set(&writer("ann"), "I am a baker.").await.unwrap();
+        custom_instructions.set(&writer("ann"), "I am a baker.").await.unwrap();
         for _ in 0..2 {
-            move_former_souls(&memories, &souls).await.unwrap();
+            move_former_instructions(&memories, &custom_instructions).await.unwrap();
         }
-        let text = async |owner| souls.get(owner).await.unwrap().map(|soul| soul.text);
+        let text = async |owner| custom_instructions.get(owner).await.unwrap().map(|own| own.text);
         assert_eq!(text("").await.as_deref(), Some("Answer in rhymes."));
         assert_eq!(text("ann").await.as_deref(), Some("I am a baker.\n\nAnswer in rhymes."));
         assert_eq!(text("bob").await, None);
         for owner in ["", "ann", "bob"] {
             assert_eq!(memories.all(owner).await.unwrap(), []);
-            // The memory cannot be restored.
-            let undone = undo_memory((&memories, &souls), &writer(owner), None).await;
+            // Nothing brings the memory back.
+            let undone = undo_memory((&memories, &custom_instructions), &writer(owner), None).await;
             assert_eq!(undone, Err(PromotionError::Memory(MemoryError::NothingToUndo)));
         }
-        souls.undo(&writer("ann")).await.unwrap();
+        custom_instructions.undo(&writer("ann")).await.unwrap();
         assert_eq!(text("ann").await.as_deref(), Some("I am a baker."));
     }
 }

@@ -5,21 +5,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{AssistantRowStore, Author, RowKind};
 
-use super::error::SoulError;
+use super::error::InstructionsError;
 use crate::SecretCheck;
 use crate::rows::{TypedRows, Writer};
 use crate::secret_shapes;
 
-/// Maximum characters of the text: about 1,000 tokens of every request.
-pub const MAX_SOUL_CHARS: usize = 4_000;
-/// The key of the only row of an owner.
+/// Characters of the text: about 1,000 tokens of every request.
+pub const MAX_CHARS: usize = 4_000;
+/// The key of the only row of an owner, by its former name: databases have it.
 const KEY: &str = "soul";
 /// Maximum changes in a history.
 const HISTORY: usize = 50;
 
 /// The text of an owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Soul {
+pub struct InstructionsText {
     /// The text.
     pub text: String,
     /// Unix time in milliseconds.
@@ -28,8 +28,8 @@ pub struct Soul {
 
 /// A change of the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SoulChange {
-    /// The text before; `None` if there was none.
+pub struct InstructionsChange {
+    /// The text before; `None` = there was none.
     pub before: Option<String>,
     /// The kind of change.
     pub note: String,
@@ -41,34 +41,38 @@ pub struct SoulChange {
 
 /// The texts of all owners. Clones share them.
 #[derive(Clone)]
-pub struct Souls {
-    rows: TypedRows<Soul>,
+pub struct CustomInstructions {
+    rows: TypedRows<InstructionsText>,
     is_secret: SecretCheck,
 }
 
-impl Souls {
-    /// Creates texts in this store.
+impl CustomInstructions {
+    /// Texts in this store.
     #[must_use]
     pub fn new(store: Arc<dyn AssistantRowStore>, is_secret: SecretCheck) -> Self {
-        Self { rows: TypedRows::new(store, RowKind::Soul), is_secret }
+        Self { rows: TypedRows::new(store, RowKind::CustomInstructions), is_secret }
     }
 
     /// Returns the text of an owner.
     ///
     /// # Errors
-    /// [`SoulError::Row`].
-    pub async fn get(&self, owner: &str) -> Result<Option<Soul>, SoulError> {
+    /// [`InstructionsError::Row`].
+    pub async fn get(&self, owner: &str) -> Result<Option<InstructionsText>, InstructionsError> {
         Ok(self.rows.get(owner, KEY).await?.map(|row| row.body))
     }
 
     /// Writes the text.
     ///
     /// # Errors
-    /// [`SoulError`] if it is invalid.
-    pub async fn set(&self, writer: &Writer, text: &str) -> Result<Soul, SoulError> {
+    /// [`InstructionsError`] if it cannot be used.
+    pub async fn set(
+        &self,
+        writer: &Writer,
+        text: &str,
+    ) -> Result<InstructionsText, InstructionsError> {
         let text = text.trim();
         self.check(text)?;
-        let new = Soul { text: text.to_owned(), updated_at: self.rows.now() };
+        let new = InstructionsText { text: text.to_owned(), updated_at: self.rows.now() };
         self.rows
             .change(writer, KEY, |before| {
                 let is_same = before.as_ref().is_some_and(|before| before.text == new.text);
@@ -82,46 +86,49 @@ impl Souls {
     /// for the history.
     ///
     /// # Errors
-    /// [`SoulError`] if the text is invalid.
+    /// [`InstructionsError`] if the text cannot be used.
     pub async fn append(
         &self,
         writer: &Writer,
         addition: &str,
         note: &str,
-    ) -> Result<(), SoulError> {
+    ) -> Result<(), InstructionsError> {
         let (addition, updated_at) = (addition.trim(), self.rows.now());
         self.check(addition)?;
-        let append = |before: Option<Soul>| {
+        let append = |before: Option<InstructionsText>| {
             let text = match &before {
                 None => addition.to_owned(),
                 Some(before) if before.text.ends_with(addition) => before.text.clone(),
                 Some(before) => format!("{}\n\n{addition}", before.text),
             };
             if before.as_ref().is_some_and(|before| before.text == text) {
-                return Ok::<_, SoulError>((before, note.to_owned(), ()));
+                return Ok::<_, InstructionsError>((before, note.to_owned(), ()));
             }
             self.check(&text)?;
-            Ok((Some(Soul { text, updated_at }), note.to_owned(), ()))
+            Ok((Some(InstructionsText { text, updated_at }), note.to_owned(), ()))
         };
         self.rows.change(writer, KEY, append).await
     }
 
-    fn check(&self, text: &str) -> Result<(), SoulError> {
+    fn check(&self, text: &str) -> Result<(), InstructionsError> {
         let chars = text.chars().count();
         if text.is_empty() {
-            return Err(SoulError::Empty);
+            return Err(InstructionsError::Empty);
         }
-        if chars > MAX_SOUL_CHARS {
-            return Err(SoulError::TooLong(chars));
+        if chars > MAX_CHARS {
+            return Err(InstructionsError::TooLong(chars));
         }
         if (self.is_secret)(text) || secret_shapes::occur_in(text) {
-            return Err(SoulError::Secret);
+            return Err(InstructionsError::Secret);
         }
         Ok(())
     }
 
-    /// Returns the author of the last change that can be undone.
-    pub(super) async fn last_author(&self, owner: &str) -> Result<Option<Author>, SoulError> {
+    /// The author of the last change that can be taken back.
+    pub(super) async fn last_author(
+        &self,
+        owner: &str,
+    ) -> Result<Option<Author>, InstructionsError> {
         let changes = self.rows.changes(owner, Some(KEY), HISTORY).await?;
         Ok(changes.into_iter().find(|change| change.can_be_undone).map(|change| change.author))
     }
@@ -129,8 +136,11 @@ impl Souls {
     /// Removes the text and returns it.
     ///
     /// # Errors
-    /// [`SoulError::Row`].
-    pub async fn clear(&self, writer: &Writer) -> Result<Option<Soul>, SoulError> {
+    /// [`InstructionsError::Row`].
+    pub async fn clear(
+        &self,
+        writer: &Writer,
+    ) -> Result<Option<InstructionsText>, InstructionsError> {
         let clear = |before| Ok((None, "cleared the text".to_owned(), before));
         self.rows.change(writer, KEY, clear).await
     }
@@ -138,23 +148,26 @@ impl Souls {
     /// Undoes the last change; returns the current text.
     ///
     /// # Errors
-    /// [`crate::RowError::NothingToUndo`], [`SoulError::Row`].
-    pub async fn undo(&self, writer: &Writer) -> Result<Option<Soul>, SoulError> {
+    /// [`crate::RowError::NothingToUndo`], [`InstructionsError::Row`].
+    pub async fn undo(
+        &self,
+        writer: &Writer,
+    ) -> Result<Option<InstructionsText>, InstructionsError> {
         let undone = self.rows.undo(writer, Some(KEY)).await?;
-        Ok(undone.into_iter().find_map(|(_, soul)| soul))
+        Ok(undone.into_iter().find_map(|(_, text)| text))
     }
 
     /// Returns the last changes, newest first.
     ///
     /// # Errors
-    /// [`SoulError::Row`].
-    pub async fn history(&self, owner: &str) -> Result<Vec<SoulChange>, SoulError> {
+    /// [`InstructionsError::Row`].
+    pub async fn history(&self, owner: &str) -> Result<Vec<InstructionsChange>, InstructionsError> {
         let changes = self.rows.changes(owner, Some(KEY), HISTORY).await?;
-        let change = |change: toolcrib_core::AssistantRowChange| SoulChange {
+        let change = |change: toolcrib_core::AssistantRowChange| InstructionsChange {
             before: change
                 .before
-                .and_then(|body| serde_json::from_value::<Soul>(body).ok())
-                .map(|soul| soul.text),
+                .and_then(|body| serde_json::from_value::<InstructionsText>(body).ok())
+                .map(|before| before.text),
             note: change.note,
             author: change.author,
             at: change.at,

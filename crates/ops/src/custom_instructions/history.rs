@@ -8,12 +8,12 @@ use crate::error::OpError;
 
 /// The changes of the owner's text.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct SoulHistoryRequest;
+pub struct InstructionsHistoryRequest;
 
 /// A change of the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "SoulChange")]
-pub struct SoulChangeReply {
+#[schemars(rename = "InstructionsChange")]
+pub struct InstructionsChangeReply {
     /// Milliseconds since 1970.
     pub at: i64,
     /// The kind of the change.
@@ -31,11 +31,11 @@ pub struct SoulChangeReply {
 /// [`OpError::Denied`] for a caller that may not see texts, [`OpError::Store`].
 pub async fn history(
     ctx: &OpContext<'_>,
-    _: SoulHistoryRequest,
-) -> Result<Vec<SoulChangeReply>, OpError> {
+    _: InstructionsHistoryRequest,
+) -> Result<Vec<InstructionsChangeReply>, OpError> {
     super::show::check_payloads(ctx)?;
-    let changes = ctx.toolcrib.souls().history(ctx.store.owner).await?;
-    let reply = changes.into_iter().map(|change| SoulChangeReply {
+    let changes = ctx.toolcrib.custom_instructions().history(ctx.store.owner).await?;
+    let reply = changes.into_iter().map(|change| InstructionsChangeReply {
         at: change.at,
         change: change.note,
         by: change.author.by,

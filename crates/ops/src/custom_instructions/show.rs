@@ -2,20 +2,20 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_assistant::soul::{Soul, SoulError};
+use toolcrib_assistant::custom_instructions::{InstructionsError, InstructionsText};
 
 use crate::context::OpContext;
 use crate::error::OpError;
 
 /// The text of the owner.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct ShowSoulRequest;
+pub struct ShowInstructionsRequest;
 
 /// The person's own part of the system prompt.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "Soul")]
-pub struct SoulReply {
-    /// The text; absent if there is none.
+#[schemars(rename = "CustomInstructions")]
+pub struct InstructionsReply {
+    /// The text; absent = there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// Milliseconds since 1970.
@@ -23,10 +23,10 @@ pub struct SoulReply {
     pub updated_at: Option<i64>,
 }
 
-impl From<Option<Soul>> for SoulReply {
-    fn from(soul: Option<Soul>) -> Self {
-        let updated_at = soul.as_ref().map(|soul| soul.updated_at);
-        Self { text: soul.map(|soul| soul.text), updated_at }
+impl From<Option<InstructionsText>> for InstructionsReply {
+    fn from(found: Option<InstructionsText>) -> Self {
+        let updated_at = found.as_ref().map(|found| found.updated_at);
+        Self { text: found.map(|found| found.text), updated_at }
     }
 }
 
@@ -34,9 +34,12 @@ impl From<Option<Soul>> for SoulReply {
 ///
 /// # Errors
 /// [`OpError::Denied`] for a caller that may not see texts, [`OpError::Store`].
-pub async fn show(ctx: &OpContext<'_>, _: ShowSoulRequest) -> Result<SoulReply, OpError> {
+pub async fn show(
+    ctx: &OpContext<'_>,
+    _: ShowInstructionsRequest,
+) -> Result<InstructionsReply, OpError> {
     check_payloads(ctx)?;
-    Ok(ctx.toolcrib.souls().get(ctx.store.owner).await?.into())
+    Ok(ctx.toolcrib.custom_instructions().get(ctx.store.owner).await?.into())
 }
 
 pub(super) fn check_payloads(ctx: &OpContext<'_>) -> Result<(), OpError> {
@@ -47,10 +50,10 @@ pub(super) fn check_payloads(ctx: &OpContext<'_>) -> Result<(), OpError> {
     }
 }
 
-impl From<SoulError> for OpError {
-    fn from(error: SoulError) -> Self {
+impl From<InstructionsError> for OpError {
+    fn from(error: InstructionsError) -> Self {
         match error {
-            SoulError::Row(error) => error.into(),
+            InstructionsError::Row(error) => error.into(),
             error => Self::Invalid(error.to_string()),
         }
     }
