@@ -1,7 +1,7 @@
 //! Calls in texts and JSON, for the commands that look back.
 
 use serde_json::Value;
-use toolcrib_core::{CallRow, CallStatus, StoreError};
+use toolcrib_core::{CallRow, CallStatus, Reach, StoreError};
 
 use crate::output::Failure;
 use crate::terminal;
@@ -26,6 +26,17 @@ pub(super) fn status_word(status: CallStatus) -> &'static str {
         CallStatus::Open => "open",
         CallStatus::Ended(kind) => kind.as_str(),
     }
+}
+
+/// How far a call reaches.
+pub(super) fn reach_text(reach: Reach) -> String {
+    let parts = [
+        (reach.outbound, "sends outside this machine"),
+        (reach.exec, "runs programs"),
+        (reach.private_read, "reads private data"),
+    ];
+    let parts: Vec<&str> = parts.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
+    if parts.is_empty() { "this machine".to_owned() } else { parts.join(", ") }
 }
 
 /// The tool of a call, or the name that was asked for where there is none.
