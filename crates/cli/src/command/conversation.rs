@@ -1,13 +1,12 @@
 //! `toolcrib conversation list|show|delete`: conversations and their messages.
 
 use serde_json::{Value, json};
-use toolcrib_app::Stores;
 use toolcrib_core::{Conversation as Head, ConversationId, StoredMessage};
+use toolcrib_ops::calls;
 use toolcrib_ops::conversations::{
     self, ConversationRow, ListConversationsRequest, MessageRow, MessagesRequest,
     RemoveConversationRequest, RemovedConversation,
 };
-use toolcrib_ops::{Resource, id_prefix};
 use toolcrib_providers::conversation::Message;
 
 use super::{library_snapshot, short_id};
@@ -16,9 +15,7 @@ use crate::daemon::client::{ApiRequest, Client};
 use crate::output::{self, Failure};
 use crate::{bootstrap, json_document, op_context, terminal, time_format};
 
-/// Maximum number of conversations that are searched for a shortened id.
-const SCAN_LIMIT: usize = 10_000;
-/// Number of columns of a title in a list.
+/// Columns of a title in a list.
 const TITLE_WIDTH: usize = 60;
 
 pub(crate) fn run(command: &Conversation, json: bool) -> Result<u8, Failure> {
@@ -31,19 +28,10 @@ pub(crate) fn run(command: &Conversation, json: bool) -> Result<u8, Failure> {
     })
 }
 
-async fn all_conversations(stores: &Stores, limit: usize) -> Result<Vec<Head>, Failure> {
-    let request = ListConversationsRequest { before: None, limit };
-    Ok(conversations::list(&op_context::for_stores(stores), request).await?.conversations)
-}
-
-async fn find_id(stores: &Stores, text: &str) -> Result<ConversationId, Failure> {
-    let all = all_conversations(stores, SCAN_LIMIT).await?;
-    let ids: Vec<ConversationId> = all.iter().map(|one| one.id).collect();
-    Ok(id_prefix::resolve(Resource::Conversation, text, &ids)?)
-}
-
 async fn list(limit: usize, json: bool) -> Result<u8, Failure> {
-    let all = all_conversations(&bootstrap::stores()?, limit).await?;
+    let stores = bootstrap::stores()?;
+    let request = ListConversationsRequest { before: None, limit };
+    let all = conversations::list(&op_context::for_stores(&stores), request).await?.conversations;
     if json {
         output::print_json(&all.iter().map(to_json).collect(), true)?;
         return Ok(0);
@@ -74,9 +62,9 @@ fn to_json(head: &Head) -> Value {
 
 async fn show(text: &str, json: bool) -> Result<u8, Failure> {
     let toolcrib = bootstrap::build_with_stores(&WorkspaceArgs::default()).await?;
-    let id = find_id(toolcrib.stores(), text).await?;
-    let request = MessagesRequest { id, since: 0, limit: None };
     let ctx = op_context::for_toolcrib(&toolcrib, None);
+    let id = calls::resolve_conversation(&ctx.store, text).await?;
+    let request = MessagesRequest { id, since: 0, limit: None };
     let reply = conversations::messages(&ctx, request).await?;
     let (head, messages) = (reply.conversation, reply.messages);
     if json {
@@ -121,10 +109,10 @@ fn message_text(message: &StoredMessage) -> String {
 
 async fn delete(text: &str, json: bool) -> Result<u8, Failure> {
     let stores = bootstrap::stores()?;
-    let id = find_id(&stores, text).await?;
-    // A daemon would own the programs of the conversation.
+    let ctx = op_context::for_stores(&stores);
+    let id = calls::resolve_conversation(&ctx, text).await?;
+    // A daemon has its programs.
     if !delete_in_daemon(id).await? {
-        let ctx = op_context::for_stores(&stores);
         conversations::remove(&ctx, None, RemoveConversationRequest { id }).await?;
     }
     if json {

@@ -7,6 +7,7 @@ use toolcrib_core::{Batch, Verdict};
 use toolcrib_ops::advice;
 use toolcrib_ops::tools::{self, DryRunDocument, DryRunReply, DryRunRequest, Prediction};
 
+use super::lookup;
 use crate::output::{self, Failure};
 use crate::{op_context, stage_trace, terminal};
 
@@ -62,7 +63,7 @@ fn to_text(forecast: &DryRunReply) -> String {
     }
     line("risk", &word(json!(forecast.risk)));
     line("effect", &word(json!(forecast.effect)));
-    line("reach", &reach_text(forecast));
+    line("reach", &forecast.reach.map(lookup::reach_text).unwrap_or_default());
     if let Some(said) = &forecast.ruling {
         line("policy", &advice::ruling_line(said));
         line("rule", &said.rule.as_ref().map(ToString::to_string).unwrap_or_default());
@@ -97,15 +98,4 @@ fn predicted_text(forecast: &DryRunReply) -> &'static str {
         Prediction::Deny => "be denied",
         Prediction::Fail => "fail before it runs",
     }
-}
-
-fn reach_text(forecast: &DryRunReply) -> String {
-    let Some(reach) = forecast.reach else { return String::new() };
-    let parts = [
-        (reach.outbound, "sends outside this machine"),
-        (reach.exec, "runs programs"),
-        (reach.private_read, "reads private data"),
-    ];
-    let parts: Vec<&str> = parts.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
-    if parts.is_empty() { "this machine".to_owned() } else { parts.join(", ") }
 }

@@ -1,7 +1,7 @@
 //! Renders calls as text and JSON, for the commands that read past calls.
 
 use serde_json::Value;
-use toolcrib_core::{CallRow, CallStatus, StoreError};
+use toolcrib_core::{CallRow, CallStatus, Reach, StoreError};
 
 use crate::output::Failure;
 use crate::terminal;
@@ -28,7 +28,18 @@ pub(super) fn status_word(status: CallStatus) -> &'static str {
     }
 }
 
-/// Returns the tool of a call, or the requested name if there is no such tool.
+/// How far a call reaches.
+pub(super) fn reach_text(reach: Reach) -> String {
+    let parts = [
+        (reach.outbound, "sends outside this machine"),
+        (reach.exec, "runs programs"),
+        (reach.private_read, "reads private data"),
+    ];
+    let parts: Vec<&str> = parts.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
+    if parts.is_empty() { "this machine".to_owned() } else { parts.join(", ") }
+}
+
+/// The tool of a call, or the name that was asked for where there is none.
 pub(super) fn tool_name(row: &CallRow) -> String {
     let tool = row.facts.tool.as_ref().map(ToString::to_string);
     let name = tool.or_else(|| row.facts.asked.clone()).unwrap_or_default();

@@ -11,7 +11,7 @@ use super::kill_switch;
 use crate::clap_args::{StopTools, SwitchArgs, WorkspaceArgs};
 use crate::daemon::client::{ApiRequest, Client, percent_encode};
 use crate::output::{self, Failure};
-use crate::{bootstrap, op_context};
+use crate::{bootstrap, json_document, op_context};
 
 /// Sets a switch, or with `None` resets it.
 pub(crate) fn set_switch(
@@ -39,7 +39,9 @@ pub(crate) fn set_switch(
 pub(crate) struct SwitchChange {
     /// The switch; a tool by its canonical name.
     pub(crate) target: SwitchTarget,
-    /// Whether it changed.
+    /// The switch as it is now; `None` = nothing has it any more, so nothing was changed.
+    row: Option<SwitchRow>,
+    /// Whether it was changed.
     changed: bool,
     /// Whether a running daemon changed it.
     by_daemon: bool,
@@ -58,22 +60,32 @@ pub(crate) async fn change_switch(
         toolcrib.catalog().set_tool_state(tool, state)?;
     }
     let by_daemon = change_in_daemon(&target.name(), state).await?;
-    let changed = match (by_daemon, state) {
-        (Some(changed), _) => changed,
+    let is_by_daemon = by_daemon.is_some();
+    let (row, changed) = match (by_daemon, state) {
+        (Some(row), _) => {
+            let changed = row.is_some();
+            (row, changed)
+        }
         (None, Some(state)) => {
-            switches::set(&ctx, SetSwitchRequest { target: target.clone(), state }).await?;
-            true
+            let request = SetSwitchRequest { target: target.clone(), state };
+            (Some(switches::set(&ctx, request).await?), true)
         }
         (None, None) => {
-            switches::reset(&ctx, ResetSwitchRequest { target: target.clone() }).await?.changed
+            let request = ResetSwitchRequest { target: target.clone() };
+            let reset = switches::reset(&ctx, request).await?;
+            (Some(reset.switch), reset.changed)
         }
     };
-    Ok(SwitchChange { target, changed, by_daemon: by_daemon.is_some() })
+    Ok(SwitchChange { target, row, changed, by_daemon: is_by_daemon })
 }
 
-/// Sets or resets a switch in the daemon of this user; returns whether that changed anything, or
-/// `None` if no daemon runs. The daemon's calls obey the switch when this returns.
-async fn change_in_daemon(name: &str, state: Option<SwitchState>) -> Result<Option<bool>, Failure> {
+/// Sets a switch in the daemon of this user, or takes its setting back; returns the switch, or
+/// `None` in it where nothing has this switch any more. `None` if no daemon runs. The daemon's
+/// calls obey it when this returns.
+async fn change_in_daemon(
+    name: &str,
+    state: Option<SwitchState>,
+) -> Result<Option<Option<SwitchRow>>, Failure> {
     let Ok(Some(client)) = Client::connect_own().await else { return Ok(None) };
     let path = format!("/api/v1/switches/{}", percent_encode(name));
     let body = state.map(|state| SetSwitchBody { state: state.into() });
@@ -83,9 +95,9 @@ async fn change_in_daemon(name: &str, state: Option<SwitchState>) -> Result<Opti
     };
     let reply = client.send(&request).await?;
     if state.is_none() && reply.status == 404 {
-        return Ok(Some(false));
+        return Ok(Some(None));
     }
-    reply.into_reply::<SwitchRow>().map(|_| Some(true))
+    reply.into_reply::<SwitchRow>().map(|row| Some(Some(row)))
 }
 
 /// Sets one switch, or with `None` resets it, and prints the resulting state.
@@ -97,19 +109,18 @@ pub(super) fn set_target(
 ) -> Result<u8, Failure> {
     bootstrap::block_on(async {
         let toolcrib = bootstrap::build_with_stores(world).await?;
-        let SwitchChange { target, changed, by_daemon } =
+        let SwitchChange { target, row, changed, by_daemon } =
             change_switch(&toolcrib, target, state).await?;
         let name = target.name();
         if json {
-            output::print_json(
-                &json!({
-                    "switch": name,
-                    "enabled": state.map(SwitchState::is_on),
-                    "state": state,
-                    "changed": changed,
-                }),
-                true,
-            )?;
+            let own = json!({
+                "switch": name,
+                "enabled": state.map(SwitchState::is_on),
+                "state": state,
+                "changed": changed,
+            });
+            let document = row.map_or(own.clone(), |row| json_document::with_members(&row, own));
+            output::print_json(&document, true)?;
         } else {
             let now = match state {
                 Some(SwitchState::On) => "on",

@@ -198,7 +198,19 @@ fn commands_and_routes_about_rules_agree() {
     }
 }
 
-/// Regression: REST returned no verdict for a disabled tool.
+/// `rules import --json` named the parts of a rule, and not the rule as it is added.
+#[test]
+fn an_import_of_rules_is_shown_alike() {
+    let on = Surfaces::start(TestEnv::new());
+    let settings =
+        json!({"permissions": {"deny": ["Bash(rm:*)", "Read(./.env)"], "allow": ["X("]}});
+    on.env.write("settings.json", settings.to_string());
+    let body = json!({"text": settings.to_string(), "name": "settings.json"});
+    let own = ["file", "written", "effect", "rule", "reason"];
+    on.agree(&["rules", "import", "settings.json"], ("POST", "/rules/import", Some(body)), &own);
+}
+
+/// A tool that is switched off had no verdict over REST.
 #[test]
 fn a_tool_that_is_off_has_a_verdict_of_rules_on_both_surfaces() {
     let on = Surfaces::start(with_rules(&usable_rules()));
@@ -407,11 +419,10 @@ fn commands_and_routes_that_look_agree() {
     look(&["chain", "show", "count"], "/chains/count", &[]);
     look(&["heartbeat", "show"], "/heartbeat", &[]);
     look(&["undo", "--list"], "/changes", &[]);
-    on.agree(
-        &["audit", "verify"],
-        ("POST", "/audit/verify", Some(json!({}))),
-        &["calls", "decisions"],
-    );
+    on.agree(&["audit", "verify"], ("POST", "/audit/verify", Some(json!({}))), &[]);
+    for by in ["tool", "model"] {
+        look(&["usage", "--by", by], &format!("/usage?by={by}"), &[]);
+    }
     let tested = on.ok(
         "POST",
         "/tools/delete_file/test",
@@ -522,6 +533,30 @@ fn a_missing_thing_is_named_in_the_same_words_with_the_list_of_what_there_is() {
         assert!(detail.contains(words), "{path}: {detail}");
         assert!(detail.contains(&format!("GET {list} lists")), "{path}: {detail}");
     }
+}
+
+#[test]
+fn switches_are_set_and_reset_alike() {
+    let on = Surfaces::start(TestEnv::new());
+    let stripped = |mut row: Value| {
+        for member in ["by", "at"] {
+            row[member] = json!(row[member].is_null());
+        }
+        row
+    };
+    let path = "/switches/tool:read_file";
+    let own = ["switch", "enabled", "changed"];
+    let of_command = stripped(on.command(&["tool", "disable", "read_file"]));
+    let of_route = stripped(on.ok("PUT", path, Some(&json!({"state": "off"}))));
+    assert_eq!(differences(&of_command, &of_route, &own, ""), Vec::<String>::new());
+    let of_command = stripped(on.command(&["tool", "reset", "read_file"]));
+    let of_route = stripped(on.ok("DELETE", path, None));
+    assert_eq!(differences(&of_command, &of_route, &own, ""), Vec::<String>::new());
+    let (status, problem) =
+        on.send("PUT", "/switches/group:no_such_group", Some(&json!({"state": "off"})));
+    let said = on.env.run(&["tool", "disable", "--group", "no_such_group"]).code(4);
+    assert_eq!(status, 404, "{problem}");
+    assert!(said.stderr.contains("there is no switch group:no_such_group"), "{said:?}");
 }
 
 /// `undo` chose and checked changes by itself, and a newer change was only noticed over REST.

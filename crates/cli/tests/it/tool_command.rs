@@ -172,6 +172,7 @@ fn a_tool_or_a_group_is_asked_about() {
     let answer = support::json(&env.run(&["tool", "ask", "read_file", "--json"]).code(0).stdout);
     let expected = json!({
         "switch": "tool:read_file", "enabled": true, "state": "ask", "changed": true,
+        "name": "tool:read_file", "by": answer["by"], "at": answer["at"], "tools": 1, "on": 1,
     });
     assert_eq!(answer, expected);
     let dry = ["tool", "call", "read_file", "--args", r#"{"path": "notes.md"}"#, "--dry-run"];

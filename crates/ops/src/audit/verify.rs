@@ -1,6 +1,8 @@
 //! Verifies that no record of the audit was changed, removed, added or moved.
 
+use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::Value;
 use toolcrib_audit::{
     CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, Remark, verify_calls,
     verify_decisions,
@@ -19,18 +21,26 @@ pub struct VerifyRequest {
     pub rows: bool,
 }
 
-/// The result of a verification.
-#[derive(Debug, Clone, Serialize)]
+/// The findings.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "Verified")]
 pub struct VerifyReply {
-    /// Whether there are no findings.
+    /// Whether there are no findings. A key that is on this machine proves nothing to others: they
+    /// verify an export with a key that they hold.
     pub sound: bool,
     /// Each chain with its findings.
+    #[schemars(with = "Value")]
     pub chains: Vec<ChainReport>,
-    /// The calls, if they were compared.
+    /// The outcomes of the calls; absent unless requested.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
     pub calls: Option<CallsReport>,
-    /// Questions, grants and switches, if they were compared.
+    /// The same of questions, grants and switches.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Value>")]
     pub decisions: Option<DecisionsReport>,
-    /// Remarks that are not findings.
+    /// Remarks that are no findings.
+    #[schemars(with = "Vec<Value>")]
     pub remarks: Vec<Remark>,
 }
 

@@ -155,6 +155,12 @@ pub async fn resolve_conversation(
     ctx: &StoreContext<'_>,
     asked: &str,
 ) -> Result<ConversationId, OpError> {
+    if let Ok(id) = asked.trim().parse()
+        && let Some(found) = ctx.stores.runs.conversation(id).await?
+        && found.owner == ctx.owner
+    {
+        return Ok(id);
+    }
     let conversations = ctx.stores.runs.conversations(ctx.owner, SCAN_LIMIT).await?;
     let ids: Vec<ConversationId> = conversations.iter().map(|one| one.id).collect();
     id_prefix::resolve(Resource::Conversation, asked, &ids)

@@ -86,7 +86,7 @@ pub fn import(request: &ImportRulesRequest) -> Result<ImportRulesReply, OpError>
         OpError::Invalid(format!("{name}: {why}"))
     })?;
     let found = ImportedFile::parse(path, text, format).map_err(failed)?;
-    Ok(plan_import(place, [found], *anyway).map_err(failed)?.into())
+    Ok(ImportRulesReply::from(&plan_import(place, [found], *anyway).map_err(failed)?))
 }
 
 /// The effect of an import on a file of rules.
@@ -112,17 +112,22 @@ impl PlannedImport {
     }
 }
 
-impl From<PlannedImport> for ImportRulesReply {
-    fn from(plan: PlannedImport) -> Self {
-        let rules = plan.accepted.into_iter();
-        let rules = rules.map(|rule| ImportedRule { body: json!(rule.text), from: rule.origin });
-        let skipped = plan.skipped.into_iter();
+impl From<&PlannedImport> for ImportRulesReply {
+    fn from(plan: &PlannedImport) -> Self {
+        let rule =
+            |rule: &RuleSource| ImportedRule { body: json!(rule.text), from: rule.origin.clone() };
+        let refused = |fault: &RuleError| RefusedRule {
+            from: fault.origin.clone(),
+            rule: fault.rule.clone(),
+            why: fault.what.clone(),
+        };
+        let skipped = |one: &Skipped| SkippedEntry { what: one.what.clone(), why: one.why.clone() };
         Self {
-            rules: rules.collect(),
-            left_out: plan.refused.into_iter().map(refused).collect(),
-            not_rules: skipped.map(|one| SkippedEntry { what: one.what, why: one.why }).collect(),
-            before: plan.before,
-            after: plan.after,
+            rules: plan.accepted.iter().map(rule).collect(),
+            left_out: plan.refused.iter().map(refused).collect(),
+            not_rules: plan.skipped.iter().map(skipped).collect(),
+            before: plan.before.clone(),
+            after: plan.after.clone(),
         }
     }
 }
@@ -148,10 +153,6 @@ pub fn plan_import(
     let before = place.text()?;
     let after = append_rules(place, &before, &texts)?;
     Ok(PlannedImport { accepted, refused, skipped, before, after })
-}
-
-fn refused(fault: RuleError) -> RefusedRule {
-    RefusedRule { from: fault.origin, rule: fault.rule, why: fault.what }
 }
 
 fn failed(error: RulesError) -> OpError {

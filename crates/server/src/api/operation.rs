@@ -123,6 +123,7 @@ impl Operation {
     /// Under an old path, which works for one more release: responses say so (RFC 9745).
     pub(crate) fn deprecated(mut self, replaced_by: &'static str) -> Self {
         self.replaced_by = Some(replaced_by);
+        self.about = "This path goes away in the next release: the header `Link` of each response has the one that replaces it.";
         self
     }
 

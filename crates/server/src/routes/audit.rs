@@ -7,7 +7,7 @@ mod export;
 mod list;
 mod verify;
 
-use toolcrib_ops::audit::{CheckpointReply, RecordReply};
+use toolcrib_ops::audit::{CheckpointReply, RecordReply, VerifyReply};
 
 use crate::api::{Api, Operation, Page};
 use crate::role::Role;
@@ -15,7 +15,7 @@ use crate::role::Role;
 use bundle::export_bundle;
 use export::{ExportQuery, export_audit};
 use list::{AuditQuery, list_records};
-use verify::{Verified, VerifyBody, checkpoint_now, verify_audit};
+use verify::{VerifyBody, checkpoint_now, verify_audit};
 
 pub(super) fn routes(api: &mut Api) {
     let list = Operation::get("/audit", Role::Viewer, "Lists records of the audit, newest first.");
@@ -28,7 +28,7 @@ pub(super) fn routes(api: &mut Api) {
     );
     let verify =
         verify.description("Uses the key and the anchors of this machine, and reads every record.");
-    api.add(verify.body::<VerifyBody>().returns_ok::<Verified>("The findings."), verify_audit);
+    api.add(verify.body::<VerifyBody>().returns_ok::<VerifyReply>("The findings."), verify_audit);
     let checkpoint =
         Operation::post("/audit/checkpoint", Role::Operator, "Signs the newest record.");
     api.add(checkpoint.returns_ok::<CheckpointReply>("It is signed."), checkpoint_now);

@@ -231,6 +231,12 @@ async fn documents_and_the_persons_text_over_http() {
     assert_eq!(undone["text"], "I am a baker.");
     client.delete("/api/v1/custom-instructions").await.expect(200);
     assert_eq!(client.get("/api/v1/custom-instructions").await.expect(200), json!({}));
+    // The path of 0.1 works, and says which one replaces it.
+    let old = client.get("/api/v1/soul").await;
+    assert_eq!(old.headers["deprecation"], "@1795824000");
+    let link = "</api/v1/custom-instructions>; rel=\"successor-version\"";
+    assert_eq!(old.headers["link"], link);
+    assert_eq!(old.expect(200), json!({}));
     assert_eq!(client.get("/api/v1/documents").await.expect(200)["items"], json!([]));
     assert_eq!(client.get("/api/v1/documents/search?query=the").await.problem(), "invalid");
     assert_eq!(client.get("/api/v1/documents/none").await.problem(), "not_found");

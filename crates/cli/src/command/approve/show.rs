@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
 use toolcrib_core::store::PendingApproval;
-use toolcrib_core::{Clock as _, Reach, SystemClock, effective_channel};
+use toolcrib_core::{Clock as _, SystemClock, effective_channel};
 use toolcrib_ops::approvals::{self, ShowApprovalReply, ShowApprovalRequest};
 
-use super::super::grant_preview;
+use super::super::{grant_preview, lookup};
 use super::list::{deadline, decision_text, risk};
 use super::resume_target;
 use crate::output::{self, Failure};
@@ -74,7 +74,7 @@ fn to_text(question: &ShowApprovalReply) -> String {
             ("operation", line(&request.operation)),
             ("risk", risk(request)),
             ("effect", json!(request.effect).as_str().unwrap_or_default().to_owned()),
-            ("reach", reach_text(request.reach)),
+            ("reach", lookup::reach_text(request.reach)),
             ("definition", grant_preview::short_hash(&request.definition_hash).to_owned()),
         ]);
     }
@@ -128,14 +128,4 @@ fn workspace(waiting: &PendingApproval) -> String {
     let setup = resume_target::stored_setup(waiting).ok();
     let path = setup.and_then(|setup| setup.workspace());
     path.map(|path| path.display().to_string()).unwrap_or_default()
-}
-
-fn reach_text(reach: Reach) -> String {
-    let parts = [
-        (reach.outbound, "sends outside this machine"),
-        (reach.exec, "runs programs"),
-        (reach.private_read, "reads private data"),
-    ];
-    let parts: Vec<&str> = parts.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
-    if parts.is_empty() { "this machine".to_owned() } else { parts.join(", ") }
 }

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 use similar::TextDiff;
 use toolcrib_app::rule_files::{self, ImportFormat, ImportedFile, RulesError, Skipped};
 use toolcrib_app::rules::{RuleSet, RuleSource, RuleText};
-use toolcrib_ops::rules::{PlannedImport, is_effective, plan_import};
+use toolcrib_ops::rules::{ImportRulesReply, PlannedImport, is_effective, plan_import};
 
 use super::rules_context::{RulesContext, path_text};
 use crate::clap_args::{RulesExport, RulesImport};
+use crate::json_document;
 use crate::output::{self, Failure};
 use crate::terminal::{escape_controls, escape_to_line};
 
@@ -21,24 +22,17 @@ pub(super) fn import(command: &RulesImport, json: bool) -> Result<u8, Failure> {
     };
     let found = command.files.iter().map(read).collect::<Result<Vec<_>, _>>()?;
     let plan = plan_import(&place, found, command.is_unsafe)?;
-    let texts = plan.texts();
-    let PlannedImport { accepted: taken, refused, skipped, before, after } = plan;
+    let (texts, is_changed) = (plan.texts(), plan.before != plan.after);
     if command.write {
         rule_files::write_rules(&place, |now| rule_files::append_rules(&place, now, &texts))?;
     }
     if json {
-        let rule = |rule: &RuleSource| json!({"effect": rule.text.effect, "rule": rule.text.rule, "reason": rule.text.reason, "from": rule.origin});
-        let value = json!({
-            "file": path_text(&place.path),
-            "written": command.write && before != after,
-            "rules": taken.iter().map(rule).collect::<Vec<_>>(),
-            "left_out": refused.iter().map(|fault| json!({"from": fault.origin, "rule": fault.rule, "why": fault.what})).collect::<Vec<_>>(),
-            "not_rules": skipped.iter().map(|skipped| json!({"what": skipped.what, "why": skipped.why})).collect::<Vec<_>>(),
-        });
-        output::print_json(&value, true)?;
+        let written = command.write && is_changed;
+        output::print_json(&import_json(&plan, &path_text(&place.path), written), true)?;
         return Ok(0);
     }
-    if before != after {
+    let PlannedImport { accepted: taken, refused, skipped, before, after } = plan;
+    if is_changed {
         output::print_line(&diff(&place.path, &before, &after))?;
     }
     for fault in &refused {
@@ -49,7 +43,7 @@ pub(super) fn import(command: &RulesImport, json: bool) -> Result<u8, Failure> {
         1 => "1 rule".to_owned(),
         many => format!("{many} rules"),
     };
-    output::eprint_line(&match (before == after, command.write) {
+    output::eprint_line(&match (!is_changed, command.write) {
         (true, _) => "toolcrib: nothing is to be added".to_owned(),
         (false, true) => format!("toolcrib: {many} written to {}", place.path.display()),
         (false, false) => format!(
@@ -58,6 +52,18 @@ pub(super) fn import(command: &RulesImport, json: bool) -> Result<u8, Failure> {
         ),
     });
     Ok(0)
+}
+
+/// The import for machines, with members that only this command has.
+fn import_json(plan: &PlannedImport, file: &str, written: bool) -> Value {
+    let reply = ImportRulesReply::from(plan);
+    let mut all = json_document::with_members(&reply, json!({"file": file, "written": written}));
+    let rules = reply.rules.iter().zip(&plan.accepted).map(|(row, rule)| {
+        let RuleText { effect, rule, reason, .. } = &rule.text;
+        json_document::with_members(row, json!({"effect": effect, "rule": rule, "reason": reason}))
+    });
+    all["rules"] = rules.collect();
+    all
 }
 
 fn source_format(path: &Path, said: Option<ImportFormat>) -> Result<ImportFormat, Failure> {

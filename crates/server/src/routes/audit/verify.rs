@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use toolcrib_app::ANCHORS_FILE;
 use toolcrib_audit::{AnchorFile, Evidence, Start, TrustedKeys};
-use toolcrib_ops::audit::{self, CheckpointReply, VerifyRequest};
+use toolcrib_ops::audit::{self, CheckpointReply, VerifyReply, VerifyRequest};
 
 use crate::api::Json;
 use crate::problem::{Code, Problem};
@@ -25,24 +24,6 @@ pub(super) struct VerifyBody {
     /// Public keys to trust besides those in the state folder of this daemon, 64 hexadecimal digits
     /// each: the keys of the other machines that share the database.
     keys: Vec<String>,
-}
-
-/// The findings.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct Verified {
-    /// Whether there are no findings. A key on this machine proves nothing to others: they verify
-    /// an export with a key that they hold.
-    sound: bool,
-    /// Each chain with its findings.
-    chains: Value,
-    /// The outcomes of the calls; absent unless requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    calls: Option<Value>,
-    /// The comparison of questions, grants and switches; absent unless requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    decisions: Option<Value>,
-    /// Remarks that are not findings.
-    remarks: Vec<Value>,
 }
 
 fn folder(daemon: &DaemonState) -> PathBuf {
@@ -76,20 +57,13 @@ pub(super) async fn verify_audit(
     State(daemon): State<DaemonState>,
     principal: Principal,
     Json(body): Json<VerifyBody>,
-) -> Result<Json<Verified>, Problem> {
+) -> Result<Json<VerifyReply>, Problem> {
     let (folder, rows) = (folder(&daemon), body.rows);
     let evidence = tokio::task::spawn_blocking(move || evidence(&folder, &body.keys)).await;
     let evidence = evidence
         .unwrap_or_else(|_| Err(Problem::new(Code::Internal, "the key could not be read")))?;
     let ctx = daemon.store_context(&principal);
-    let reply = audit::verify(&ctx, VerifyRequest { evidence, rows }).await?;
-    Ok(Json(Verified {
-        sound: reply.sound,
-        chains: json!(reply.chains),
-        calls: reply.calls.map(|report| json!(report)),
-        decisions: reply.decisions.map(|report| json!(report)),
-        remarks: reply.remarks.iter().map(|remark| json!(remark)).collect(),
-    }))
+    Ok(Json(audit::verify(&ctx, VerifyRequest { evidence, rows }).await?))
 }
 
 pub(super) async fn checkpoint_now(
