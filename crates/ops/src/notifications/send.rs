@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_assistant::notify::NewNotification;
-use toolcrib_core::Author;
+use toolcrib_core::{Author, Urgency};
 
 use super::row::NotificationReply;
 use crate::context::OpContext;
@@ -16,6 +16,8 @@ pub struct SendNotificationRequest {
     pub title: String,
     /// The message.
     pub message: String,
+    /// How much it wants attention.
+    pub urgency: Urgency,
     /// It replaces an earlier one with this tag.
     pub tag: Option<String>,
 }
@@ -43,6 +45,7 @@ pub async fn send(
         owner: ctx.store.owner.to_owned(),
         title: request.title,
         message: request.message,
+        urgency: request.urgency,
         tag: request.tag,
         author: Author::person(ctx.store.actor),
         ..NewNotification::default()

@@ -5,6 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolcrib_core::Urgency;
 use toolcrib_ops::notifications::{
     self, DismissNotificationRequest, ListNotificationsRequest, NotificationReply,
     SendNotificationRequest, SentNotification,
@@ -33,6 +34,9 @@ struct NewNotification {
     /// The title; default `Toolcrib`.
     #[serde(default)]
     title: String,
+    /// `low`, `normal` (the default) or `high`: how devices show it.
+    #[serde(default)]
+    urgency: Urgency,
     /// It replaces an earlier one with this tag.
     #[serde(default)]
     tag: Option<String>,
@@ -78,8 +82,8 @@ async fn send_notification(
     principal: Principal,
     Json(new): Json<NewNotification>,
 ) -> Result<Json<SentNotification>, Problem> {
-    let NewNotification { message, title, tag } = new;
-    let request = SendNotificationRequest { title, message, tag };
+    let NewNotification { message, title, urgency, tag } = new;
+    let request = SendNotificationRequest { title, message, urgency, tag };
     Ok(Json(notifications::send(&daemon.op_context(&principal, None), request).await?))
 }
 
