@@ -19,7 +19,7 @@ const MAX_NOTIFICATIONS: usize = 20;
 /// Earlier reports in a prompt.
 const MAX_REPORTS: usize = 3;
 /// Characters of one text from outside.
-const INBOUND_CHARS: usize = 500;
+pub(super) const INBOUND_CHARS: usize = 500;
 
 /// A task in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +54,18 @@ pub enum InboundKind {
     Message,
     /// A notification of another program.
     Notification,
+}
+
+impl InboundKind {
+    /// Name for models and on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mail => "mail",
+            Self::Message => "message",
+            Self::Notification => "notification",
+        }
+    }
 }
 
 /// Something that arrived from outside.
@@ -125,7 +137,7 @@ impl HeartbeatInput {
     #[must_use]
     pub fn untrusted(&self) -> Option<String> {
         if let Some(one) = self.inbound.first() {
-            return Some(format!("{} from {}", kind_name(one.kind), one.from));
+            return Some(format!("{} from {}", one.kind.as_str(), one.from));
         }
         let is_shown = |report: &&ReportLine| report.is_untrusted;
         let report = self.reports.iter().take(MAX_REPORTS).find(is_shown);
@@ -224,7 +236,7 @@ fn inbound(text: &mut String, heading: &str, kind: InboundKind, all: &[Inbound])
         InboundKind::Mail | InboundKind::Message => of_kind.len(),
     };
     for one in of_kind.iter().take(most) {
-        let label = format!("{} from {}", kind_name(kind), one_line(&one.from));
+        let label = format!("{} from {}", kind.as_str(), one_line(&one.from));
         let title = one_line(&one.title);
         let body: String = one.text.chars().take(INBOUND_CHARS).collect();
         let body = if title.is_empty() { body } else { format!("{title}\n{body}") };
@@ -249,14 +261,6 @@ fn promotions(text: &mut String, promotions: &[PromotionLine]) {
             memory.hit_count,
             indented(&memory.content)
         );
-    }
-}
-
-fn kind_name(kind: InboundKind) -> &'static str {
-    match kind {
-        InboundKind::Mail => "mail",
-        InboundKind::Message => "message",
-        InboundKind::Notification => "notification",
     }
 }
 
