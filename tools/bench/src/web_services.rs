@@ -164,9 +164,9 @@ fn forecast() -> (&'static str, String) {
             "wind_speed_10m": 12.0, "wind_direction_10m": 200,
         },
         "daily": {
-            "time": days, "weather_code": [3; 7], "temperature_2m_max": [8.0; 7],
-            "temperature_2m_min": [1.0; 7], "precipitation_sum": [0.4; 7],
-            "precipitation_probability_max": [40; 7], "wind_speed_10m_max": [20.0; 7],
+            "time": days, "weather_code": (vec![3; 7]), "temperature_2m_max": (vec![8.0; 7]),
+            "temperature_2m_min": (vec![1.0; 7]), "precipitation_sum": (vec![0.4; 7]),
+            "precipitation_probability_max": (vec![40; 7]), "wind_speed_10m_max": (vec![20.0; 7]),
         },
     });
     ("application/json", answer.to_string())
