@@ -105,7 +105,8 @@ async fn message(client: &Client, ran: &Value) -> String {
     let conversation = ran["history"][0]["conversation"].as_str().unwrap();
     let path = format!("/api/v1/conversations/{conversation}/messages");
     let all = client.get(&path).await.expect(200);
-    let first = all["items"].as_array().unwrap().iter().find_map(|one| one["text"].as_str());
+    let first =
+        all["items"].as_array().unwrap().iter().find_map(|one| one["body"]["text"].as_str());
     first.unwrap_or_else(|| panic!("{all}")).to_owned()
 }
 
@@ -137,13 +138,12 @@ async fn every_part_reaches_the_model_in_its_order() {
     after(&client, 1).await;
     let news = json!({"description": "News", "prompt": "Tell the news.", "cron": "0 9 * * *", "zone": "UTC"});
     client.post("/api/v1/tasks", &news).await.expect(200);
-    let style = json!({"content": "Commits begin with the area.", "category": "LEARNING"});
-    client.put("/api/v1/memories/commit_style", &style).await.expect(200);
-    for _ in 0..4 {
-        let call =
-            json!({"tool": "memory_reinforce", "arguments": {"key": "commit_style"}, "wait": true});
-        client.post("/api/v1/calls", &call).await;
-    }
+    let style = json!({
+        "key": "commit_style", "content": "Commits begin with the area.", "category": "LEARNING",
+        "hit_count": 5,
+    });
+    let file = json!({"version": 1, "memories": [style]});
+    client.post("/api/v1/memory/import", &json!({"file": file})).await.expect(200);
     mail(&daemon).await;
     for arrival in [
         json!({"kind": "message", "from": "+15550100", "text": "Call me."}),
