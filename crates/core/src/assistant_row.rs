@@ -1,5 +1,5 @@
-//! Rows of the assistant: lists, goals, instructions, documents, drafts and mail inboxes, each a
-//! JSON body under a key.
+//! Rows of the assistant: lists, goals, instructions, documents, drafts, mail inboxes and
+//! arrivals, each a JSON body under a key.
 
 use std::fmt;
 
@@ -22,17 +22,20 @@ pub enum RowKind {
     Draft,
     /// Read position in the inbox of a mail account, and the last arrivals.
     MailInbox,
+    /// Messages or notifications of other programs, for the heartbeat.
+    Arrival,
 }
 
 impl RowKind {
     /// All kinds of rows.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::List,
         Self::Goal,
-        Self::CustomInstructions,
+        Self::Soul,
         Self::Document,
         Self::Draft,
         Self::MailInbox,
+        Self::Arrival,
     ];
 
     /// Returns the name in databases.
@@ -46,6 +49,7 @@ impl RowKind {
             Self::Document => "document",
             Self::Draft => "draft",
             Self::MailInbox => "mail_inbox",
+            Self::Arrival => "arrival",
         }
     }
 }

@@ -137,9 +137,30 @@ impl CallId {
     }
 }
 
+impl NotificationId {
+    /// Returns the id of the notification about one event, such as the end of a run: a daemon that
+    /// tells of it again, after a crash or beside another daemon, makes the same id. `at_ms` is the
+    /// time by which it sorts; it must not differ between the two.
+    #[must_use]
+    pub fn for_event(event: &str, at_ms: i64) -> Self {
+        let hash = crate::canonical_json::sha256_parts(&["notification", event]);
+        let low = hash.get(..20).and_then(|hex| u128::from_str_radix(hex, 16).ok());
+        let time = u128::try_from(at_ms).unwrap_or_default() & ((1 << 48) - 1);
+        Self((time << 80) | low.unwrap_or_default())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_notification_about_one_event_has_one_id_and_sorts_by_its_time() {
+        let at = |event: &str, ms: i64| NotificationId::for_event(event, ms);
+        assert_eq!(at("run_1", 5), at("run_1", 5));
+        assert!(at("run_2", 5) != at("run_1", 5) && at("run_2", 6) > at("run_1", 5));
+        assert!(NotificationId::fresh() > at("run_1", 1_795_694_400_000 - 86_400_000_000));
+    }
 
     #[test]
     fn a_child_has_one_id_for_each_time_it_is_made() {

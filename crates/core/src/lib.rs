@@ -93,7 +93,7 @@ pub use invoker::{Answer, BatchSubscriber, Invoker, RunLimits, RunSpec, RunUsage
 pub use kill_switch::KillSwitch;
 pub use memory::{Author, Memory, MemoryCategory, MemoryChange, MemoryWrite};
 pub use nested_calls::{ChildCallSpec, ChildInvoker, ParentHandler, ParentOutcome};
-pub use notification::{FailedDelivery, Notification};
+pub use notification::{FailedDelivery, Notification, Urgency};
 pub use outcome::{ModelResult, Outcome, Report, Stage, StageRecord, StageVerdict, UnrecordedEnd};
 pub use outcome_kind::OutcomeKind;
 pub use output::{Blob, Block, ToolOutput};

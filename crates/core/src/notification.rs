@@ -1,5 +1,8 @@
 //! Notifications: short messages to the person.
 
+use std::str::FromStr;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::id::NotificationId;
@@ -7,6 +10,46 @@ use crate::memory::Author;
 
 /// Maximum number of stored notifications per owner; older ones are removed.
 pub const NOTIFICATIONS_KEPT: usize = 500;
+
+/// How much a notification wants attention: the three levels of the Desktop Notifications
+/// Specification. It changes how a device shows it, not whether it is pushed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Urgency {
+    /// Can be looked at some day.
+    Low,
+    /// The usual.
+    #[default]
+    Normal,
+    /// Should be looked at now; devices show it until it is closed.
+    High,
+}
+
+impl Urgency {
+    /// Name on the wire and for people.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Low => "low",
+            Self::Normal => "normal",
+            Self::High => "high",
+        }
+    }
+
+    fn is_normal(&self) -> bool {
+        *self == Self::Normal
+    }
+}
+
+impl FromStr for Urgency {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let all = [Self::Low, Self::Normal, Self::High];
+        let found = all.into_iter().find(|urgency| urgency.as_str() == text);
+        found.ok_or_else(|| format!("`{text}` is not low, normal or high"))
+    }
+}
 
 /// One notification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +62,9 @@ pub struct Notification {
     pub title: String,
     /// The message.
     pub message: String,
+    /// How much it wants attention.
+    #[serde(default, skip_serializing_if = "Urgency::is_normal")]
+    pub urgency: Urgency,
     /// A newer notification of the same owner with the same tag replaces this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,

@@ -1,11 +1,13 @@
 //! Notifies the person that a task or goal has ended, or waits for a decision.
 //!
 //! Invariants
-//! - A task or goal has one notification: a newer one replaces it.
-//! - A run that has notified the person itself causes none.
+//! - One notification for a task or goal: a newer one replaces it.
+//! - One for the end of a run, also if a daemon is killed before it has recorded that end, or if
+//!   several daemons follow the run.
+//! - None for a run that has notified the person itself.
 
 use toolcrib_assistant::notify::{MAX_TITLE_CHARS, NewNotification, NotifyError};
-use toolcrib_core::{Author, ConversationId, RunId, StoreError};
+use toolcrib_core::{Author, ConversationId, NotificationId, RunId, StoreError};
 
 use crate::run_supervisor::RunSupervisor;
 
@@ -53,6 +55,7 @@ async fn try_notify(supervisor: &RunSupervisor, end: &End<'_>) -> Result<(), Not
     }
     let waits = asks(supervisor, end.conversation).await?;
     let new = NewNotification {
+        id: event_id(supervisor, end.run).await?,
         owner: end.owner.to_owned(),
         title: title(end, waits),
         message: first_line(end.result),
@@ -60,7 +63,7 @@ async fn try_notify(supervisor: &RunSupervisor, end: &End<'_>) -> Result<(), Not
         link: end.conversation.map(|conversation| format!("#/chat/{conversation}")),
         untrusted: end.untrusted.clone(),
         author: Author { by: end.by.to_owned(), run: end.run, call: None },
-        is_urgent: false,
+        ..NewNotification::default()
     };
     match notifier.send(new.clone()).await {
         Err(NotifyError::Secret) => {
@@ -71,7 +74,17 @@ async fn try_notify(supervisor: &RunSupervisor, end: &End<'_>) -> Result<(), Not
     }
 }
 
-/// Returns whether a question of the run waits in the inbox.
+/// Id of the notification about the end of a run. A stored run does not change after its end.
+async fn event_id(
+    supervisor: &RunSupervisor,
+    run: Option<RunId>,
+) -> Result<Option<NotificationId>, StoreError> {
+    let Some(run) = run else { return Ok(None) };
+    let stored = supervisor.stores().runs.run(run).await?;
+    Ok(stored.map(|stored| NotificationId::for_event(&run.to_string(), stored.updated_at)))
+}
+
+/// Whether a question of its run waits in the inbox.
 async fn asks(
     supervisor: &RunSupervisor,
     conversation: Option<ConversationId>,

@@ -31,6 +31,7 @@ mod shell_session;
 mod timing;
 mod tool_registration;
 mod tool_search;
+mod web_services;
 
 use results::Results;
 
@@ -69,6 +70,7 @@ fn main() {
         ("memory", memory_recall::run),
         ("memory", document_search::run),
         ("tasks", scheduler_look::run),
+        ("web", web_services::run),
         ("python", python_tool::run),
         ("chain", code_mode::run),
         ("shell", shell_session::run),

@@ -35,7 +35,7 @@ pub async fn announce(notifier: &Notifier, writer: &Writer, draft: &Draft) {
         untrusted: draft.untrusted.clone(),
         // Not sent as a call: the hourly maximum applies to notifications of models.
         author: Author { call: None, ..writer.author.clone() },
-        is_urgent: false,
+        ..NewNotification::default()
     };
     notifier.send(new).await.ok();
 }

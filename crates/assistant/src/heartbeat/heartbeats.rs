@@ -5,10 +5,11 @@ use std::sync::{Arc, PoisonError, RwLock};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use toolcrib_core::{
-    Author, StoreError, Surroundings, Task, TaskExecution, TaskId, TaskKind, TaskStatus,
-    TaskTrigger, canonical_json,
+    AssistantRowStore, Author, StoreError, Surroundings, Task, TaskExecution, TaskId, TaskKind,
+    TaskStatus, TaskTrigger, canonical_json,
 };
 
+use super::arrivals::Arrivals;
 use super::prompt::{
     AccountLine, HeartbeatInput, Inbound, InboundKind, PromotionLine, ReportLine, TaskLine,
 };
@@ -30,19 +31,28 @@ pub struct Heartbeats {
     tasks: Tasks,
     memories: Memories,
     inboxes: MailInboxes,
+    arrivals: Arrivals,
     settings: Arc<RwLock<HeartbeatSettings>>,
 }
 
 impl Heartbeats {
-    /// Creates the heartbeat over these tasks, memories and inboxes.
+    /// The heartbeat over these tasks and memories, and over the inboxes and arrivals of a store.
     #[must_use]
     pub fn new(
         tasks: Tasks,
         memories: Memories,
-        inboxes: MailInboxes,
+        store: &Arc<dyn AssistantRowStore>,
         settings: HeartbeatSettings,
     ) -> Self {
-        Self { tasks, memories, inboxes, settings: Arc::new(RwLock::new(settings)) }
+        let inboxes = MailInboxes::new(Arc::clone(store));
+        let arrivals = Arrivals::new(Arc::clone(store));
+        Self { tasks, memories, inboxes, arrivals, settings: Arc::new(RwLock::new(settings)) }
+    }
+
+    /// Messages and notifications of other programs.
+    #[must_use]
+    pub fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 
     /// Returns the owner's settings.
@@ -166,8 +176,8 @@ impl Heartbeats {
         Ok(is_late && !is_inside)
     }
 
-    /// Returns the input of this owner's heartbeat. Of mail, only messages since the last heartbeat
-    /// are included.
+    /// What a heartbeat of this owner looks at. Of mail, messages and notifications it is what
+    /// arrived since the last one that succeeded.
     ///
     /// # Errors
     /// [`TaskError`] if it cannot be read.
@@ -179,6 +189,8 @@ impl Heartbeats {
         let inboxes = self.inboxes.all(owner).await;
         let mut inboxes = inboxes.map_err(|error| StoreError::Failed(error.to_string()))?;
         inboxes.retain(|inbox| inbox.has_news_since(last));
+        let arrived = self.arrivals.since(owner, last).await;
+        let arrived = arrived.map_err(|error| StoreError::Failed(error.to_string()))?;
         let all = self.tasks.list(owner, Some(TaskStatus::Pending)).await?;
         let (additions, tasks): (Vec<Task>, Vec<Task>) =
             all.into_iter().partition(|task| task.trigger == TaskTrigger::Heartbeat);
@@ -193,7 +205,7 @@ impl Heartbeats {
             reports: reports(&history, &zone),
             tasks: tasks.iter().take(MAX_TASKS).map(line).collect(),
             accounts: inboxes.iter().map(|inbox| account_line(inbox, &zone)).collect(),
-            inbound: inboxes.iter().flat_map(|inbox| inbound(inbox, last)).collect(),
+            inbound: inboxes.iter().flat_map(|inbox| inbound(inbox, last)).chain(arrived).collect(),
             promotions: memories
                 .iter()
                 .filter(is_candidate)

@@ -18,8 +18,8 @@ You cannot enable, disable or reschedule the heartbeat: that is a setting of the
 const MAX_NOTIFICATIONS: usize = 20;
 /// Maximum earlier reports in a prompt.
 const MAX_REPORTS: usize = 3;
-/// Maximum characters of one untrusted text.
-const INBOUND_CHARS: usize = 500;
+/// Characters of one text from outside.
+pub(super) const INBOUND_CHARS: usize = 500;
 
 /// A task in the prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,19 @@ pub enum InboundKind {
     Notification,
 }
 
-/// A text that arrived from outside.
+impl InboundKind {
+    /// Name for models and on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mail => "mail",
+            Self::Message => "message",
+            Self::Notification => "notification",
+        }
+    }
+}
+
+/// Something that arrived from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Inbound {
     /// Its kind.
@@ -125,7 +137,7 @@ impl HeartbeatInput {
     #[must_use]
     pub fn untrusted(&self) -> Option<String> {
         if let Some(one) = self.inbound.first() {
-            return Some(format!("{} from {}", kind_name(one.kind), one.from));
+            return Some(format!("{} from {}", one.kind.as_str(), one.from));
         }
         let is_shown = |report: &&ReportLine| report.is_untrusted;
         let report = self.reports.iter().take(MAX_REPORTS).find(is_shown);
@@ -224,7 +236,7 @@ fn inbound(text: &mut String, heading: &str, kind: InboundKind, all: &[Inbound])
         InboundKind::Mail | InboundKind::Message => of_kind.len(),
     };
     for one in of_kind.iter().take(most) {
-        let label = format!("{} from {}", kind_name(kind), one_line(&one.from));
+        let label = format!("{} from {}", kind.as_str(), one_line(&one.from));
         let title = one_line(&one.title);
         let body: String = one.text.chars().take(INBOUND_CHARS).collect();
         let body = if title.is_empty() { body } else { format!("{title}\n{body}") };
@@ -252,15 +264,7 @@ fn promotions(text: &mut String, promotions: &[PromotionLine]) {
     }
 }
 
-fn kind_name(kind: InboundKind) -> &'static str {
-    match kind {
-        InboundKind::Mail => "mail",
-        InboundKind::Message => "message",
-        InboundKind::Notification => "notification",
-    }
-}
-
-/// Indents further lines, so that no text can look like a heading.
+/// Further lines are indented, so that no text can look like a heading.
 fn indented(text: &str) -> String {
     let lines: Vec<&str> = text.trim().lines().map(str::trim_end).collect();
     lines.join("\n  ")

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use toolcrib_core::{Author, MemoryCategory, Surroundings, TaskKind, TaskLease, TaskStatus};
+use toolcrib_core::{
+    AssistantRowStore, Author, MemoryCategory, Surroundings, TaskKind, TaskLease, TaskStatus,
+};
 use toolcrib_engine::store::{MemoryAssistantRows, MemoryMemories, MemoryTasks};
 
 use super::prompt::{AccountLine, PromotionLine, ReportLine, TaskLine};
@@ -181,9 +183,9 @@ fn heartbeats_with_mail() -> (Heartbeats, Tasks, Memories, MailInboxes) {
     let tasks = Tasks::new(Arc::new(MemoryTasks::default()), Arc::clone(&is_secret));
     let memories = Memories::new(Arc::new(MemoryMemories::default()), is_secret);
     let settings = HeartbeatSettings { active_start: 0, active_end: 24, ..Default::default() };
-    let inboxes = MailInboxes::new(Arc::new(MemoryAssistantRows::default()));
-    let heartbeats = Heartbeats::new(tasks.clone(), memories.clone(), inboxes.clone(), settings);
-    (heartbeats, tasks, memories, inboxes)
+    let store: Arc<dyn AssistantRowStore> = Arc::new(MemoryAssistantRows::default());
+    let heartbeats = Heartbeats::new(tasks.clone(), memories.clone(), &store, settings);
+    (heartbeats, tasks, memories, MailInboxes::new(store))
 }
 
 #[tokio::test]
@@ -299,4 +301,22 @@ async fn new_mail_is_fenced_and_makes_the_heartbeat_untrusted() {
         assert!(prompt.contains(part), "{prompt}");
     }
     assert_eq!(prompt.matches("\n[end of outside text]").count(), 1, "{prompt}");
+}
+
+#[tokio::test]
+async fn the_newest_hundred_arrivals_of_a_kind_are_kept() {
+    let (heartbeats, _, _) = heartbeats();
+    for number in 0..=MAX_ARRIVALS {
+        let one = Arrival::new("App", "", &format!("number {number}."));
+        heartbeats.arrivals().add("", InboundKind::Notification, one).await.unwrap();
+    }
+    let message = Arrival::new(&"x".repeat(1_000), "t", &"y".repeat(1_000_000));
+    heartbeats.arrivals().add("", InboundKind::Message, message).await.unwrap();
+    let input = heartbeats.input("").await.unwrap();
+    let of = |kind: InboundKind| input.inbound.iter().filter(move |one| one.kind == kind);
+    let texts: Vec<&str> = of(InboundKind::Notification).map(|one| one.text.as_str()).collect();
+    assert_eq!((texts.len(), texts[0], texts[99]), (100, "number 100.", "number 1."));
+    let message = of(InboundKind::Message).next().unwrap();
+    assert_eq!((message.from.len(), message.text.len()), (300, 500));
+    assert!(heartbeats.input("bob").await.unwrap().is_empty(), "of another owner");
 }

@@ -6,7 +6,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
-use toolcrib_core::Notification;
+use toolcrib_core::{Notification, Urgency};
 
 use super::settings::DesktopProgram;
 
@@ -49,6 +49,11 @@ fn arguments(desktop: &DesktopProgram, notification: &Notification) -> Vec<Strin
         return vec!["-e".to_owned(), MACOS_SCRIPT.to_owned(), title, body(notification)];
     }
     let mut arguments = vec!["--app-name=Toolcrib".to_owned()];
+    match notification.urgency {
+        Urgency::Low => arguments.push("--urgency=low".to_owned()),
+        Urgency::Normal => {}
+        Urgency::High => arguments.push("--urgency=critical".to_owned()),
+    }
     if let Some(tag) = &notification.tag {
         // Servers that know the hint replace the earlier notification with this tag.
         arguments.push(format!("--hint=string:x-canonical-private-synchronous:{tag}"));

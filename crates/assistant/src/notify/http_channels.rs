@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use toolcrib_core::Notification;
+use toolcrib_core::{Notification, Urgency};
 use toolcrib_net::{Follow, HttpClient, Limits, Method, Request};
 
 use super::settings::{NtfySettings, WebhookSettings};
@@ -30,6 +30,12 @@ pub(super) async fn ntfy(
     if let Some(link) = notification.web_link() {
         body["click"] = json!(link);
     }
+    // https://docs.ntfy.sh/publish/#message-priority: 3 is the default of five, 4 "high".
+    match notification.urgency {
+        Urgency::Low => body["priority"] = json!(2),
+        Urgency::Normal => {}
+        Urgency::High => body["priority"] = json!(4),
+    }
     let mut request = post(root, &body);
     if let Some(token) = &settings.token {
         request.headers.push(("Authorization".to_owned(), format!("Bearer {}", token.value()?)));
@@ -50,6 +56,7 @@ pub(super) async fn webhook(
     let body = json!({
         "id": notification.id, "title": notification.title, "message": notification.message,
         "link": notification.web_link(), "tag": notification.tag, "untrusted": notification.untrusted,
+        "urgency": notification.urgency,
         "sent_at": sent_at.to_string(),
     });
     let mut request = post(&settings.url, &body);

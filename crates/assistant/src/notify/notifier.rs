@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use toolcrib_core::{
-    Author, Clock, FailedDelivery, Notification, NotificationId, NotificationStore, SystemClock,
+    Author, Clock, FailedDelivery, Notification, NotificationId, NotificationStore, StoreError,
+    SystemClock, Urgency,
 };
 use toolcrib_net::HttpClient;
 
@@ -28,13 +29,18 @@ const HOUR_MS: i64 = 3_600_000;
 /// A notification to send.
 #[derive(Debug, Clone, Default)]
 pub struct NewNotification {
+    /// The id of the event that it tells of ([`NotificationId::for_event`]), so that it is sent
+    /// once; `None` = a notification of its own.
+    pub id: Option<NotificationId>,
     /// Owner.
     pub owner: String,
     /// Title; empty for "Toolcrib".
     pub title: String,
     /// The message.
     pub message: String,
-    /// The notification replaces an earlier one with this tag.
+    /// How much it wants attention.
+    pub urgency: Urgency,
+    /// It replaces an earlier one with this tag.
     pub tag: Option<String>,
     /// An address to open.
     pub link: Option<String>,
@@ -42,8 +48,9 @@ pub struct NewNotification {
     pub untrusted: Option<String>,
     /// The author. If it is a call, the hourly maximum applies.
     pub author: Author,
-    /// Whether it is pushed in quiet hours too: an alarm that the person set.
-    pub is_urgent: bool,
+    /// Whether it is pushed in quiet hours too: an alarm that the person set. The urgency, which a
+    /// model chooses, does not break them.
+    pub is_alarm: bool,
 }
 
 /// A stored notification, and the result of pushing it.
@@ -104,13 +111,20 @@ impl Notifier {
         if new.author.call.is_some() {
             self.check_rate(&new.owner, now).await?;
         }
-        self.store.add_notification(notification.clone()).await?;
-        let quiet_until = if new.is_urgent { None } else { self.quiet_until(now) };
+        match self.store.add_notification(notification.clone()).await {
+            Ok(()) => {}
+            // Another daemon told of the event, or this one did before a crash.
+            Err(StoreError::Conflict(_)) if new.id.is_some() => {
+                return Ok(Sent { notification, quiet_until: None });
+            }
+            Err(error) => return Err(error.into()),
+        }
+        let quiet_until = if new.is_alarm { None } else { self.quiet_until(now) };
         if quiet_until.is_none() {
             self.push(&mut notification).await;
             match self.store.put_notification(notification.clone()).await {
-                // A newer notification replaced it meanwhile.
-                Ok(()) | Err(toolcrib_core::StoreError::Missing(_)) => {}
+                // A newer one replaced it meanwhile.
+                Ok(()) | Err(StoreError::Missing(_)) => {}
                 Err(error) => return Err(error.into()),
             }
         }
@@ -135,10 +149,11 @@ impl Notifier {
             return Err(NotifyError::Secret);
         }
         Ok(Notification {
-            id: NotificationId::fresh(),
+            id: new.id.unwrap_or_else(NotificationId::fresh),
             title: title.to_owned(),
             message: message.to_owned(),
             owner: new.owner,
+            urgency: new.urgency,
             tag: new.tag,
             link: new.link,
             untrusted: new.untrusted,

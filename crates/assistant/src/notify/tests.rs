@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
-use toolcrib_core::{Author, CallId, Clock};
+use toolcrib_core::{Author, CallId, Clock, NotificationId, Urgency};
 use toolcrib_engine::store::MemoryNotifications;
 use toolcrib_net::{AddressPolicy, HttpClient};
 
@@ -170,10 +170,13 @@ async fn quiet_hours_hold_back_all_but_alarms() {
         assert_eq!(sent.quiet_until.is_some(), quiet, "{hour}");
     }
     fixture.now.store(NOON + 12 * 60 * MINUTE, Ordering::Relaxed);
-    let alarm = NewNotification { is_urgent: true, ..new("wake up") };
+    // A model that calls its message urgent is as quiet as any.
+    let urgent = NewNotification { urgency: Urgency::High, ..new("urgent") };
+    assert!(fixture.notifier.send(urgent).await.unwrap().quiet_until.is_some());
+    let alarm = NewNotification { is_alarm: true, ..new("wake up") };
     assert_eq!(fixture.notifier.send(alarm).await.unwrap().quiet_until, None);
     assert_eq!(seen.lock().unwrap().len(), 4);
-    assert_eq!(fixture.notifier.list("ann").await.unwrap().len(), 6);
+    assert_eq!(fixture.notifier.list("ann").await.unwrap().len(), 7);
 }
 
 #[tokio::test]
@@ -193,6 +196,24 @@ async fn models_are_held_to_an_hourly_maximum() {
     fixture.notifier.send(NewNotification { owner: "bob".into(), ..new("x") }).await.unwrap();
     at(61);
     fixture.notifier.send(new("x")).await.unwrap();
+}
+
+/// A daemon that is killed between telling of an event and recording that tells of it again.
+#[tokio::test]
+async fn an_event_is_told_and_pushed_once() {
+    let (url, seen) = server("200 OK").await;
+    let settings = NotifySettings {
+        webhook: Some(WebhookSettings { url, secret: None }),
+        ..NotifySettings::default()
+    };
+    let fixture = fixture(settings);
+    let id = Some(NotificationId::for_event("run_1", NOON));
+    for _ in 0..2 {
+        let new = NewNotification { id, tag: Some("goal_1".into()), ..new("Done.") };
+        assert_eq!(Some(fixture.notifier.send(new).await.unwrap().notification.id), id);
+    }
+    assert_eq!(fixture.notifier.list("ann").await.unwrap().len(), 1);
+    assert_eq!(seen.lock().unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -30,34 +30,32 @@ pub(super) struct CreateCalendarEvent(pub(super) AssistantTools);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// Title of the event.
+    /// Title.
     title: String,
-    /// Start in ISO 8601, such as 2026-12-01T14:30. Without an offset it is in the event's time
-    /// zone. A date for an all-day event.
+    /// Start in ISO 8601, such as 2026-12-01T14:30; in time_zone if it has no offset. A date for an
+    /// all-day event.
     start_time: String,
-    /// End, as the start; the last day of an all-day event. Default: an hour after the start.
+    /// End; the last day of an all-day event. Default: an hour after the start.
     end_time: Option<String>,
     /// Length in minutes, instead of end_time.
     #[schemars(range(min = 1, max = 527_040))]
     duration_minutes: Option<i64>,
-    /// IANA name such as Europe/Berlin. Default: the user's time zone.
+    /// IANA name such as Europe/Berlin. Default: the user's.
     time_zone: Option<String>,
-    /// Whether it lasts whole days.
+    /// It lasts whole days.
     all_day: Option<bool>,
     /// daily, weekly, monthly, yearly, weekdays, or an RRULE such as FREQ=WEEKLY;BYDAY=TU;COUNT=10.
     recurrence: Option<String>,
-    /// Minutes before the start at which the calendar reminds, at most five. Default: 15; none for
-    /// all-day events.
+    /// Minutes before the start of at most five reminders. Default: 15; none for all-day events.
     reminder_minutes: Option<Vec<u32>>,
-    /// Mail addresses of other attendees. They are noted; the user's calendar server may invite
-    /// them.
+    /// Mail addresses of other attendees. The user's calendar server may invite them.
     attendees: Option<Vec<String>>,
-    /// Notes for the event, in plain text.
+    /// Notes in plain text.
     description: Option<String>,
     /// Where it takes place.
     location: Option<String>,
-    /// Search instead of creating: the free times of the event's length from start_time until this
-    /// time, between 8 and 20 o'clock. Needs a calendar account.
+    /// Instead of creating: finds free times of this length from start_time until this time, from 8
+    /// to 20 o'clock. Needs a calendar account.
     find_free_until: Option<String>,
 }
 

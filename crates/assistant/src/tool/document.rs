@@ -50,23 +50,22 @@ impl Action {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// search, list, view, add, delete (in two steps: the first returns a code for confirm) or
-    /// restore.
+    /// delete takes two steps: the first returns a code for confirm.
     action: Action,
     /// What you look for, for search.
     query: Option<String>,
-    /// Id or name of the document, for view, delete and restore.
+    /// Id or name, for view, delete and restore.
     document: Option<String>,
     /// File of the workspace, for add.
     path: Option<String>,
     /// First page or sheet of view. Default: 1.
     page: Option<u32>,
-    /// First character of view in that page. Default: 0.
+    /// First character in that page. Default: 0.
     offset: Option<u32>,
-    /// How many passages of search (default 5) at most.
+    /// Passages of search. Default: 5.
     #[schemars(range(min = 1, max = 20))]
     limit: Option<usize>,
-    /// How many characters of view (default 4000) at most.
+    /// Characters of view. Default: 4000.
     #[schemars(range(min = 1, max = 8000))]
     max_chars: Option<usize>,
     /// The code of the first step of delete.

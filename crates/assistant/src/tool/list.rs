@@ -52,8 +52,7 @@ impl Action {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// create, add (makes the list if there is none), remove, check, uncheck, view, list_all,
-    /// clear, delete, rename or history.
+    /// add makes the list if there is none.
     action: Action,
     /// Name of the list. Default: the list that was changed last.
     name: Option<String>,

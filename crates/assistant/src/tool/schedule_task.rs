@@ -25,26 +25,23 @@ pub(super) struct Args {
     description: String,
     /// What to do when it is due, as a request that can be understood on its own.
     prompt: String,
-    /// A time in ISO 8601, such as 2026-11-30T09:00. Without an offset it is in the user's time
-    /// zone.
+    /// A time in ISO 8601, such as 2026-11-30T09:00; in the user's time zone if it has no offset.
     execute_at: Option<String>,
-    /// Five fields: minute, hour, day of month, month, day of week (0 = Sunday). Day of month and
-    /// day of week must both match.
+    /// Minute, hour, day of month, month, day of week (0 = Sunday). Both days must match.
     cron: Option<String>,
-    /// daily, weekly, monthly, weekdays, hourly or interval:N (minutes), with execute_at as the
-    /// first time.
+    /// daily, weekly, monthly, weekdays, hourly or interval:N (minutes), from execute_at on.
     recurrence: Option<String>,
-    /// With hourly or interval:N: first time of the day, such as 9:00.
+    /// With hourly or interval:N: when it begins each day, such as 9:00.
     window_start: Option<String>,
-    /// The time of the day at which it ends.
+    /// When it ends each day.
     window_end: Option<String>,
-    /// notification: send prompt to the user as a notification, without a model. Default: prompt.
+    /// notification: sends prompt to the user, without a model. Default: prompt.
     item_type: Option<ItemType>,
-    /// true: do it at every heartbeat, the regular check of what needs attention.
+    /// At every heartbeat, the regular check of what needs attention.
     on_heartbeat: Option<bool>,
-    /// A glob such as src/**/*.rs: do it when a matching file of the workspace changes.
+    /// When a file of the workspace changes that matches this glob, such as src/**/*.rs.
     on_change: Option<String>,
-    /// {} for all mail, or account, from and subject as filters: do it when mail arrives.
+    /// When mail arrives: {} for all, or filters.
     on_mail: Option<MailFilter>,
 }
 

@@ -3,7 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_core::{Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec, defaults};
+use toolcrib_core::{
+    Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec, Urgency, defaults,
+};
 
 use super::assistant_tools::{AssistantTools, author};
 use super::definition::{examples, personal_spec};
@@ -18,6 +20,8 @@ pub(super) struct Args {
     message: String,
     /// The title. Default: Toolcrib.
     title: Option<String>,
+    /// low, normal or high. Default: normal.
+    urgency: Option<Urgency>,
 }
 
 pub(super) fn spec() -> ToolSpec {
@@ -55,6 +59,7 @@ impl Tool for SendNotification {
                 owner: ctx.context.owner.clone(),
                 title: args.title.unwrap_or_default(),
                 message: args.message,
+                urgency: args.urgency.unwrap_or_default(),
                 untrusted: self.0.untrusted(ctx),
                 author: author(ctx),
                 ..NewNotification::default()

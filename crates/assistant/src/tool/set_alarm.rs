@@ -24,15 +24,15 @@ pub(super) struct SetAlarm(pub(super) AssistantTools);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// Hour of the alarm, 0 to 23, in the user's time zone. The alarm is at the next such time.
+    /// Hour, 0 to 23, in the user's time zone: the next such time.
     #[schemars(range(min = 0, max = 23))]
     hour: Option<i8>,
-    /// Minutes of the alarm, 0 to 59. Default: 0.
+    /// Minutes of the alarm. Default: 0.
     #[schemars(range(min = 0, max = 59))]
     minutes: Option<i8>,
     /// What the alarm says.
     label: Option<String>,
-    /// Seconds of a countdown, at most a day. Instead of hour and minutes.
+    /// Seconds of a countdown, instead of hour and minutes.
     #[schemars(range(min = 1, max = 86_400))]
     duration_seconds: Option<i64>,
 }
@@ -41,7 +41,7 @@ pub(super) fn spec() -> ToolSpec {
     let mut spec = personal_spec::<Args>(
         "set_alarm",
         "Set an alarm",
-        "Set an alarm or a countdown that notifies the user every minute until they dismiss it. Give hour and minutes for an alarm, or duration_seconds for a countdown. Use schedule_task for another day or a repeated time.",
+        "Set an alarm (hour, minutes) or a countdown (duration_seconds) that notifies the user every minute until they dismiss it. For another day or a repeated time use schedule_task.",
     );
     spec.examples = examples([
         ("Wake me at half past six", json!({"hour": 6, "minutes": 30, "label": "Wake up"})),

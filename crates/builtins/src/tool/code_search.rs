@@ -40,36 +40,33 @@ pub(crate) struct CodeSearch {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Regular expression, for one line: fn \w+_test, unwrap\(\)|expect\(. No look-around and no
-    /// back-references.
+    /// Regular expression for one line, such as fn \w+_test. No look-around, no back-references.
     #[schemars(length(min = 1))]
     pattern: String,
-    /// Folder or file to search, relative to the workspace folder. Default: the workspace folder
-    /// itself.
+    /// Folder or file to search. Default: the workspace.
     path: Option<String>,
-    /// Glob of the files to search: *.py for names in every folder, src/**/*.rs for paths below the
-    /// searched folder. Default: all.
+    /// Glob of the files: *.py in every folder, src/**/*.rs below path. Default: all.
     include: Option<String>,
     /// Glob of files to leave out.
     exclude: Option<String>,
-    /// Whether the pattern is plain text. Default: false.
+    /// The pattern is plain text.
     literal: Option<bool>,
-    /// Whether upper and lower case differ. Default: false.
+    /// Upper and lower case differ.
     case_sensitive: Option<bool>,
-    /// Whether only whole words match. Default: false.
+    /// Only whole words match.
     whole_words: Option<bool>,
-    /// Lines to show before and after each match. Default: 0.
+    /// Lines before and after each match. Default: 0.
     #[schemars(range(max = 5))]
     context: Option<u32>,
-    /// Matching lines to show, 1 to 500. Default: 20. All are counted.
+    /// Matching lines to show. Default: 20. All are counted.
     #[schemars(range(min = 1, max = 500))]
     max_results: Option<u32>,
-    /// Matching lines to show of one file. Default: 5, or no limit when path is a file.
+    /// Matching lines to show of one file. Default: 5; no limit if path is a file.
     #[schemars(range(min = 1))]
     max_per_file: Option<u32>,
-    /// Whether only the files are listed, with the number of matching lines. Default: false.
+    /// List only the files, with the number of matching lines.
     files_only: Option<bool>,
-    /// Whether files that .gitignore and .ignore name are searched too. Default: false.
+    /// Also search files that .gitignore and .ignore name.
     include_ignored: Option<bool>,
 }
 
@@ -77,7 +74,7 @@ pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "code_search",
         "Search file contents",
-        "Search the contents of the files of the workspace by a regular expression, line by line. Searches hidden files, passes binary files, those that .gitignore names, and .git, node_modules and the like.",
+        "Search the contents of the files of the workspace by a regular expression, line by line: hidden files too, but no binary or ignored ones, .git or node_modules.",
         false,
     );
     spec.timeout = TIMEOUT;

@@ -38,17 +38,16 @@ pub(crate) struct DiffEditor {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// apply (default) changes the files. create shows what was changed in a file since the last
-    /// commit, as a diff.
+    /// apply (default) changes the files; create shows the changes of a file since the last commit
+    /// as a diff.
     action: Option<Action>,
-    /// The file, relative to the workspace folder. For a diff of several files give paths.
+    /// The file, relative to the workspace folder; for several files give paths.
     path: Option<String>,
-    /// All files that the diff is about, under the names that it has for them.
+    /// All files of the diff, under the names that it has for them.
     paths: Option<Vec<String>>,
     /// For apply: a unified diff (--- a/FILE, +++ b/FILE, @@ -1,3 +1,4 @@, lines that begin with a
-    /// blank, - or +), or for one file blocks:
-    /// <<<<<<< ORIGINAL, the old lines, =======, the new lines, >>>>>>> REPLACEMENT. For a new file
-    /// the old side is /dev/null.
+    /// blank, - or +), or for one file blocks: <<<<<<< ORIGINAL, the old lines, =======, the new
+    /// lines, >>>>>>> REPLACEMENT. The old side of a new file is /dev/null.
     diff: Option<String>,
 }
 
@@ -73,7 +72,7 @@ pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "diff_editor",
         "Apply diff",
-        "Change files of the workspace by a diff: every context and removed line must stand in the file, line numbers may be off, and either all of the diff is applied or nothing. For small precise changes; to write a whole file use write_file.",
+        "Change files of the workspace by a diff: every context and removed line must stand in the file, line numbers may be off; all of it is applied or nothing. For small precise changes; to write a whole file use write_file.",
         true,
     );
     spec.parameter_aliases = path_aliases();

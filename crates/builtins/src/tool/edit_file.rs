@@ -28,16 +28,14 @@ pub(crate) struct EditFile {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// File to edit, relative to the workspace folder.
+    /// File, relative to the workspace folder.
     path: String,
-    /// Text to replace, exactly as in the file, with blanks and line breaks; long enough to occur
-    /// once.
+    /// Text to replace, exactly as in the file, with blanks and line breaks.
     #[schemars(length(min = 1))]
     old_text: String,
     /// Text to put in its place; empty to delete.
     new_text: String,
-    /// Whether every occurrence is replaced. Default: false, and then old_text must occur exactly
-    /// once.
+    /// Replace every occurrence. Without it, old_text must occur exactly once.
     replace_all: Option<bool>,
 }
 

@@ -32,29 +32,28 @@ pub(crate) struct GitManager {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// What to do: init, add, commit, log, diff, status, branch (list; with name: switch to it,
-    /// making it when it is missing), show, push.
+    /// What to do. branch lists the branches, or with name switches to that one and makes it if it
+    /// is missing.
     action: Action,
-    /// Folder of the repository, relative to the workspace folder. Default: the workspace folder
-    /// itself.
+    /// Folder of the repository. Default: the workspace.
     path: Option<String>,
-    /// Files and folders, relative to the folder of the repository. For add: what to add, default
-    /// all. For log, diff, show: only these.
+    /// Files and folders in the repository: what to add (default all), or what log, diff and show
+    /// are limited to.
     paths: Option<Vec<String>>,
     /// For commit: the message.
     message: Option<String>,
-    /// For commit: whether changes of files that git knows are added first. Default: false.
+    /// For commit: first add the changes of files that git knows.
     all: Option<bool>,
-    /// For log, diff, show: a commit, branch or range such as HEAD~2 or main..work. For diff: what
-    /// is compared with the files.
+    /// For log, diff, show: a commit, branch or range such as HEAD~2 or main..work; diff compares
+    /// it with the files.
     revision: Option<String>,
-    /// For diff: whether what is added is shown, not what is not added yet. Default: false.
+    /// For diff: what is added, instead of what is not.
     staged: Option<bool>,
-    /// For branch and push: name of the branch. push without it pushes the current one.
+    /// For branch and push: the branch. push without it pushes the current one.
     name: Option<String>,
     /// For push: the remote. Default: origin.
     remote: Option<String>,
-    /// For log: how many commits, 1 to 200. Default: 5.
+    /// For log: how many commits. Default: 5.
     #[schemars(range(min = 1, max = 200))]
     count: Option<u32>,
 }
@@ -93,7 +92,7 @@ pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "git_manager",
         "Use git",
-        "Use git on a repository of the workspace: init, add, commit, log, diff, status, branch, show, push. Runs no hooks, filters, pagers or prompts, and does not read the configuration of the system.",
+        "Use git on a repository of the workspace: init, add, commit, log, diff, status, branch, show, push. Runs no hooks, filters, pagers or prompts.",
         false,
     );
     spec.effect = Effect::SideEffect;

@@ -25,23 +25,21 @@ pub(crate) struct LspManager {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// What to ask: definition, hover, references or rename of the name at a place; diagnostics or
-    /// symbols of a file; ruff_check of Python files.
+    /// definition, hover, references or rename of a name; diagnostics or symbols of a file;
+    /// ruff_check of Python files.
     action: Action,
-    /// Source file, relative to the workspace folder. ruff_check takes a folder too, and the whole
-    /// project without it.
+    /// Source file. ruff_check takes a folder too. Default of ruff_check: the whole project.
     file: Option<String>,
     /// Line of the name, from 0: one less than in listings.
     line: Option<u32>,
-    /// Character in the line, from 0. Give it or symbol.
+    /// Character in the line, from 0; or give symbol.
     character: Option<u32>,
-    /// The name itself, in place of character; without line, where it first stands in the file. For
+    /// The name, instead of character; without line, where it first stands in the file. For
     /// symbols: a name to find in the whole project.
     symbol: Option<String>,
     /// For rename: the new name.
     new_name: Option<String>,
-    /// Folder of the project, relative to the workspace folder. Default: the outermost folder of a
-    /// project around the file.
+    /// Folder of the project. Default: the outermost project around the file.
     project_root: Option<String>,
 }
 

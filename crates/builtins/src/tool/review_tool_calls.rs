@@ -36,9 +36,8 @@ pub(crate) struct ReviewToolCalls {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// ISO date and time, such as 2026-11-21T15:04:05Z or 2026-11-21T15:04:05+01:00; without an
-    /// offset it is local time. Calls from five minutes before to five minutes after it are
-    /// returned.
+    /// ISO date and time, such as 2026-11-21T15:04:05+01:00; local time if it has no offset. Shows
+    /// the calls from five minutes before to five after it.
     date_time: String,
     /// Only calls of this tool.
     #[schemars(length(min = 1))]

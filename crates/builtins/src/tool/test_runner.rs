@@ -41,16 +41,15 @@ pub(crate) struct TestRunner {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Folder of the project, relative to the workspace folder. Default: the workspace folder
-    /// itself.
+    /// Folder of the project. Default: the workspace.
     path: Option<String>,
-    /// File with tests, relative to the folder of the project. Default: all tests.
+    /// File with tests, in the project. Default: all tests.
     file: Option<String>,
-    /// Only tests whose name matches this: as -k of pytest, -run of go, the filter of cargo.
+    /// Only tests whose name matches, as -k of pytest, -run of go, the filter of cargo.
     test_name: Option<String>,
-    /// What runs the tests. Default: found out from the files of the project.
+    /// Default: found from the files of the project.
     runner: Option<Runner>,
-    /// Seconds for the run, at most 590. Default: 30 for Python, 120 for others.
+    /// Seconds, at most 590. Default: 30 for Python, 120 for others.
     #[schemars(range(min = 1))]
     timeout: Option<u64>,
 }
@@ -59,7 +58,7 @@ pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "test_runner",
         "Run tests",
-        "Run the tests of a project of the workspace: pytest, unittest, cargo, go, npm or make, in the sandbox and without network. Gives counts, the names of failing tests and the end of the output.",
+        "Run the tests of a project of the workspace: pytest, unittest, cargo, go, npm or make, in the sandbox and without network. Gives counts, failing tests and the end of the output.",
         true,
     );
     spec.group = Some("tests".to_owned());

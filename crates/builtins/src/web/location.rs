@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use maxminddb::{Reader, geoip2};
+use maxminddb::{MaxMindDbError, Reader, geoip2};
 use serde::Serialize;
 use serde_json::Value;
 use toolcrib_core::{CallCtx, ErrorType, ToolError};
@@ -116,12 +116,16 @@ impl Locator {
             return Err(unreadable(format!("it has {size} bytes")));
         }
         let reader = Reader::open_readfile(path).map_err(|error| unreadable(error.to_string()))?;
-        let found = reader.lookup(ip).map_err(|error| unreadable(error.to_string()))?;
+        let unknown =
+            || ToolError::execution(format!("The database does not know the address {ip}."));
+        let found = match reader.lookup(ip) {
+            // An IPv6 address in a database of IPv4 addresses.
+            Err(MaxMindDbError::InvalidInput { .. }) => return Err(unknown()),
+            found => found.map_err(|error| unreadable(error.to_string()))?,
+        };
         let city: Option<geoip2::City<'_>> =
             found.decode().map_err(|error| unreadable(error.to_string()))?;
-        let city = city.ok_or_else(|| {
-            ToolError::execution(format!("The database does not know the address {ip}."))
-        })?;
+        let city = city.ok_or_else(unknown)?;
         let owned = |name: Option<&str>| name.map(str::to_owned);
         Ok(Location {
             ip: Some(ip.to_string()),

@@ -1,6 +1,7 @@
 //! `toolcrib notification`.
 
 use clap::Subcommand;
+use toolcrib_core::Urgency;
 
 pub(super) const NOTIFICATION_HELP: &str = "\
 Examples:
@@ -25,6 +26,9 @@ pub(crate) enum Notification {
         /// The title. Default: Toolcrib.
         #[arg(long, value_name = "TEXT")]
         title: Option<String>,
+        /// How devices show it: low, normal or high.
+        #[arg(long, value_name = "LEVEL", default_value = "normal")]
+        urgency: Urgency,
     },
     /// Dismiss a notification.
     Dismiss {

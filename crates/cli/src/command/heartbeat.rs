@@ -1,7 +1,7 @@
 //! `toolcrib heartbeat`: its schedule, its prompt, and its results.
 
 use serde_json::json;
-use toolcrib_ops::heartbeat::{self, HeartbeatReply};
+use toolcrib_ops::heartbeat::{self, HeartbeatReply, TellHeartbeatRequest};
 
 use crate::clap_args::{Heartbeat, WorkspaceArgs};
 use crate::output::{self, Failure};
@@ -11,13 +11,24 @@ pub(crate) fn run(command: Heartbeat, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
         let toolcrib = bootstrap::build_with_stores(&WorkspaceArgs::default()).await?;
         let ctx = op_context::for_toolcrib(&toolcrib, None);
+        let is_prompt = matches!(command, Heartbeat::Prompt);
         let reply = match command {
             Heartbeat::Run => heartbeat::run(&ctx).await?,
             Heartbeat::Show | Heartbeat::Prompt => heartbeat::show(&ctx).await?,
+            Heartbeat::Tell { text, from, title, kind } => {
+                let request = TellHeartbeatRequest { kind, from, title, text };
+                let told = heartbeat::tell(&ctx, request).await?;
+                if json {
+                    output::print_json(&json!(told), true)?;
+                } else {
+                    output::eprint_line("toolcrib: the next heartbeat looks at it");
+                }
+                return Ok(0);
+            }
         };
         if json {
             output::print_json(&json!(reply), true)?;
-        } else if matches!(command, Heartbeat::Prompt) {
+        } else if is_prompt {
             let prompt = reply.prompt.unwrap_or_default();
             output::print_line(&terminal::escape_controls(&prompt))?;
         } else {

@@ -17,8 +17,10 @@ pub(crate) fn run(command: Notification, json: bool) -> Result<u8, Failure> {
         let ctx = op_context::for_toolcrib(&toolcrib, None);
         match command {
             Notification::List { all } => list(&ctx, all, json).await,
-            Notification::Send { message, title } => {
-                send(&ctx, message, title.unwrap_or_default(), json).await
+            Notification::Send { message, title, urgency } => {
+                let title = title.unwrap_or_default();
+                let new = SendNotificationRequest { title, message, urgency, tag: None };
+                send(&ctx, new, json).await
             }
             Notification::Dismiss { id, .. } => dismiss(&ctx, id, json).await,
         }
@@ -42,12 +44,10 @@ async fn list(ctx: &OpContext<'_>, all: bool, json: bool) -> Result<u8, Failure>
 
 async fn send(
     ctx: &OpContext<'_>,
-    message: String,
-    title: String,
+    new: SendNotificationRequest,
     json: bool,
 ) -> Result<u8, Failure> {
-    let sent = notifications::send(ctx, SendNotificationRequest { title, message, tag: None });
-    let sent = sent.await?;
+    let sent = notifications::send(ctx, new).await?;
     if json {
         output::print_json(&json!(sent), true)?;
         return Ok(0);

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::{self, DaemonProcess, TestEnv};
 
@@ -478,4 +478,90 @@ fn a_list_without_open_tasks_says_where_the_others_are() {
     let id = support::json(&made.stdout)["task"].as_str().unwrap().to_owned();
     env.run(&["task", "cancel", &id]).code(0);
     env.run(&["task", "list"]).code(0).says(&["toolcrib task list --all"]);
+}
+
+/// On the command line and for models: what is wrong, and what now is.
+#[test]
+fn times_that_never_come_are_refused() {
+    let env = TestEnv::new();
+    let never = ["task", "add", "x", "y", "--cron", "0 9 31 2 *"];
+    env.run(&never).code(2).says(&["never matches: no date has this day and month"]);
+    let february = ["task", "add", "x", "y", "--at", "2099-02-31T09:00"];
+    env.run(&february).code(2).says(&["not a date and time that exists"]);
+    for (when, words) in [
+        (json!({"cron": "0 9 31 2 *"}), "never matches"),
+        (json!({"execute_at": "2099-02-31T09:00"}), "not a date and time that exists"),
+        (json!({"execute_at": "31 Feb"}), "not a date and time that exists"),
+        (json!({"execute_at": "2020-01-01T09:00"}), "now it is"),
+    ] {
+        let mut args = json!({"description": "x", "prompt": "y"});
+        args.as_object_mut().unwrap().extend(when.as_object().unwrap().clone());
+        let (reply, code) = env.call("schedule_task", &args, &[]);
+        assert_ne!(code, 0, "{reply}");
+        assert!(reply["result"].to_string().contains(words), "{words}: {reply}");
+    }
+    assert_eq!(support::json(&env.run(&["task", "list", "--json"]).code(0).stdout), json!([]));
+}
+
+#[test]
+fn a_full_memory_loses_nothing_and_says_what_to_do() {
+    let env = TestEnv::new();
+    let memory = |n: usize| json!({"key": format!("k{n}"), "content": format!("Number {n}.")});
+    let all: Vec<Value> = (0..10_000).map(memory).collect();
+    let file = env.outside().join("full.json");
+    std::fs::write(&file, json!({"version": 1, "memories": all}).to_string()).unwrap();
+    env.run(&["memory", "import", file.to_str().unwrap()]).code(0).says(&["10000 added"]);
+    let store = |key: &str| env.call("memory_store", &json!({"key": key, "content": "x"}), &[]);
+    let (reply, code) = store("one_more");
+    assert_ne!(code, 0, "{reply}");
+    let text = reply["result"].to_string();
+    assert!(text.contains("which is the maximum. Forget one"), "{reply}");
+    // One that is there can still change, and one that is forgotten makes room.
+    assert_eq!(store("k7").1, 0);
+    assert_eq!(env.call("memory_forget", &json!({"key": "k8"}), &[]).1, 0);
+    assert_eq!(store("one_more").1, 0);
+    env.run(&["memory", "show", "k9999"]).code(0).prints(&["Number 9999."]);
+}
+
+/// The four groups in their order, cut between entries, and the three tools of a small model.
+#[test]
+fn a_model_on_this_device_gets_a_short_part_of_the_memory() {
+    let env = TestEnv::new();
+    env.own(
+        "config.toml",
+        "[providers.local]\nkind = \"openai-compatible\"\nbase_url = \"http://127.0.0.1:9/v1\"\non_device = true\n[providers.far]\nkind = \"openai-compatible\"\nbase_url = \"http://127.0.0.1:9/v1\"\n",
+    );
+    let memory = |n: usize| {
+        let category = ["ERROR", "LEARNING", "PREFERENCE", "GENERAL"][n % 4];
+        json!({"key": format!("k{n}"), "content": "It is so. ".repeat(20), "category": category})
+    };
+    let all: Vec<Value> = (0..60).map(memory).collect();
+    let file = env.outside().join("memories.json");
+    std::fs::write(&file, json!({"version": 1, "memories": all}).to_string()).unwrap();
+    env.run(&["memory", "import", file.to_str().unwrap()]).code(0);
+    let shown = |model: &str| {
+        let shown = env.run(&["prompt", "show", "--model", model, "--json"]).code(0);
+        let shown = support::json(&shown.stdout);
+        let system = shown["system"].as_str().unwrap().to_owned();
+        let start = system.find("## Your Memories").unwrap();
+        let mut last = start;
+        for group in ["User Preferences", "Learnings", "Known Issues & Resolutions"] {
+            let at = system.find(&format!("## {group}")).unwrap_or_else(|| panic!("{system}"));
+            assert!(at > last, "{group}: {system}");
+            last = at;
+        }
+        let end = system[last + 3..].find("\n## ").map_or(system.len(), |at| last + 3 + at);
+        let tools = shown["tools"].as_array().unwrap().iter();
+        let tools = tools.filter_map(|row| row["tool"].as_str()?.strip_prefix("memory_"));
+        let mut tools: Vec<String> = tools.map(str::to_owned).collect();
+        tools.sort();
+        (system[start..end].to_owned(), tools)
+    };
+    let (near, tools) = shown("local/small");
+    assert!((1_000..=2_000).contains(&near.trim_end().chars().count()), "{}", near.len());
+    assert_eq!(tools, ["forget", "reinforce", "store"]);
+    let (far, tools) = shown("far/large");
+    assert!((4_000..=6_100).contains(&far.trim_end().chars().count()), "{}", far.len());
+    assert!(far.contains("more") && far.contains("memory_recall"), "{far}");
+    assert_eq!(tools, ["forget", "learn", "recall", "reinforce", "store"]);
 }

@@ -197,6 +197,23 @@ fn an_answer_that_is_no_calendar_or_too_long_is_refused() {
     }
 }
 
+/// A server that does not compute the occurrences leaves them to the client: those of a million are
+/// not computed, and the answer says so.
+#[test]
+fn a_million_recurrences_do_not_hang() {
+    let event = "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\nUID:1\r\nDTSTART:20991201T090000Z\r\nDTEND:20991201T100000Z\r\nRRULE:FREQ=SECONDLY;COUNT=1000000\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
+    let answer = format!(
+        "<multistatus xmlns=\"DAV:\" xmlns:C=\"urn:ietf:params:xml:ns:caldav\"><response><href>/1.ics</href><propstat><prop><C:calendar-data>{event}</C:calendar-data></prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>"
+    );
+    let server = Server::start("201 Created", ("207 Multi-Status", answer));
+    let env = with_account(&server.url);
+    let begun = Instant::now();
+    let (reply, code) = env.call("create_calendar_event", &free_times(), &[]);
+    assert_eq!(code, 0, "{reply}");
+    assert!(reply.to_string().contains("repeated"), "{reply}");
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
+}
+
 #[test]
 fn an_event_that_the_server_may_invite_to_is_asked_about() {
     let server = Server::start("201 Created", ("207 Multi-Status", BUSY.to_owned()));

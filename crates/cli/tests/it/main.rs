@@ -15,6 +15,7 @@ mod artifact;
 mod assistant;
 mod audit;
 mod audit_bundle;
+mod background_runs;
 mod backup;
 mod bad_input;
 mod bad_model_input;

@@ -191,20 +191,6 @@ fn in_the_background(env: &TestEnv, long: &str, then: &str) -> DaemonProcess {
     DaemonProcess::start(env, &["--model", &model])
 }
 
-/// Sends one request; returns its status and the response.
-fn ask(env: &TestEnv, daemon: &DaemonProcess, what: &str, body: &Value) -> (u16, Value) {
-    let token = env.run(&["token", "show"]).code(0).stdout;
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    let answer = daemon.raw(&format!(
-        "{what} HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\nAuthorization: Bearer {}\r\n\r\n{body}",
-        body.len(),
-        token.trim()
-    ));
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap_or((&answer, ""));
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
-    (status, serde_json::from_str(body).unwrap_or_default())
-}
-
 #[test]
 fn a_run_that_is_stopped_takes_its_background_and_its_shell_along() {
     let env = enabled();
@@ -215,12 +201,12 @@ fn a_run_that_is_stopped_takes_its_background_and_its_shell_along() {
         "  - calls: [{{tool: execute_shell_command, args: {{command: 'touch waits; {front}', timeout: 90}}}}]\n  - say: Done.\n"
     );
     let daemon = in_the_background(&env, &long, &second);
-    let (status, run) = ask(&env, &daemon, "POST /api/v1/runs", &json!({"text": "go"}));
+    let (status, run) = daemon.rest(&env, "POST runs", &json!({"text": "go"}));
     assert_eq!(status, 202, "{run}");
     eventually("the second command", || env.read("waits").is_some() && is_running(&front));
     assert!(is_running(&long), "the program in the background");
-    let stop = format!("POST /api/v1/runs/{}/stop", run["run"].as_str().unwrap());
-    let (status, answer) = ask(&env, &daemon, &stop, &Value::Null);
+    let stop = format!("POST runs/{}/stop", run["run"].as_str().unwrap());
+    let (status, answer) = daemon.rest(&env, &stop, &Value::Null);
     assert!(matches!(status, 200 | 202), "{status} {answer}");
     eventually("the end of what nobody can use any more", || {
         !is_running(&long) && !is_running(&front)
@@ -234,13 +220,13 @@ fn a_conversation_that_is_deleted_takes_its_background_along() {
     let long = format!("sleep 79{}", std::process::id());
     let daemon = in_the_background(&env, &long, "  - say: It is up.\n");
     let body = json!({"text": "Start it", "wait": true});
-    let (status, run) = ask(&env, &daemon, "POST /api/v1/runs", &body);
+    let (status, run) = daemon.rest(&env, "POST runs", &body);
     assert_eq!((status, run["text"].as_str()), (200, Some("It is up.")), "{run}");
     assert!(is_running(&long), "it goes on after its run");
     let id = run["conversation"].as_str().unwrap();
     env.run(&["conversation", "delete", id]).code(0);
     eventually("its end", || !is_running(&long));
-    let gone = ask(&env, &daemon, &format!("GET /api/v1/conversations/{id}"), &Value::Null);
+    let gone = daemon.rest(&env, &format!("GET conversations/{id}"), &Value::Null);
     assert_eq!(gone.0, 404, "{}", gone.1);
     let history = env.run(&["history"]).code(0).stdout;
     assert!(history.contains("execute_shell_command"), "calls stay: {history}");

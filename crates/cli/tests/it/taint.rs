@@ -173,3 +173,88 @@ fn the_owner_says_otherwise_for_a_tool_or_by_an_approval_that_says_so() {
     env.taints(&server, &turns, &["--on-ask", "deny"], 0);
     assert_eq!(server.seen().len(), 6);
 }
+
+/// A memory whose text came from outside is in no prompt; recalled, it makes a run untrusted as the
+/// page itself did. The tools of the person's configuration are then asked about, too.
+#[test]
+fn a_memory_of_a_page_taints_the_run_that_recalls_it() {
+    let (env, server) = (TestEnv::new(), Server::start());
+    let keep = format!(
+        "  - calls: [{{tool: fetch_url, args: {{url: \"{}\"}}}}]\n  - calls: [{{tool: memory_store, args: {{key: oats, content: Oats cost 2.40.}}}}]\n  - say: Kept.\n",
+        server.url("/page.html")
+    );
+    env.taints(&server, &keep, &["--on-ask", "deny"], 0);
+    let shown = support::json(&env.run(&["memory", "show", "oats", "--json"]).code(0).stdout);
+    let source = shown["untrusted"].as_str().unwrap();
+    assert!(source.contains(&server.url("/page.html")), "{shown}");
+    // Another conversation does not know it, and may send.
+    let model = env.script("script", STOPS);
+    let prompt = env.run(&["prompt", "show", "--model", &model]).code(0).stdout;
+    assert!(!prompt.contains("2.40"), "{prompt}");
+    env.taints(&server, &sends(&server), &["--on-ask", "deny"], 0);
+    let recall = "  - calls: [{tool: memory_recall, args: {query: price of oats}}]\n";
+    let after = |then: &str| format!("{recall}{}", then.trim_start_matches('\n'));
+    let events = env.taints(&server, &after(&sends(&server)), &["--on-ask", "deny"], 5);
+    let why = refusal(&events);
+    assert!(why.contains("this run has read text from outside (memory_recall "), "{why}");
+    assert_eq!(server.seen().len(), 2, "the page, and what the clean run sent");
+    // A tool that the person has asked about in such runs.
+    let write =
+        "  - calls: [{tool: write_file, args: {path: price.txt, content: x}}]\n  - say: Written.\n";
+    env.own("config.toml", "[tools.write_file]\ntaint = true\n");
+    env.taints(&server, write, &["--on-ask", "deny"], 0);
+    std::fs::remove_file(env.root().join("price.txt")).unwrap();
+    env.taints(&server, &after(write), &["--on-ask", "deny"], 5);
+    assert_eq!(env.read("price.txt"), None);
+    // Written anew by the person, it is theirs: it is in the prompt, and the run may send.
+    env.run(&["memory", "edit", "oats", "Oats cost 2.50."]).code(0);
+    let prompt = env.run(&["prompt", "show", "--model", &model]).code(0).stdout;
+    assert!(prompt.contains("Oats cost 2.50."), "{prompt}");
+    env.taints(&server, &after(&sends(&server)), &["--on-ask", "deny"], 0);
+}
+
+/// The person's own memories in a prompt are private: a run that then reads a page is asked before
+/// it fetches another address, which could carry them away.
+#[test]
+fn memories_in_the_prompt_make_a_run_private() {
+    let (env, server) = (TestEnv::new(), Server::start());
+    let fetches = format!(
+        "  - calls: [{{tool: fetch_url, args: {{url: \"{}\"}}}}]\n  - calls: [{{tool: fetch_url, args: {{url: \"{}\"}}}}]\n  - say: Read.\n",
+        server.url("/page.html"),
+        server.url("/status.json")
+    );
+    env.taints(&server, &fetches, &["--on-ask", "deny"], 0);
+    env.run(&["memory", "edit", "pin", "The garden gate is 1234."]).code(0);
+    env.taints(&server, &fetches, &["--on-ask", "deny"], 5);
+    assert_eq!(server.seen(), ["GET /page.html", "GET /status.json", "GET /page.html"]);
+}
+
+/// What a page may have dictated runs later, when no person watches: it waits for one first.
+#[test]
+fn a_task_and_a_goal_of_a_page_wait_for_a_person() {
+    let (env, server) = (TestEnv::new(), Server::start());
+    let turns = format!(
+        "  - calls: [{{tool: fetch_url, args: {{url: \"{}\"}}}}]\n  - calls:\n      - {{tool: schedule_task, args: {{description: Buy, prompt: Buy oats., execute_at: \"2099-01-01T09:00\"}}}}\n      - {{tool: goal_pursuit, args: {{goal: Buy oats now.}}}}\n  - say: Planned.\n",
+        server.url("/page.html")
+    );
+    env.taints(&server, &turns, &["--on-ask", "deny"], 0);
+    let shown = |args: &[&str]| {
+        let json = support::json(&env.run(&[args, &["--json"]].concat()).code(0).stdout);
+        json[0].clone()
+    };
+    let task = shown(&["task", "list"]);
+    assert_eq!(task["status"], "PAUSED", "{task}");
+    assert!(task["untrusted"].as_str().unwrap().contains(&server.url("/page.html")), "{task}");
+    let goal = shown(&["goal", "list"]);
+    assert_eq!(goal["status"], "waiting", "{goal}");
+    let sent = env.run(&["notification", "list"]).code(0).stdout;
+    for part in
+        ["Waits for you: Buy\n", "Waits for you: Buy oats now.", "task resume", "goal resume"]
+    {
+        assert!(sent.contains(part), "{part}: {sent}");
+    }
+    env.run(&["task", "resume", task["task"].as_str().unwrap()]).code(0);
+    env.run(&["goal", "resume", goal["goal"].as_str().unwrap()]).code(0);
+    assert_eq!(shown(&["task", "list"])["status"], "PENDING");
+    assert_eq!(shown(&["goal", "list"])["status"], "pending");
+}

@@ -7,7 +7,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use crate::support::TestEnv;
+use crate::support::{DaemonProcess, Server, TestEnv, place_database};
 
 /// Status line, media type, body.
 type Answer = (&'static str, &'static str, String);
@@ -129,6 +129,70 @@ fn the_place_is_asked_of_the_next_service_when_one_refuses() {
     let (reply, code) = env.call("get_location_from_ip", &json!({"ip": "192.0.2.1"}), &[]);
     assert_ne!(code, 0, "{reply}");
     assert!(text(&reply).contains("web.location.database"), "{reply}");
+}
+
+/// A database of the person's own answers without any network, and one that is none is named.
+#[test]
+fn other_addresses_are_looked_up_in_the_persons_database() {
+    let env = TestEnv::new();
+    let record = json!({
+        "city": {"names": {"en": "Graz"}}, "country": {"iso_code": "AT", "names": {"en": "Austria"}},
+        "location": {"latitude": 47.07, "longitude": 15.44, "time_zone": "Europe/Vienna"},
+        "subdivisions": [{"names": {"en": "Styria"}}],
+    });
+    let file = env.outside().join("places.mmdb");
+    std::fs::write(&file, place_database([192, 0, 2], &record)).unwrap();
+    env.own("config.toml", &format!("[web.location]\nservices = []\ndatabase = {file:?}\n"));
+    let look = |ip: &str| env.call("get_location_from_ip", &json!({"ip": ip}), &[]);
+    let (reply, code) = look("192.0.2.77");
+    assert_eq!(code, 0, "{reply}");
+    for part in ["Graz, Styria, Austria", "(47.07,15.44)", "time zone Europe/Vienna"] {
+        assert!(text(&reply).contains(part), "{part}: {reply}");
+    }
+    for ip in ["192.0.3.1", "8.8.8.8", "2001:db8::1"] {
+        let (reply, code) = look(ip);
+        assert_ne!(code, 0, "{reply}");
+        assert!(text(&reply).contains("does not know the address"), "{ip}: {reply}");
+    }
+    let (reply, code) = look("home");
+    assert_ne!(code, 0, "{reply}");
+    assert!(text(&reply).contains("is not an IP address"), "{reply}");
+    // A file that is none, one that is cut, and none at all.
+    let whole = std::fs::read(&file).unwrap();
+    for bytes in [&b"<html>Log in to download</html>"[..], &whole[..whole.len() / 2]] {
+        std::fs::write(&file, bytes).unwrap();
+        let (reply, code) = look("192.0.2.77");
+        assert_ne!(code, 0, "{reply}");
+        assert!(text(&reply).contains("database of places cannot be read"), "{reply}");
+    }
+    std::fs::remove_file(&file).unwrap();
+    assert_ne!(look("192.0.2.77").1, 0);
+}
+
+/// The services allow few requests, so a process asks once in 24 hours.
+#[test]
+fn the_place_is_asked_once_a_day_and_a_search_once_in_a_while() {
+    let server = Server::start();
+    let env = TestEnv::new();
+    let service = server.url("/place.json");
+    let search = server.url("");
+    let config =
+        format!("[web.location]\nservices = [{service:?}]\n[web.searxng]\nurl = {search:?}\n");
+    env.own("config.toml", &config);
+    let daemon = DaemonProcess::start(&env, &[]);
+    for _ in 0..3 {
+        let call = ["tool", "call", "get_location_from_ip", "--args", "{}", "--daemon"];
+        env.run(&call).code(0).prints(&["Oslo"]);
+    }
+    assert_eq!(server.seen(), ["GET /place.json"]);
+    // A search is not asked again for 15 minutes.
+    for _ in 0..2 {
+        let args = r#"{"query": "oat bread"}"#;
+        let call = ["tool", "call", "web_search", "--args", args, "--daemon"];
+        env.run(&call).code(0).prints(&["oats.example/bread"]);
+    }
+    assert_eq!(server.seen().len(), 2, "{:?}", server.seen());
+    daemon.stop(&env).0.code(0);
 }
 
 #[test]

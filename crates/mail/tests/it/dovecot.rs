@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use toolcrib_assistant::Writer;
 use toolcrib_assistant::draft::{DraftStatus, SendRequest, SendRule};
 use toolcrib_assistant::notify::OwnMail as _;
-use toolcrib_core::{Author, Notification, NotificationId, Trust};
+use toolcrib_core::{Author, Notification, NotificationId, Trust, Urgency};
 use toolcrib_mail::account::{NewAccount, Security};
 use toolcrib_mail::{MailTools, OwnMailer};
 use toolcrib_testkit::mail_servers::{Dovecot, PASSWORD};
@@ -153,6 +153,7 @@ async fn a_notification_is_mailed_to_the_own_address_only() {
         owner: String::new(),
         title: "Build\u{e9}".to_owned(),
         message: "412 tests passed.".to_owned(),
+        urgency: Urgency::Normal,
         tag: None,
         link: Some("https://ci.example/7".to_owned()),
         untrusted: None,

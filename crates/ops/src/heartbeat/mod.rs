@@ -2,6 +2,8 @@
 
 mod run;
 mod show;
+mod tell;
 
 pub use run::run;
 pub use show::{HeartbeatReply, show};
+pub use tell::{ArrivalKind, ArrivalReply, TellHeartbeatRequest, tell};

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_assistant::notify::NotifyError;
-use toolcrib_core::Notification;
+use toolcrib_core::{Notification, Urgency};
 
 use crate::context::StoreContext;
 use crate::error::{OpError, Resource};
@@ -23,6 +23,8 @@ pub struct NotificationReply {
     /// An address to open; only for callers that may see payloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
+    /// `low`, `normal` or `high`.
+    pub urgency: Urgency,
     /// A newer notification with this tag replaces it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tag: Option<String>,
@@ -64,6 +66,7 @@ impl NotificationReply {
             title: shows.then_some(row.title),
             message: shows.then_some(row.message),
             link: row.link.filter(|_| shows),
+            urgency: row.urgency,
             tag: row.tag,
             untrusted: row.untrusted,
             by: row.author.by,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_assistant::notify::NewNotification;
-use toolcrib_core::Author;
+use toolcrib_core::{Author, Urgency};
 
 use super::row::NotificationReply;
 use crate::context::OpContext;
@@ -16,9 +16,8 @@ use crate::error::OpError;
 pub struct SendNotificationRequest {
     /// The message.
     pub message: String,
-    /// The title; default `Toolcrib`.
-    #[serde(default)]
-    pub title: String,
+    /// How much it wants attention.
+    pub urgency: Urgency,
     /// It replaces an earlier one with this tag.
     #[serde(default)]
     pub tag: Option<String>,
@@ -47,6 +46,7 @@ pub async fn send(
         owner: ctx.store.owner.to_owned(),
         title: request.title,
         message: request.message,
+        urgency: request.urgency,
         tag: request.tag,
         author: Author::person(ctx.store.actor),
         ..NewNotification::default()

@@ -11,6 +11,7 @@ fn hello() -> SendNotificationRequest {
     SendNotificationRequest {
         title: "Tent".to_owned(),
         message: "The pegs are here.".to_owned(),
+        urgency: toolcrib_core::Urgency::Normal,
         tag: None,
     }
 }

@@ -183,6 +183,11 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::POST, "/tasks/{task}/run", Refused("a task may call every tool of its agent")),
     (Method::POST, "/tasks/{task}/dismiss", Refused("a task may call every tool of its agent")),
     (Method::GET, "/heartbeat", Refused("the heartbeat may call every tool of its agent")),
+    (
+        Method::POST,
+        "/heartbeat/arrivals",
+        Refused("the heartbeat may call every tool of its agent"),
+    ),
     (Method::POST, "/heartbeat/run", Refused("the heartbeat may call every tool of its agent")),
     (Method::POST, "/hooks/{hook}", Free("the signature of the request decides")),
     (Method::GET, "/notifications", Refused("notifications are sent by every tool's runs")),

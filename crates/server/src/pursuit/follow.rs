@@ -85,29 +85,31 @@ async fn try_pursue(supervisor: &RunSupervisor, owner: &str, goal: Goal) -> Resu
     }
 }
 
-/// Records the end of a goal, and notifies its owner unless the owner closed it.
+/// Tells the person how the goal ended, unless they closed it, and records it: killed in between,
+/// the daemon comes here again, and the notification is known by its run.
 async fn conclude(
     supervisor: &RunSupervisor,
     owner: &str,
     goal: &Goal,
     end: &GoalEnd,
 ) -> Result<(), GoalError> {
-    let ended = supervisor.toolcrib().goals().ended(owner, &goal.id, end).await?;
-    if ended.status != GoalStatus::Cancelled {
+    let goals = supervisor.toolcrib().goals();
+    let now = goals.get(owner, &goal.id).await?;
+    if now.status.is_open() {
         let end = End {
             owner,
-            id: &ended.id,
-            subject: &ended.goal,
+            id: &now.id,
+            subject: &now.goal,
             ok: end.ok,
             result: &end.result,
             untrusted: end.source.clone(),
-            run: ended.run,
-            conversation: ended.conversation,
+            run: now.run,
+            conversation: now.conversation,
             by: PURSUIT,
         };
         notify_end(supervisor, end).await;
     }
-    Ok(())
+    goals.ended(owner, &goal.id, end).await.map(|_| ())
 }
 
 async fn start(supervisor: &RunSupervisor, owner: &str, goal: &Goal) -> Result<RunId, RunError> {

@@ -2,7 +2,7 @@
 
 use toolcrib_assistant::notify::{MAX_MESSAGE_CHARS, NewNotification};
 use toolcrib_assistant::task::{alarm_message, rung};
-use toolcrib_core::{Author, StoreError, Task};
+use toolcrib_core::{Author, NotificationId, StoreError, Task, Urgency};
 
 use super::execution::{SCHEDULER, now, put};
 use crate::run_supervisor::RunSupervisor;
@@ -13,7 +13,11 @@ const TITLE: &str = "Alarm";
 /// Notifies the owner, even in quiet hours, and schedules the next ring in a minute.
 pub(super) async fn ring(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
     let message = alarm_message(&task, now());
+    let due_at = task.lease.as_ref().map_or(0, |lease| lease.due_at);
+    let ring = format!("{}-{due_at}-{}", task.id, task.rings);
     let new = NewNotification {
+        // Killed before the ring is counted, the daemon comes here again.
+        id: Some(NotificationId::for_event(&ring, due_at)),
         owner: task.owner.clone(),
         title: TITLE.to_owned(),
         message: message.chars().take(MAX_MESSAGE_CHARS).collect(),
@@ -21,7 +25,8 @@ pub(super) async fn ring(supervisor: &RunSupervisor, task: Task) -> Result<(), S
         tag: Some(task.id.to_string()),
         untrusted: task.untrusted.clone(),
         author: Author::person(SCHEDULER),
-        is_urgent: true,
+        urgency: Urgency::High,
+        is_alarm: true,
         ..NewNotification::default()
     };
     if let Err(error) = supervisor.toolcrib().notifier().send(new).await {

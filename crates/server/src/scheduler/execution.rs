@@ -177,11 +177,18 @@ async fn finish(supervisor: &RunSupervisor, task: Task, ended: Ended) -> Result<
     }
     let is_over = settled.status == TaskStatus::Completed;
     let will_retry = matches!(task.trigger, TaskTrigger::Time { .. }) && !is_over;
-    let is_written = written(supervisor.stores().tasks.put_task(settled).await)?.is_some();
-    if is_written && !will_retry {
+    // Before the task is settled: killed in between, the daemon comes here again, and the
+    // notification is known by its run.
+    if !will_retry && is_unchanged(supervisor, &task).await? {
         tell(supervisor, &task, &ended).await;
     }
-    Ok(())
+    put(supervisor, settled).await
+}
+
+/// Whether neither the person nor another daemon has changed the task since it was read.
+async fn is_unchanged(supervisor: &RunSupervisor, task: &Task) -> Result<bool, StoreError> {
+    let stored = supervisor.stores().tasks.task(task.id).await?;
+    Ok(stored.is_some_and(|stored| stored.revision == task.revision))
 }
 
 /// Notifies the person of the end of an execution of a task.
@@ -202,14 +209,8 @@ async fn tell(supervisor: &RunSupervisor, task: &Task, ended: &Ended) {
 
 /// Writes the task, unless the person or another daemon changed it meanwhile.
 pub(super) async fn put(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
-    written(supervisor.stores().tasks.put_task(task).await).map(|_| ())
-}
-
-/// Returns `None` if the person or another daemon changed the task meanwhile.
-fn written(answer: Result<i64, StoreError>) -> Result<Option<i64>, StoreError> {
-    match answer {
-        Ok(revision) => Ok(Some(revision)),
-        Err(StoreError::Conflict(_) | StoreError::Missing(_)) => Ok(None),
+    match supervisor.stores().tasks.put_task(task).await {
+        Ok(_) | Err(StoreError::Conflict(_) | StoreError::Missing(_)) => Ok(()),
         Err(error) => Err(error),
     }
 }

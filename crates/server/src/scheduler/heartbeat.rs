@@ -6,7 +6,7 @@ use toolcrib_assistant::heartbeat::{
 };
 use toolcrib_assistant::notify::NewNotification;
 use toolcrib_assistant::task::{Ended, postpone};
-use toolcrib_core::{Author, ConversationId, StoreError, StoredRun, Task};
+use toolcrib_core::{Author, ConversationId, NotificationId, StoreError, StoredRun, Task};
 
 use super::execution::{BACKGROUND, SCHEDULER, now, put};
 use crate::daemon_host::RunRequest;
@@ -84,6 +84,7 @@ pub(super) async fn conclude(supervisor: &RunSupervisor, run: &StoredRun, ended:
         Err(_) => Some("a run whose reading is not known".to_owned()),
     };
     let new = NewNotification {
+        id: Some(NotificationId::for_event(&run.id.to_string(), run.updated_at)),
         owner: owner.clone(),
         title: TITLE.to_owned(),
         message: push_text(&ended.result),

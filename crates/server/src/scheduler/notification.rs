@@ -2,7 +2,7 @@
 
 use toolcrib_assistant::notify::{MAX_MESSAGE_CHARS, NewNotification};
 use toolcrib_assistant::task::{Ended, alarm_message, settle};
-use toolcrib_core::{Author, StoreError, Task};
+use toolcrib_core::{Author, NotificationId, StoreError, Task};
 
 use super::execution::{SCHEDULER, now, put};
 use crate::run_supervisor::RunSupervisor;
@@ -13,7 +13,10 @@ const TITLE_CHARS: usize = 100;
 /// Notifies the owner, except in quiet hours, and records the result.
 pub(super) async fn send(supervisor: &RunSupervisor, task: Task) -> Result<(), StoreError> {
     let message = alarm_message(&task, now());
+    let due_at = task.lease.as_ref().map_or(0, |lease| lease.due_at);
     let new = NewNotification {
+        // Killed before the task is settled, the daemon comes here again.
+        id: Some(NotificationId::for_event(&format!("{}-{due_at}", task.id), due_at)),
         owner: task.owner.clone(),
         title: task.description.chars().take(TITLE_CHARS).collect(),
         message: message.chars().take(MAX_MESSAGE_CHARS).collect(),

@@ -1,7 +1,7 @@
 //! Notifications of a person.
 
 use toolcrib_core::notification::NOTIFICATIONS_KEPT;
-use toolcrib_core::{Author, Notification, NotificationId, NotificationStore, StoreError};
+use toolcrib_core::{Author, Notification, NotificationId, NotificationStore, StoreError, Urgency};
 
 /// The latest ones are kept, and a tag replaces. Needs an empty store.
 ///
@@ -42,6 +42,7 @@ fn notification(owner: &str, created_at: i64, tag: Option<&str>) -> Notification
         owner: owner.into(),
         title: "Tea".into(),
         message: "It is ready.\u{0}".into(),
+        urgency: Urgency::High,
         tag: tag.map(str::to_owned),
         link: None,
         untrusted: None,

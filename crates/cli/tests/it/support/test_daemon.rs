@@ -130,7 +130,38 @@ impl DaemonProcess {
         answer
     }
 
-    /// Runs `toolcrib stop`, and waits for the daemon's end; returns its exit code.
+    /// Sends `METHOD PATH` below `/api/v1` with the owner's token; the status and the JSON of the
+    /// answer.
+    #[track_caller]
+    pub(crate) fn rest(&self, env: &TestEnv, what: &str, body: &Value) -> (u16, Value) {
+        let (method, path) = what.split_once(' ').unwrap();
+        let answer = self.ask_api(env, method, path, body);
+        let status = answer.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap_or(0);
+        let text = answer.split_once("\r\n\r\n").map_or("", |(_, text)| text);
+        // It may come in chunks; the document is the first value in it.
+        let text = text.find(['{', '[']).map_or("", |start| &text[start..]);
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+        (status, values.next().and_then(Result::ok).unwrap_or_default())
+    }
+
+    /// Follows a stream of events below `/api/v1` to its end; all of it.
+    #[track_caller]
+    pub(crate) fn events(&self, env: &TestEnv, path: &str) -> String {
+        self.ask_api(env, "GET", path, &Value::Null)
+    }
+
+    #[track_caller]
+    fn ask_api(&self, env: &TestEnv, method: &str, path: &str, body: &Value) -> String {
+        let token = env.run(&["token", "show"]).code(0).stdout;
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        self.raw(&format!(
+            "{method} /api/v1/{path} HTTP/1.1\r\nHost: {{host}}\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: {}\r\nAuthorization: Bearer {}\r\n\r\n{body}",
+            body.len(),
+            token.trim()
+        ))
+    }
+
+    /// `toolcrib stop`, and waits for its end; its exit code.
     #[track_caller]
     pub(crate) fn stop(mut self, env: &TestEnv) -> (Ended, i32) {
         let ended = env.run(&["stop"]);

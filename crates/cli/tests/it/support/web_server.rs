@@ -33,6 +33,13 @@ const PAGES: &[(&str, &str, &str, &str, &str)] = &[
         "<?xml version=\"1.0\"?><rss version=\"2.0\"><channel><title>Oat news</title><item>\
          <title>Oats rise</title><link>https://oats.example/1</link></item></channel></rss>",
     ),
+    (
+        "/place.json",
+        "200 OK",
+        "x-demo: 1",
+        "application/json",
+        "{\"ip\":\"192.0.2.1\",\"city\":\"Oslo\",\"country\":\"NO\",\"loc\":\"59.91,10.75\"}",
+    ),
     ("/", "200 OK", "x-demo: 1", "application/json", "{}"),
     ("/article.html", "200 OK", "x-demo: 1", "text/html; charset=utf-8", ARTICLE),
     ("/liar.pdf", "200 OK", "x-demo: 1", "application/pdf", "<!DOCTYPE html><h1>Not here</h1>"),
