@@ -29,7 +29,9 @@ export const de: Record<Key, string> = {
   "chat.yes": "Text entscheidet nichts; benutze die Schaltflächen der Karte.", "chat.usage": "{input} ein, {output} aus", "chat.cost": "{cost} $", "chat.local": "kein Preis bekannt",
   "chat.scripted": "Ein Modell mit Drehbuch: Es spielt eine Datei ab.", "chat.agent": "Agent", "chat.model": "Modell", "chat.default": "Standard",
   "chat.log": "Gespräch", "chat.search": "Gespräche durchsuchen", "chat.rename": "Umbenennen", "chat.delete": "Gespräch löschen",
-  "chat.deleteAsk": "„{title}“ mit allen Nachrichten löschen? Aufrufe bleiben im Verlauf.", "chat.earlier": "Frühere Läufe anzeigen",
+  "chat.deleted": "„{title}“ gelöscht.", "chat.deletedTitle": "Gelöschte Gespräche", "chat.deletedAbout": "Du kannst ein Gespräch 30 Tage lang wiederherstellen. Seine Aufrufe bleiben im Verlauf.",
+  "chat.noneDeleted": "Keine gelöschten Gespräche.", "chat.restored": "„{title}“ wiederhergestellt.", "chat.foreverShort": "Endgültig löschen", "chat.forever": "„{title}“ endgültig löschen", "chat.foreverAsk": "„{title}“ endgültig löschen? Das lässt sich nicht rückgängig machen.",
+  "chat.earlier": "Frühere Läufe anzeigen",
   "chat.empty": "Was soll der Agent tun?", "chat.emptyAbout": "Er arbeitet mit den eingeschalteten Werkzeugen. Aufrufe, die deine Freigabe brauchen, warten in diesem Chat und im Eingang.",
   "chat.calls": "{count} Aufrufe gleichzeitig", "chat.run": "Dieser Lauf", "chat.runCalls": "Aufrufe", "chat.changed": "Geändert", "chat.undoAll": "Alles rückgängig machen",
   "chat.nothingChanged": "Nichts rückgängig zu machen.", "chat.noTitle": "Ohne Titel", "chat.list": "Gespräche", "chat.again": "Erneut fragen",
@@ -191,7 +193,7 @@ export const de: Record<Key, string> = {
   "settings.shown": "Aufrufe anzeigen", "settings.detailed": "Als Karte", "settings.compact": "Als eine Zeile",
   "common.error": "Fehlgeschlagen: {why}", "common.retry": "Erneut versuchen", "common.close": "Schließen", "common.none": "keine",
   "keys.title": "Tasten", "keys.palette": "Palette", "keys.go": "G, dann C I T H A R B O M L D U S: zu einer Ansicht", "keys.move": "J K: nächste, vorige Karte oder Zeile", "keys.stop": "Esc oder Strg .: den Lauf stoppen",
-  "keys.kill": "Strg Umschalt .: alle Werkzeuge aus", "keys.approval": "In einer Freigabe: A einmal erlauben, D ablehnen, N ablehnen mit Notiz, E bearbeiten, S überspringen", "keys.question": "In einer Frage: 1 bis 4",
+  "keys.kill": "Strg Umschalt .: alle Werkzeuge aus", "keys.undo": "Strg Z: das eben gelöschte Gespräch wiederherstellen", "keys.approval": "In einer Freigabe: A einmal erlauben, D ablehnen, N ablehnen mit Notiz, E bearbeiten, S überspringen", "keys.question": "In einer Frage: 1 bis 4",
   "keys.search": "/: suchen", "keys.all": "?: diese Tasten", "palette.hint": "Ansicht öffnen oder Befehl ausführen", "palette.none": "Kein Treffer.",
 };
 

@@ -27,7 +27,9 @@ export const en = {
   "chat.yes": "Text does not decide; use the buttons of the card.", "chat.usage": "{input} in, {output} out", "chat.cost": "${cost}", "chat.local": "no price known",
   "chat.scripted": "A scripted model: it replays a file.", "chat.agent": "Agent", "chat.model": "Model", "chat.default": "default",
   "chat.log": "Conversation", "chat.search": "Search conversations", "chat.rename": "Rename", "chat.delete": "Delete conversation",
-  "chat.deleteAsk": "Delete “{title}” with its messages? Calls stay in the history.", "chat.earlier": "Show earlier runs",
+  "chat.deleted": "Deleted “{title}”.", "chat.deletedTitle": "Deleted conversations", "chat.deletedAbout": "You can restore a conversation for 30 days. Its calls stay in the history.",
+  "chat.noneDeleted": "No deleted conversations.", "chat.restored": "Restored “{title}”.", "chat.foreverShort": "Delete forever", "chat.forever": "Delete “{title}” forever", "chat.foreverAsk": "Delete “{title}” forever? You cannot undo this.",
+  "chat.earlier": "Show earlier runs",
   "chat.empty": "What should the agent do?", "chat.emptyAbout": "It works with the enabled tools. Calls that need your approval wait in this chat and in the inbox.",
   "chat.calls": "{count} calls at once", "chat.run": "This run", "chat.runCalls": "Calls", "chat.changed": "Changed", "chat.undoAll": "Undo all",
   "chat.nothingChanged": "Nothing to undo.", "chat.noTitle": "Untitled", "chat.list": "Conversations", "chat.again": "Ask again",
@@ -188,7 +190,7 @@ export const en = {
   "settings.shown": "Show a call", "settings.detailed": "As a card", "settings.compact": "As one line",
   "common.error": "Failed: {why}", "common.retry": "Try again", "common.close": "Close", "common.none": "none",
   "keys.title": "Keys", "keys.palette": "Palette", "keys.go": "G then C I T H A R B O M L D U S: go to a view", "keys.move": "J K: next, previous card or row", "keys.stop": "Esc or Ctrl .: stop the run",
-  "keys.kill": "Ctrl Shift .: all tools off", "keys.approval": "In an approval: A allow once, D deny, N deny with note, E edit, S skip", "keys.question": "In a question: 1 to 4",
+  "keys.kill": "Ctrl Shift .: all tools off", "keys.undo": "Ctrl Z: restore the conversation that you just deleted", "keys.approval": "In an approval: A allow once, D deny, N deny with note, E edit, S skip", "keys.question": "In a question: 1 to 4",
   "keys.search": "/: search", "keys.all": "?: these keys", "palette.hint": "Go to a view, or run a command", "palette.none": "No match.",
 } as const;
 

@@ -1,10 +1,11 @@
-//! `toolcrib conversation list|show|delete`: what was said, and its end.
+//! `toolcrib conversation list|show|delete|restore`: messages, deletion and its undo.
 
 use serde_json::json;
 use toolcrib_app::Stores;
-use toolcrib_core::{Conversation as Head, ConversationId, StoredMessage};
+use toolcrib_core::{Conversation as Head, ConversationId, DeletedConversation, StoredMessage};
 use toolcrib_ops::conversations::{
-    self, ListConversationsRequest, MessagesRequest, RemoveConversationRequest, RemovedConversation,
+    self, ListConversationsRequest, ListDeletedConversationsRequest, MessagesRequest,
+    RemoveConversationRequest, RemovedConversation, RestoreConversationRequest,
 };
 use toolcrib_ops::{Resource, id_prefix};
 use toolcrib_providers::conversation::Message;
@@ -23,9 +24,13 @@ const TITLE_WIDTH: usize = 60;
 pub(crate) fn run(command: &Conversation, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
         match command {
-            Conversation::List { limit } => list(usize::from(*limit), json).await,
+            Conversation::List { limit, deleted: false } => list(usize::from(*limit), json).await,
+            Conversation::List { limit, deleted: true } => {
+                list_deleted(usize::from(*limit), json).await
+            }
             Conversation::Show { id } => show(id, json).await,
-            Conversation::Delete { id } => delete(id, json).await,
+            Conversation::Delete { id, forever } => delete(id, *forever, json).await,
+            Conversation::Restore { id } => restore(id, json).await,
         }
     })
 }
@@ -33,6 +38,11 @@ pub(crate) fn run(command: &Conversation, json: bool) -> Result<u8, Failure> {
 async fn all_conversations(stores: &Stores, limit: usize) -> Result<Vec<Head>, Failure> {
     let request = ListConversationsRequest { before: None, limit };
     Ok(conversations::list(&op_context::for_stores(stores), request).await?.conversations)
+}
+
+async fn all_deleted(stores: &Stores, limit: usize) -> Result<Vec<DeletedConversation>, Failure> {
+    let request = ListDeletedConversationsRequest { limit };
+    Ok(conversations::list_deleted(&op_context::for_stores(stores), request).await?)
 }
 
 async fn find_id(stores: &Stores, text: &str) -> Result<ConversationId, Failure> {
@@ -51,17 +61,36 @@ async fn list(limit: usize, json: bool) -> Result<u8, Failure> {
         output::eprint_line("toolcrib: no conversations yet; `toolcrib chat` starts one");
         return Ok(0);
     }
-    let ids: Vec<ConversationId> = all.iter().map(|one| one.id).collect();
-    let head = ["CONVERSATION", "NEWEST MESSAGE", "AGENT", "TITLE"].map(str::to_owned);
-    let row = |one: &Head| {
+    print_table("NEWEST MESSAGE", &all.iter().map(|one| (one.updated_at, one)).collect::<Vec<_>>())
+}
+
+async fn list_deleted(limit: usize, json: bool) -> Result<u8, Failure> {
+    let all = all_deleted(&bootstrap::stores()?, limit).await?;
+    if json {
+        output::print_json(&json!(all), true)?;
+        return Ok(0);
+    }
+    if all.is_empty() {
+        output::eprint_line("toolcrib: no deleted conversations");
+        return Ok(0);
+    }
+    let rows: Vec<_> = all.iter().map(|one| (one.deleted_at, &one.conversation)).collect();
+    print_table("DELETED", &rows)
+}
+
+/// Prints conversations, each with a time.
+fn print_table(time: &str, rows: &[(i64, &Head)]) -> Result<u8, Failure> {
+    let ids: Vec<ConversationId> = rows.iter().map(|(_, one)| one.id).collect();
+    let head = ["CONVERSATION", time, "AGENT", "TITLE"].map(str::to_owned);
+    let row = |(at, one): &(i64, &Head)| {
         vec![
             short_id::shorten(&one.id, &ids),
-            time_format::format_local(one.updated_at),
+            time_format::format_local(*at),
             terminal::escape_to_line(&one.agent),
             terminal::truncate_to_width(&terminal::escape_to_line(&one.title), TITLE_WIDTH),
         ]
     };
-    let rows: Vec<_> = std::iter::once(head.to_vec()).chain(all.iter().map(row)).collect();
+    let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows.iter().map(row)).collect();
     output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
 }
@@ -112,25 +141,60 @@ fn message_text(message: &StoredMessage) -> String {
     }
 }
 
-async fn delete(text: &str, json: bool) -> Result<u8, Failure> {
+async fn delete(text: &str, forever: bool, json: bool) -> Result<u8, Failure> {
     let stores = bootstrap::stores()?;
-    let id = find_id(&stores, text).await?;
+    let id = find_to_delete(&stores, text, forever).await?;
     // A daemon has its programs.
-    if !delete_in_daemon(id).await? {
+    if !delete_in_daemon(id, forever).await? {
         let ctx = op_context::for_stores(&stores);
-        conversations::remove(&ctx, None, RemoveConversationRequest { id }).await?;
+        conversations::remove(&ctx, None, RemoveConversationRequest { id, forever }).await?;
     }
     if json {
         output::print_json(&json!(RemovedConversation { deleted: id }), true)?;
-    } else {
+    } else if forever {
         output::eprint_line(&format!("toolcrib: deleted {id}; its calls remain in the history"));
+    } else {
+        output::eprint_line(&format!(
+            "toolcrib: deleted {id}; `toolcrib conversation restore {id}` restores it for 30 days"
+        ));
     }
     Ok(0)
 }
 
+/// The id of a conversation, or of a deleted one if it is to be deleted for good.
+async fn find_to_delete(
+    stores: &Stores,
+    text: &str,
+    forever: bool,
+) -> Result<ConversationId, Failure> {
+    if forever && let Ok(id) = find_deleted(stores, text).await {
+        return Ok(id);
+    }
+    find_id(stores, text).await
+}
+
+async fn find_deleted(stores: &Stores, text: &str) -> Result<ConversationId, Failure> {
+    let all = all_deleted(stores, SCAN_LIMIT).await?;
+    let ids: Vec<ConversationId> = all.iter().map(|one| one.conversation.id).collect();
+    Ok(id_prefix::resolve(Resource::Conversation, text, &ids)?)
+}
+
 /// Deletes a conversation in the daemon of this user; `false` = no daemon runs.
-async fn delete_in_daemon(id: ConversationId) -> Result<bool, Failure> {
+async fn delete_in_daemon(id: ConversationId, forever: bool) -> Result<bool, Failure> {
     let Some(client) = Client::connect_own().await? else { return Ok(false) };
-    let reply = client.send(&ApiRequest::delete(&format!("/api/v1/conversations/{id}"))).await?;
-    reply.into_result().map(|_| true)
+    let path = format!("/api/v1/conversations/{id}?forever={forever}");
+    client.send(&ApiRequest::delete(&path)).await?.into_result().map(|_| true)
+}
+
+async fn restore(text: &str, json: bool) -> Result<u8, Failure> {
+    let stores = bootstrap::stores()?;
+    let id = find_deleted(&stores, text).await?;
+    let ctx = op_context::for_stores(&stores);
+    let restored = conversations::restore(&ctx, RestoreConversationRequest { id }).await?;
+    if json {
+        output::print_json(&json!(restored), true)?;
+    } else {
+        output::eprint_line(&format!("toolcrib: restored {id}"));
+    }
+    Ok(0)
 }

@@ -5,6 +5,7 @@ mod list;
 mod messages;
 mod remove;
 mod rename;
+mod restore;
 mod search;
 mod show;
 
@@ -13,5 +14,8 @@ pub use list::{ConversationsReply, ListConversationsRequest, list};
 pub use messages::{MessagesReply, MessagesRequest, messages};
 pub use remove::{RemoveConversationRequest, RemovedConversation, remove};
 pub use rename::{RenameConversationRequest, rename};
+pub use restore::{
+    ListDeletedConversationsRequest, RestoreConversationRequest, list_deleted, restore,
+};
 pub use search::{FoundMessage, SearchConversationsReply, SearchConversationsRequest, search};
 pub use show::{ShowConversationRequest, show};

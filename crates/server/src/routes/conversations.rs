@@ -6,10 +6,11 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_core::{Conversation, ConversationId, RunId, StoredMessage};
+use toolcrib_core::{Conversation, ConversationId, DeletedConversation, RunId, StoredMessage};
 use toolcrib_ops::conversations::{
-    self, BranchConversationRequest, FoundMessage, ListConversationsRequest, MessagesRequest,
-    RemoveConversationRequest, RenameConversationRequest, SearchConversationsRequest,
+    self, BranchConversationRequest, FoundMessage, ListConversationsRequest,
+    ListDeletedConversationsRequest, MessagesRequest, RemoveConversationRequest,
+    RenameConversationRequest, RestoreConversationRequest, SearchConversationsRequest,
     ShowConversationRequest,
 };
 use toolcrib_ops::{OpError, Resource};
@@ -41,6 +42,32 @@ struct ConversationRow {
     created_at: i64,
     /// Milliseconds since 1970 of its newest message.
     updated_at: i64,
+    /// When it was deleted, milliseconds since 1970.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    deleted_at: Option<i64>,
+}
+
+/// Which conversations.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ConversationsQuery {
+    /// Those that were deleted and can be restored, instead of those that are there; at most
+    /// `limit`, without further pages.
+    deleted: bool,
+    /// Rows of a page: 1 to 500, default 50.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
+/// How a conversation is deleted.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct RemoveQuery {
+    /// Whether it is deleted for good, also if it is deleted already. Otherwise it can be restored
+    /// for 30 days.
+    forever: bool,
 }
 
 /// One message.
@@ -112,7 +139,7 @@ pub(super) fn routes(api: &mut Api) {
         "Lists conversations, the one with the newest message first.",
     );
     api.add(
-        list.query::<PageQuery>()
+        list.query::<ConversationsQuery>()
             .returns_ok::<Page<ConversationRow>>("Your conversations.")
             .etagged(),
         list_all,
@@ -174,9 +201,18 @@ pub(super) fn routes(api: &mut Api) {
         "Deletes a conversation.",
     );
     let remove = remove.description(
-        "Its messages and runs are deleted, and its background programs end. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.",
+        "Its messages and runs are deleted, and its background programs end. It can be restored for 30 days. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.",
     );
-    api.add(remove.returns_empty(204, "Removed."), remove_one);
+    api.add(remove.query::<RemoveQuery>().returns_empty(204, "Removed."), remove_one);
+    let restore = Operation::post(
+        "/conversations/{conversation}/restore",
+        Role::Operator,
+        "Restores a deleted conversation.",
+    );
+    api.add(
+        restore.returns_ok::<ConversationRow>("The conversation with its messages and runs."),
+        restore_one,
+    );
 }
 
 fn row(conversation: Conversation) -> ConversationRow {
@@ -189,16 +225,27 @@ fn row(conversation: Conversation) -> ConversationRow {
         workspace,
         created_at,
         updated_at,
+        deleted_at: None,
     }
+}
+
+fn deleted_row(deleted: DeletedConversation) -> ConversationRow {
+    ConversationRow { deleted_at: Some(deleted.deleted_at), ..row(deleted.conversation) }
 }
 
 async fn list_all(
     State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
-    Query(query): Query<PageQuery>,
+    Query(query): Query<ConversationsQuery>,
 ) -> Result<Response, Problem> {
     let rows = PageQuery::page_size(query.limit)?;
+    if query.deleted {
+        let request = ListDeletedConversationsRequest { limit: rows };
+        let found = conversations::list_deleted(&daemon.store_context(&principal), request).await?;
+        let items = found.into_iter().map(deleted_row).collect();
+        return Ok(etag_response(&headers, &Page::single_page(items)));
+    }
     let before = parse_cursor::<(i64, ConversationId)>(LIST, query.cursor.as_deref())?;
     let request = ListConversationsRequest { before, limit: rows };
     let reply = conversations::list(&daemon.store_context(&principal), request).await?;
@@ -293,9 +340,20 @@ async fn remove_one(
     State(daemon): State<DaemonState>,
     principal: Principal,
     Path(id): Path<String>,
+    Query(query): Query<RemoveQuery>,
 ) -> Result<StatusCode, Problem> {
-    let request = RemoveConversationRequest { id: conversation_id(&id)? };
+    let request =
+        RemoveConversationRequest { id: conversation_id(&id)?, forever: query.forever };
     let ctx = daemon.store_context(&principal);
     conversations::remove(&ctx, Some(daemon.toolcrib()), request).await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn restore_one(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(id): Path<String>,
+) -> Result<Json<ConversationRow>, Problem> {
+    let request = RestoreConversationRequest { id: conversation_id(&id)? };
+    Ok(Json(row(conversations::restore(&daemon.store_context(&principal), request).await?)))
 }
