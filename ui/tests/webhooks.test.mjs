@@ -27,7 +27,7 @@ test("a webhook is made, called, switched off and deleted", async () => {
     await form.getByLabel("Name").fill("deploy");
     await form.getByLabel("Purpose").fill("Deployment");
     await form.getByLabel("Prompt of the agent").fill("Check the deployment in this event.");
-    await form.getByRole("button", { name: "Make it" }).click();
+    await form.getByRole("button", { name: "Create webhook" }).click();
     const secret = await form.locator("[data-secret]").inputValue();
     assert.match(secret, /^[0-9a-f]{64}$/);
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, "webhook-made.png") });

@@ -41,9 +41,14 @@ class I18n {
 
 export const i18n = new I18n();
 
+/** A text with its values. `{count}` is a value; `{count:tool|tools}` is the first word for 1, and the
+ *  second for every other number. */
 export function t(key: Key, values: Record<string, string | number> = {}): string {
   const text = i18n.catalogue.texts[key];
-  return text.replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole));
+  return text.replace(/\{(\w+)(?::([^|}]*)\|([^}]*))?\}/g, (whole, name: string, one?: string, many?: string) => {
+    const value = values[name] ?? whole;
+    return one === undefined || many === undefined ? String(value) : Number(value) === 1 ? one : many;
+  });
 }
 
 /** The text of a key that is made at run time, such as a state; the word itself where there is none. */
