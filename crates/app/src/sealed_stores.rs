@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 use toolcrib_core::store::{ApprovalWithDecision, PendingApproval};
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, CallId, Context, Conversation,
-    ConversationAndRunStore, ConversationId, ConversationStore, DecisionRecord, DeletedConversation, OpenRun, RunId,
-    RunStatus, RunStore, SealError, StoreError, StoredMessage, StoredRun, UserQuestion,
+    ConversationAndRunStore, ConversationId, ConversationStore, DecisionRecord,
+    DeletedConversation, OpenRun, RunId, RunStatus, RunStore, SealError, StoreError, StoredMessage,
+    StoredRun, UserQuestion,
 };
 use toolcrib_engine::Sealing;
 

@@ -15,11 +15,12 @@ function first(): Language {
 interface Catalogue {
   texts: Record<Key, string>;
   toolTitles: Record<string, string>;
+  toolGroups: Record<string, string>;
 }
 
 class I18n {
   language = $state<Language>("en");
-  catalogue = $state.raw<Catalogue>({ texts: en, toolTitles: {} });
+  catalogue = $state.raw<Catalogue>({ texts: en, toolTitles: {}, toolGroups: {} });
 
   /** Loads the language of the person; the page is shown after it. */
   start(): Promise<void> {
@@ -33,7 +34,7 @@ class I18n {
 
   private async load(language: Language): Promise<void> {
     const german = language === "de" ? await import("../texts/de") : null;
-    this.catalogue = german ? { texts: german.de, toolTitles: german.toolTitlesDe } : { texts: en, toolTitles: {} };
+    this.catalogue = german ? { texts: german.de, toolTitles: german.toolTitlesDe, toolGroups: german.toolGroupsDe } : { texts: en, toolTitles: {}, toolGroups: {} };
     this.language = language;
     document.documentElement.lang = language;
   }
@@ -59,4 +60,9 @@ export function tOr(key: string, fallback: string): string {
 /** The title of a tool in the language of the person. */
 export function toolTitle(name: string, title?: string): string {
   return i18n.catalogue.toolTitles[name] ?? title ?? name.replaceAll("_", " ").replace(/^\w/, (letter) => letter.toUpperCase());
+}
+
+/** The name of a group of tools in the language of the person. */
+export function toolGroup(name: string): string {
+  return i18n.catalogue.toolGroups[name] ?? name;
 }

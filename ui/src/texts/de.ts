@@ -209,4 +209,17 @@ export const toolTitlesDe: Record<string, string> = {
   test_runner: "Tests ausführen", tool_chain: "Werkzeuge verketten", web_search: "Im Netz suchen", write_file: "Datei schreiben",
   memory_store: "Sich etwas merken", memory_learn: "Etwas lernen", memory_reinforce: "Erinnerung bestätigen", memory_forget: "Erinnerung vergessen",
   memory_recall: "Sich erinnern", schedule_task: "Aufgabe planen", list_tasks: "Aufgaben auflisten", cancel_task: "Aufgabe abbrechen",
+  docs_search: "Programmierdokumentation durchsuchen", news: "Nachrichten abrufen", get_weather: "Wetter abrufen", get_location_from_ip: "Standort aus der IP-Adresse bestimmen",
+  open_url: "Adresse für die Person öffnen", read: "Artikel oder Datei lesen", promote_learning: "Gelerntes übernehmen", send_notification: "Mitteilung senden",
+  set_alarm: "Wecker stellen", create_calendar_event: "Termin erstellen", list: "Listen führen", rich_render: "Karte anzeigen", document: "Dokumente durchsuchen",
+  goal_pursuit: "Ein Ziel verfolgen", goals: "Ziele auflisten", setup_email: "E-Mail einrichten", check_email: "E-Mails abrufen", read_email: "E-Mail lesen",
+  search_email: "E-Mails durchsuchen", compose_email: "E-Mail schreiben", reply_email: "E-Mail beantworten", unsubscribe_email: "Verteiler abbestellen",
+  hosted_web_search: "Im Netz suchen (durch den Anbieter)",
+};
+
+/** Names of groups of tools. */
+export const toolGroupsDe: Record<string, string> = {
+  time: "Zeit", files: "Dateien", git: "Git", tests: "Tests", code: "Code", network: "Netzwerk", shell: "Shell", results: "Ergebnisse", self: "Eigener Zustand",
+  memory: "Gedächtnis", scheduling: "Planung", personal: "Persönliches", lists: "Listen", cards: "Karten", documents: "Dokumente", goals: "Ziele", email: "E-Mail",
+  people: "Personen", skills: "Fähigkeiten", web: "Web",
 };

@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{
     BoxFuture, Conversation, ConversationAndRunStore, ConversationId, ConversationStore,
-    DeletedConversation, KeyValueStore, OpenRun, RunId, RunStatus, RunStore, StoreError, StoredMessage, StoredRun,
+    DeletedConversation, KeyValueStore, OpenRun, RunId, RunStatus, RunStore, StoreError,
+    StoredMessage, StoredRun,
 };
 
 /// Conversations, runs and key-value pairs in memory, for embedders without a database.

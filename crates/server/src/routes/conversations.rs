@@ -320,7 +320,9 @@ async fn rename_one(
     Json(body): Json<TitleBody>,
 ) -> Result<Json<ConversationRow>, Problem> {
     let request = RenameConversationRequest { id: conversation_id(&id)?, title: body.title };
-    Ok(Json(row(conversations::rename(&daemon.store_context(&principal), request).await?)))
+    let renamed = conversations::rename(&daemon.store_context(&principal), request).await?;
+    daemon.run_supervisor().publish_conversation(&principal.owner, renamed.id, false);
+    Ok(Json(row(renamed)))
 }
 
 async fn branch_one(
@@ -333,6 +335,7 @@ async fn branch_one(
     let before: RunId = body.before.parse().map_err(|_| unknown())?;
     let request = BranchConversationRequest { id: conversation_id(&id)?, before };
     let branch = conversations::branch(&daemon.store_context(&principal), request).await?;
+    daemon.run_supervisor().publish_conversation(&principal.owner, branch.id, false);
     Ok((StatusCode::CREATED, Json(row(branch))))
 }
 
@@ -342,10 +345,10 @@ async fn remove_one(
     Path(id): Path<String>,
     Query(query): Query<RemoveQuery>,
 ) -> Result<StatusCode, Problem> {
-    let request =
-        RemoveConversationRequest { id: conversation_id(&id)?, forever: query.forever };
+    let request = RemoveConversationRequest { id: conversation_id(&id)?, forever: query.forever };
     let ctx = daemon.store_context(&principal);
     conversations::remove(&ctx, Some(daemon.toolcrib()), request).await?;
+    daemon.run_supervisor().publish_conversation(&principal.owner, request.id, true);
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -355,5 +358,7 @@ async fn restore_one(
     Path(id): Path<String>,
 ) -> Result<Json<ConversationRow>, Problem> {
     let request = RestoreConversationRequest { id: conversation_id(&id)? };
-    Ok(Json(row(conversations::restore(&daemon.store_context(&principal), request).await?)))
+    let restored = conversations::restore(&daemon.store_context(&principal), request).await?;
+    daemon.run_supervisor().publish_conversation(&principal.owner, restored.id, false);
+    Ok(Json(row(restored)))
 }

@@ -10,9 +10,7 @@ use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
 use super::super::text_escape::escape;
-use super::deleted_conversations::{
-    Delete, LIST as LIST_DELETED, Purge, Restore, Trash, deleted,
-};
+use super::deleted_conversations::{Delete, LIST as LIST_DELETED, Purge, Restore, Trash, deleted};
 use super::{at_most, number, read, text, write};
 use crate::writer::Durability;
 
