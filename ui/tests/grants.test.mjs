@@ -34,7 +34,7 @@ test("what is allowed for longer is seen among the rules, and asked about again 
     await row.getByText("Always").waitFor();
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: `${process.env.TOOLCRIB_SHOTS}/grants.png`, fullPage: true });
     await row.getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("Every call that a rule or the preset asks about").waitFor();
+    await page.getByText("Every call that needs an approval is asked about").waitFor();
     assert.deepEqual((await daemon.api("GET", "/grants")).items, []);
     assert.equal((await begin()).state, "paused", "it is asked about again");
   });

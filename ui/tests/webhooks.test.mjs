@@ -33,7 +33,7 @@ test("a webhook is made, called, switched off and deleted", async () => {
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, "webhook-made.png") });
     await form.getByRole("button", { name: "Close" }).click();
     const card = page.locator('[data-hook="deploy"]');
-    await card.getByText("No request has come yet.").waitFor();
+    await card.getByText("No requests yet.").waitFor();
     assert.ok(!(await page.content()).includes(secret), "it is shown once");
     assert.equal((await call(daemon, "wrong", "{}")).status, 401);
     assert.equal((await call(daemon, secret, '{"version": "1.2"}')).status, 200);
