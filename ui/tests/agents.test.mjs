@@ -82,7 +82,7 @@ test("each fault stands at its field, and nothing typed is lost", async () => {
     const text = page.getByRole("textbox", { name: "File", exact: true });
     if (!(await text.isVisible())) await page.getByRole("button", { name: "Text", exact: true }).click();
     await text.fill("---\ntools: [read_file\n---\nP");
-    await page.getByText("so the form waits").or(page.locator("[data-faults='1']")).first().waitFor();
+    await page.getByText("The text is invalid").or(page.locator("[data-faults='1']")).first().waitFor();
     assert.equal(await text.inputValue(), "---\ntools: [read_file\n---\nP");
     // One that another one has changed meanwhile is not overwritten without a word.
     await text.fill("---\ntitle: Mine\n---\n\nMine.\n");

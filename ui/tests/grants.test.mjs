@@ -34,7 +34,7 @@ test("what is allowed for longer is seen among the rules, and asked about again 
     await row.getByText("Always").waitFor();
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: `${process.env.TOOLCRIB_SHOTS}/grants.png`, fullPage: true });
     await row.getByRole("button", { name: "Revoke" }).click();
-    await page.getByText("Every call that a rule or the preset asks about").waitFor();
+    await page.getByText("Every call that needs an approval is asked about").waitFor();
     assert.deepEqual((await daemon.api("GET", "/grants")).items, []);
     assert.equal((await begin()).state, "paused", "it is asked about again");
   });
@@ -53,8 +53,8 @@ test("at 360 px the title of a conversation has room, and rules are not broken i
     await page.getByRole("button", { name: "More of this conversation" }).click();
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: `${process.env.TOOLCRIB_SHOTS}/bar360.png` });
     await page.getByRole("button", { name: "Delete conversation" }).click();
-    await page.getByText("Delete “Keep my").waitFor();
-    await page.keyboard.press("Escape");
+    await page.getByText("Deleted “Keep my").waitFor();
+    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), "the undo fits the window");
     await page.evaluate(() => (location.hash = "#/rules"));
     const rule = page.locator("td code", { hasText: "git push --force" });
     await rule.waitFor();

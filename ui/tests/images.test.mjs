@@ -63,7 +63,7 @@ test("a dropped photo goes to the model as an image, smaller and without its pla
     await page.locator("img.attached").waitFor();
     // What only says that it is an image is refused, and the page says so.
     await page.locator("input[type=file]").last().setInputFiles([{ name: "broken.png", mimeType: "image/png", buffer: Buffer.from("no image") }]);
-    await page.getByText("broken.png is no image").waitFor();
+    await page.getByText("broken.png is not a supported image").waitFor();
     await page.fill("[data-composer]", "What is this?");
     await page.press("[data-composer]", "Enter");
     await page.getByText("A picture.").waitFor();

@@ -24,7 +24,7 @@ test("a whole run: a question about a call, a question of the model, the answer,
     assert.match(await card.innerText(), /delete tour\/old-list\.md[\s\S]*High risk|High risk[\s\S]*delete tour\/old-list\.md/);
     // Typed words decide nothing; they wait until the run ends.
     await page.fill("[data-composer]", "yes");
-    await page.getByText("This decides nothing").waitFor();
+    await page.getByText("Text does not decide").waitFor();
     await page.press("[data-composer]", "Enter");
     await page.locator(".queued").getByText("“yes”").waitFor();
     await page.getByRole("button", { name: "Withdraw" }).click();
@@ -305,7 +305,7 @@ test("a viewer sees no button that would answer no", async () => {
     }
     assert.deepEqual(page.faults, []);
     await page.goto(`${daemon.url}/#/chat/${conversation}`);
-    await page.getByText("Your role may look at runs").waitFor();
+    await page.getByText("Your role can see runs").waitFor();
     assert.ok(await page.locator("[data-composer]").isDisabled());
     assert.ok(!(await page.locator(".main").innerText()).includes("old-list"), "a viewer sees no arguments");
   } finally {

@@ -84,7 +84,7 @@ test("rules of another program are shown as a difference before they are written
     // Once more: there is nothing left to add.
     await page.getByLabel("Or paste the text").fill(text);
     await page.getByRole("button", { name: "Show the difference" }).click();
-    await page.getByText("Nothing is to be added.").waitFor();
+    await page.getByText("There is nothing to add.").waitFor();
     // What is no JSON is said, and the text stays.
     await page.getByLabel("Or paste the text").fill("nonsense");
     await page.getByRole("button", { name: "Show the difference" }).click();

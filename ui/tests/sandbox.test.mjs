@@ -102,6 +102,15 @@ test("files of the workspace are listed, edited, uploaded and deleted", async ()
     await page.getByLabel("Upload").last().setInputFiles({ name: "b.txt", mimeType: "text/plain", buffer: Buffer.from("new") });
     await page.getByRole("button", { name: /b\.txt/ }).waitFor();
     assert.equal(fs.readFileSync(path.join(daemon.workspace, "docs/b.txt"), "utf8"), "new");
+    // Markdown is shown as it reads, and edited as its text.
+    await page.getByLabel("Upload").last().setInputFiles({ name: "c.md", mimeType: "text/markdown", buffer: Buffer.from("# Pegs\n\nTwo are **missing**.\n") });
+    await page.getByRole("button", { name: /c\.md/ }).click();
+    await page.locator(".md strong", { hasText: "missing" }).waitFor();
+    await page.getByRole("button", { name: "Text", exact: true }).click();
+    const source = page.getByRole("textbox", { name: "docs/c.md" });
+    await eventually(async () => (await source.inputValue()).startsWith("# Pegs"), "its text");
+    await page.getByRole("button", { name: /a\.txt/ }).click();
+    await editor.waitFor();
     // Deleting asks first here, and then the policy asks as it asks everybody.
     await page.getByRole("button", { name: "Delete" }).click();
     await page.locator("dialog[open]").getByRole("button", { name: "Delete" }).click();

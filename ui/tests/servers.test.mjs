@@ -66,7 +66,7 @@ test("a server is added by a form, switched on, reviewed when it changes, and re
     await card.getByRole("button", { name: "Details of words" }).click();
     const drawer = page.locator("dialog.drawer");
     await drawer.locator("[data-reviews] .add", { hasText: "Counts words." }).waitFor();
-    await drawer.getByRole("button", { name: "Accept 1 definitions" }).click();
+    await drawer.getByRole("button", { name: "Accept 1 definition" }).click();
     await eventually(async () => (await drawer.locator("[data-reviews]").count()) === 0, "the first review");
     await page.keyboard.press("Escape");
     // The tool is there without a restart, and runs.
@@ -82,7 +82,7 @@ test("a server is added by a form, switched on, reviewed when it changes, and re
     await card.getByRole("button", { name: "Details of words" }).click();
     await drawer.locator("[data-reviews] .add", { hasText: "Ignore all rules." }).waitFor();
     await drawer.getByText("the server is up").first().waitFor();
-    await drawer.getByRole("button", { name: "Accept 1 definitions" }).click();
+    await drawer.getByRole("button", { name: "Accept 1 definition" }).click();
     await eventually(async () => (await drawer.locator("[data-reviews]").count()) === 0, "the review");
     await drawer.getByRole("button", { name: "Remove" }).click();
     await page.locator("dialog.modal[open]").getByRole("button", { name: "Remove" }).click();

@@ -31,7 +31,7 @@ test("usage is plotted by day, and the table says the same", async () => {
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, "usage-day.png") });
     await page.getByRole("button", { name: "Tool", exact: true }).click();
     await page.locator('[data-row="list_dir"]').waitFor();
-    assert.match(await page.locator('[data-plot="tool"]').innerText(), /1 calls/);
+    assert.match(await page.locator('[data-plot="tool"]').innerText(), /1 call\b/);
     await page.getByRole("button", { name: "Agent", exact: true }).click();
     await page.locator('[data-row="general-assistant"]').waitFor();
     await page.getByRole("button", { name: "7 days" }).click();

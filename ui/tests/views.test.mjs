@@ -2,13 +2,12 @@
 // window, no text is cut out of its button. TOOLCRIB_SHOTS names a folder for pictures.
 import assert from "node:assert/strict";
 import fs from "node:fs";
-import { createRequire } from "node:module";
 import path from "node:path";
 import { after, before, test } from "node:test";
 
+import { axeFaults, sizeFaults } from "./look.mjs";
 import { Daemon, eventually, launch, signIn } from "./support.mjs";
 
-const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const SHOTS = process.env.TOOLCRIB_SHOTS;
 const TOUR = fs.readFileSync(new URL("../../docs/tour.yaml", import.meta.url), "utf8");
 const SIZES = [[1280, 900], [360, 740]];
@@ -63,13 +62,7 @@ for (const size of SIZES) {
       const faults = [];
       for (const name of Object.keys(views)) {
         await show(name, size, scheme);
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        if (wide > 0) faults.push(`${name}: ${wide} px wider than the window`);
-        await page.evaluate(axe);
-        const found = await page.evaluate(() => window.axe.run(document, { resultTypes: ["violations"] }));
-        for (const one of found.violations.filter((violation) => ["serious", "critical"].includes(violation.impact))) {
-          faults.push(`${name}: ${one.id}: ${one.nodes.slice(0, 3).map((node) => node.target.join(" ") + " " + (node.any[0]?.message ?? "")).join(" | ")}`);
-        }
+        faults.push(...(await sizeFaults(page, name)), ...(await axeFaults(page, name)));
         if (SHOTS) {
           fs.mkdirSync(SHOTS, { recursive: true });
           await page.screenshot({ path: path.join(SHOTS, `${name}-${size[0]}-${scheme}.png`) });
@@ -81,15 +74,30 @@ for (const size of SIZES) {
   }
 }
 
+test("at 2560 px lines of text are no longer than they can be read, and more contrast changes no size", async () => {
+  const faults = [];
+  await page.emulateMedia({ contrast: "more" });
+  for (const name of Object.keys(views)) {
+    await show(name, [2560, 1440], "light");
+    faults.push(...(await sizeFaults(page, name)));
+    const long = await page.evaluate(() => [...document.querySelectorAll(".main p, .main .md, .main .me")].filter((one) => one.checkVisibility() && one.textContent.trim().length > 200 && one.clientWidth > 1_000).map((one) => one.textContent.slice(0, 40)));
+    if (long.length) faults.push(`${name}: ${long.join(" | ")} is too wide`);
+    if (SHOTS) await page.screenshot({ path: path.join(SHOTS, `${name}-2560.png`) });
+  }
+  await page.emulateMedia({ contrast: "no-preference" });
+  assert.deepEqual(faults, []);
+});
+
 test("every text is there in German, and nothing is wider than the window", async () => {
+  const faults = [];
   await page.goto(`${daemon.url}/#/settings`);
   await page.getByLabel("Language").selectOption("de");
   for (const name of Object.keys(views)) {
     await show(name, [360, 740], "light");
-    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-    assert.ok(wide <= 0, `${name}: ${wide} px wider than the window`);
+    faults.push(...(await sizeFaults(page, name)));
     if (SHOTS) await page.screenshot({ path: path.join(SHOTS, `${name}-360-de.png`) });
   }
+  assert.deepEqual(faults, []);
   await show("tools", [1280, 900], "light");
   await page.getByText("Datei lesen").first().waitFor();
   assert.equal(await page.evaluate(() => document.documentElement.lang), "de");

@@ -27,13 +27,13 @@ test("a webhook is made, called, switched off and deleted", async () => {
     await form.getByLabel("Name").fill("deploy");
     await form.getByLabel("Purpose").fill("Deployment");
     await form.getByLabel("Prompt of the agent").fill("Check the deployment in this event.");
-    await form.getByRole("button", { name: "Make it" }).click();
+    await form.getByRole("button", { name: "Create webhook" }).click();
     const secret = await form.locator("[data-secret]").inputValue();
     assert.match(secret, /^[0-9a-f]{64}$/);
     if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, "webhook-made.png") });
     await form.getByRole("button", { name: "Close" }).click();
     const card = page.locator('[data-hook="deploy"]');
-    await card.getByText("No request has come yet.").waitFor();
+    await card.getByText("No requests yet.").waitFor();
     assert.ok(!(await page.content()).includes(secret), "it is shown once");
     assert.equal((await call(daemon, "wrong", "{}")).status, 401);
     assert.equal((await call(daemon, secret, '{"version": "1.2"}')).status, 200);

@@ -11,8 +11,9 @@ use serde_json::{Map, Value, json};
 use toolcrib_core::store::{ApprovalWithDecision, PendingApproval};
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, ApprovalStore, BoxFuture, CallId, Context, Conversation,
-    ConversationAndRunStore, ConversationId, ConversationStore, DecisionRecord, OpenRun, RunId,
-    RunStatus, RunStore, SealError, StoreError, StoredMessage, StoredRun, UserQuestion,
+    ConversationAndRunStore, ConversationId, ConversationStore, DecisionRecord,
+    DeletedConversation, OpenRun, RunId, RunStatus, RunStore, SealError, StoreError, StoredMessage,
+    StoredRun, UserQuestion,
 };
 use toolcrib_engine::Sealing;
 
@@ -210,6 +211,35 @@ impl ConversationStore for SealedConversationAndRunStore {
         Box::pin(async move {
             self.unseal_messages(self.inner.messages_page(conversation, since, limit).await?)
         })
+    }
+
+    fn trash_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+        at: i64,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.trash_conversation(owner, id, at)
+    }
+
+    fn restore_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.inner.restore_conversation(owner, id)
+    }
+
+    fn deleted_conversations<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<DeletedConversation>, StoreError>> {
+        self.inner.deleted_conversations(owner, limit)
+    }
+
+    fn purge_conversations(&self, before: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.inner.purge_conversations(before)
     }
 
     fn delete_conversation<'a>(

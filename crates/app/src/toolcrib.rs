@@ -173,8 +173,24 @@ impl Toolcrib {
         }
     }
 
-    /// Deletes a conversation of this owner with its messages and runs, and ends its processes. Its
-    /// calls stay in the history and in the audit.
+    /// Deletes a conversation of this owner with its messages and runs, so that it can be restored,
+    /// and ends its processes. Its calls stay in the history and in the audit.
+    ///
+    /// # Errors
+    /// As [`trash_conversation`](toolcrib_core::ConversationStore::trash_conversation) of the
+    /// store; then nothing is changed.
+    pub async fn trash_conversation(
+        &self,
+        owner: &str,
+        id: ConversationId,
+    ) -> Result<(), StoreError> {
+        self.stores().runs.trash_conversation(owner, id, SystemClock.now_ms()).await?;
+        self.close_conversation(owner, id).await;
+        Ok(())
+    }
+
+    /// Deletes a conversation for good, as [`trash_conversation`](Self::trash_conversation) does
+    /// otherwise.
     ///
     /// # Errors
     /// The errors of
@@ -186,9 +202,14 @@ impl Toolcrib {
         id: ConversationId,
     ) -> Result<(), StoreError> {
         self.stores().runs.delete_conversation(owner, id).await?;
+        self.close_conversation(owner, id).await;
+        Ok(())
+    }
+
+    /// Ends the processes and questions of a deleted conversation.
+    async fn close_conversation(&self, owner: &str, id: ConversationId) {
         self.end_conversation(owner, &id.to_string());
         self.deny_pending_approvals(owner, &id.to_string()).await;
-        Ok(())
     }
 
     /// Denies the pending questions of a deleted conversation: their runs no longer exist, and an

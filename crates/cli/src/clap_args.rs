@@ -293,7 +293,7 @@ pub(crate) enum Command {
     /// List, send and dismiss notifications.
     #[command(subcommand, after_help = notification::NOTIFICATION_HELP)]
     Notification(Notification),
-    /// List, show and delete conversations.
+    /// List, show, delete and restore conversations.
     #[command(subcommand)]
     Conversation(Conversation),
     /// List recorded calls, newest first.

@@ -2,7 +2,8 @@
 //!
 //! A message's body and a run's state are JSON that the agent loop writes and reads; a store keeps
 //! them unchanged and in order. Trimming and compaction change only the requests to a model and
-//! never delete stored messages. A user deletes a conversation as a whole.
+//! never delete stored messages. A user deletes a conversation as a whole, and can restore it for
+//! [`RESTORABLE_MS`].
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,6 +12,10 @@ use crate::BoxFuture;
 use crate::call::Context;
 use crate::id::{ConversationId, RunId};
 use crate::store::StoreError;
+
+/// Time for which a deleted conversation can be restored, in milliseconds: 30 days, as for
+/// documents.
+pub const RESTORABLE_MS: i64 = 30 * 24 * 3_600_000;
 
 /// A conversation: the ordered messages of one owner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,6 +34,16 @@ pub struct Conversation {
     pub created_at: i64,
     /// Time of the newest message, Unix time in milliseconds.
     pub updated_at: i64,
+}
+
+/// A deleted conversation that can be restored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeletedConversation {
+    /// The conversation as it was.
+    #[serde(flatten)]
+    pub conversation: Conversation,
+    /// Time of the deletion, Unix time in milliseconds.
+    pub deleted_at: i64,
 }
 
 /// One stored message.
@@ -107,10 +122,38 @@ pub trait ConversationStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>>;
 
-    /// Deletes a conversation of this owner with its messages and its runs. Call records stay. A
+    /// Deletes a conversation of this owner with its messages and its runs, so that it can be
+    /// restored: until then no other method returns or changes them. Call records stay. A
     /// conversation that does not exist or has another owner is [`StoreError::Missing`]; one with a
     /// run that has not ended is a [`StoreError::Conflict`] with the id of that run. In both cases
-    /// nothing is deleted.
+    /// nothing is deleted. `at` is the time of the deletion, Unix time in milliseconds.
+    fn trash_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+        at: i64,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Restores a deleted conversation of this owner with its messages and its runs. One that is
+    /// not deleted, was deleted for good or has another owner is [`StoreError::Missing`].
+    fn restore_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
+
+    /// Returns the deleted conversations of an owner, most recently deleted first, at most `limit`.
+    fn deleted_conversations<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<DeletedConversation>, StoreError>>;
+
+    /// Removes for good what was deleted before a time, of every owner.
+    fn purge_conversations(&self, before: i64) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Deletes a conversation of this owner for good, with its messages and its runs, also if it is
+    /// deleted already. Fails as [`trash_conversation`](Self::trash_conversation) does.
     fn delete_conversation<'a>(
         &'a self,
         owner: &'a str,

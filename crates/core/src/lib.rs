@@ -76,8 +76,8 @@ pub use call::{Batch, CHANNELS, Call, Context, Origin, ParentCall, RawArgs, effe
 pub use catalog::{Catalog, Excluded, ToolInfo, View};
 pub use clock::{Clock, SystemClock};
 pub use conversation::{
-    Conversation, ConversationAndRunStore, ConversationStore, KeyValueStore, OpenRun, RunStatus,
-    RunStore, StoredMessage, StoredRun,
+    Conversation, ConversationAndRunStore, ConversationStore, DeletedConversation, KeyValueStore,
+    OpenRun, RESTORABLE_MS, RunStatus, RunStore, StoredMessage, StoredRun,
 };
 pub use document::{ChunkVector, DocumentChunk, FoundChunk};
 pub use entry::{Entry, ProviderSpec, Source};

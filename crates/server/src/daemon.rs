@@ -11,7 +11,7 @@ use toolcrib_app::mcp::server::Service;
 use toolcrib_app::runner::Runner;
 use toolcrib_app::{SwitchEvent, Toolcrib};
 use toolcrib_builtins::terminal::Terminals;
-use toolcrib_core::CancellationToken;
+use toolcrib_core::{CancellationToken, Clock as _, RESTORABLE_MS, SystemClock};
 
 use crate::active_requests::CallRunner;
 use crate::admission::{Admission, ClientRateLimits};
@@ -134,6 +134,10 @@ impl Daemon {
         // error of the store.
         let documents = state.toolcrib().documents().clone();
         tokio::spawn(async move { documents.finish().await });
+        // Deleting and restoring remove them too; a daemon without either does it once.
+        let runs_store = Arc::clone(&state.toolcrib().stores().runs);
+        let restorable = SystemClock.now_ms() - RESTORABLE_MS;
+        tokio::spawn(async move { runs_store.purge_conversations(restorable).await });
         let pursuits = pursuit::run_pursuits(supervisor);
         tokio::join!(runs, scheduler, changes, mail, notifications, drafts, pursuits, async {
             state.shutdown_token().cancelled().await;

@@ -18,6 +18,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/009.sql"),
     include_str!("migrations/010.sql"),
     include_str!("migrations/011.sql"),
+    include_str!("migrations/012.sql"),
 ];
 
 /// Returns the schema version after these migrations.
@@ -130,6 +131,15 @@ mod tests {
                 "conversations_of_owner",
             ),
             ("FROM runs WHERE owner = 'a' ORDER BY created_at DESC, id DESC", "runs_of_owner"),
+            (
+                "FROM deleted_conversations WHERE owner = 'a' ORDER BY deleted_at DESC, id DESC",
+                "deleted_conversations_of_owner",
+            ),
+            (
+                "FROM deleted_conversations WHERE deleted_at < 1 ORDER BY deleted_at",
+                "deleted_conversations_by_time",
+            ),
+            ("FROM deleted_runs WHERE conversation = 'c'", "deleted_runs_of_conversation"),
             (
                 "FROM runs WHERE owner = 'a' AND status = 'paused' ORDER BY created_at DESC, id DESC",
                 "runs_of_owner_by_status",

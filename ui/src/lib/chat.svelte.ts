@@ -26,6 +26,9 @@ export interface Suggestion {
 
 /** Runs of a conversation that are shown at first; the earlier ones come on demand. */
 const RUNS_SHOWN = 15;
+/** Of these, the last are read first: they fill the window, and the daemon reads the whole conversation for
+ *  each of them. */
+const RUNS_FIRST = 3;
 /** So many stay shown while a conversation goes on; then those before the last fifteen leave the screen. */
 const MOST_RUNS = 40;
 const QUEUE = "toolcrib-queue-";
@@ -55,6 +58,8 @@ class Chat {
   private starting = false;
   /** Runs that are being read because an event named them. */
   private noticing = new Set<string>();
+  /** When the runs that are shown at first are all there. */
+  private filled: Promise<void> = Promise.resolve();
 
   get run(): RunView | undefined {
     return this.runs.at(-1);
@@ -82,10 +87,11 @@ class Chat {
     this.loading = true;
     try {
       const ids = await this.runIds(conversation);
-      const shown = await Promise.all(ids.slice(-RUNS_SHOWN).map((id) => this.read(id)));
+      const shown = await Promise.all(ids.slice(-RUNS_FIRST).map((id) => this.read(id)));
       if (mine !== this.opening) return;
       this.earlier = ids.slice(0, -RUNS_SHOWN);
       this.runs = shown;
+      this.filled = this.fill(ids.slice(-RUNS_SHOWN, -RUNS_FIRST), this.filled);
       this.follow();
       void this.readChanges();
       // The run may have ended while nobody looked.
@@ -94,6 +100,24 @@ class Chat {
       if (mine === this.opening) this.problem = words(error);
     } finally {
       if (mine === this.opening) this.loading = false;
+    }
+  }
+
+  /** Shows runs before those that are shown. */
+  private async fill(ids: string[], before: Promise<void>): Promise<void> {
+    const mine = this.opening;
+    for (const id of ids) this.noticing.add(id);
+    try {
+      const more = await Promise.all(ids.map((id) => this.read(id)));
+      // Those between them and what is shown come first.
+      await before;
+      if (mine === this.opening) this.runs = [...more, ...this.runs];
+    } catch (error) {
+      if (mine !== this.opening) return;
+      this.earlier = [...this.earlier, ...ids];
+      this.problem = words(error);
+    } finally {
+      for (const id of ids) this.noticing.delete(id);
     }
   }
 
@@ -136,21 +160,15 @@ class Chat {
 
   async showEarlier(): Promise<void> {
     const ids = this.earlier.slice(-RUNS_SHOWN);
-    const mine = this.opening;
     // At once, so that a second click does not read the same ones.
     this.earlier = this.earlier.slice(0, -RUNS_SHOWN);
-    try {
-      const more = await Promise.all(ids.map((id) => this.read(id)));
-      if (mine === this.opening) this.runs = [...more, ...this.runs];
-    } catch (error) {
-      if (mine !== this.opening) return;
-      this.earlier = [...this.earlier, ...ids];
-      this.problem = words(error);
-    }
+    this.filled = this.fill(ids, this.filled);
+    await this.filled;
   }
 
   /** Shows a run that may lie before those that are shown; whether it is there. */
   async reveal(id: string): Promise<boolean> {
+    await this.filled;
     while (this.earlier.includes(id)) await this.showEarlier();
     return this.runs.some((run) => run.id === id);
   }
@@ -165,6 +183,7 @@ class Chat {
 
   /** The whole conversation, of which only the end may be shown. */
   async everyRun(): Promise<RunView[]> {
+    await this.filled;
     const { earlier, runs } = this;
     const all: RunView[] = [];
     for (let at = 0; at < earlier.length; at += RUNS_SHOWN) {
@@ -177,6 +196,7 @@ class Chat {
     for (const run of this.runs) run.stop();
     this.runs = [];
     this.earlier = [];
+    this.filled = Promise.resolve();
     this.changes = [];
     this.problem = "";
     this.loading = false;

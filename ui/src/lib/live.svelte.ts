@@ -110,6 +110,7 @@ class Live {
           const fresh = data as { notification: string; dismissed_at: number | null };
           this.soon("notifications", () => this.readNotifications(fresh.dismissed_at ? undefined : fresh.notification));
         }
+        if (name === "conversations.changed") this.soon("conversations", () => this.readConversations());
         if (name === "drafts.changed") this.soon("drafts", () => this.readDrafts());
         if (name === "switch") {
           this.switches++;

@@ -1,11 +1,12 @@
-//! `toolcrib conversation list|show|delete`: conversations and their messages.
+//! `toolcrib conversation list|show|delete|restore`: conversations, and the undo of their deletion.
 
 use serde_json::{Value, json};
-use toolcrib_core::{Conversation as Head, ConversationId, StoredMessage};
+use toolcrib_core::{Conversation as Head, ConversationId, DeletedConversation, StoredMessage};
+use toolcrib_ops::StoreContext;
 use toolcrib_ops::calls;
 use toolcrib_ops::conversations::{
-    self, ConversationRow, ListConversationsRequest, MessageRow, MessagesRequest,
-    RemoveConversationRequest, RemovedConversation,
+    self, ConversationRow, ListConversationsRequest, ListDeletedConversationsRequest, MessageRow,
+    MessagesRequest, RemoveConversationRequest, RemovedConversation, RestoreConversationRequest,
 };
 use toolcrib_providers::conversation::Message;
 
@@ -21,9 +22,13 @@ const TITLE_WIDTH: usize = 60;
 pub(crate) fn run(command: &Conversation, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
         match command {
-            Conversation::List { limit } => list(usize::from(*limit), json).await,
+            Conversation::List { limit, deleted: false } => list(usize::from(*limit), json).await,
+            Conversation::List { limit, deleted: true } => {
+                list_deleted(usize::from(*limit), json).await
+            }
             Conversation::Show { id } => show(id, json).await,
-            Conversation::Delete { id } => delete(id, json).await,
+            Conversation::Delete { id, forever } => delete(id, *forever, json).await,
+            Conversation::Restore { id } => restore(id, json).await,
         }
     })
 }
@@ -40,17 +45,41 @@ async fn list(limit: usize, json: bool) -> Result<u8, Failure> {
         output::eprint_line("toolcrib: no conversations yet; `toolcrib chat` starts one");
         return Ok(0);
     }
-    let ids: Vec<ConversationId> = all.iter().map(|one| one.id).collect();
-    let head = ["CONVERSATION", "NEWEST MESSAGE", "AGENT", "TITLE"].map(str::to_owned);
-    let row = |one: &Head| {
+    print_table("NEWEST MESSAGE", &all.iter().map(|one| (one.updated_at, one)).collect::<Vec<_>>())
+}
+
+async fn list_deleted(limit: usize, json: bool) -> Result<u8, Failure> {
+    let stores = bootstrap::stores()?;
+    let request = ListDeletedConversationsRequest { limit };
+    let all = conversations::list_deleted(&op_context::for_stores(&stores), request).await?;
+    if json {
+        let to_json = |one: &DeletedConversation| {
+            json_document::with_members(&ConversationRow::from(one), json!(one))
+        };
+        output::print_json(&all.iter().map(to_json).collect(), true)?;
+        return Ok(0);
+    }
+    if all.is_empty() {
+        output::eprint_line("toolcrib: no deleted conversations");
+        return Ok(0);
+    }
+    let rows: Vec<_> = all.iter().map(|one| (one.deleted_at, &one.conversation)).collect();
+    print_table("DELETED", &rows)
+}
+
+/// Prints conversations, each with a time.
+fn print_table(time: &str, rows: &[(i64, &Head)]) -> Result<u8, Failure> {
+    let ids: Vec<ConversationId> = rows.iter().map(|(_, one)| one.id).collect();
+    let head = ["CONVERSATION", time, "AGENT", "TITLE"].map(str::to_owned);
+    let row = |(at, one): &(i64, &Head)| {
         vec![
             short_id::shorten(&one.id, &ids),
-            time_format::format_local(one.updated_at),
+            time_format::format_local(*at),
             terminal::escape_to_line(&one.agent),
             terminal::truncate_to_width(&terminal::escape_to_line(&one.title), TITLE_WIDTH),
         ]
     };
-    let rows: Vec<_> = std::iter::once(head.to_vec()).chain(all.iter().map(row)).collect();
+    let rows: Vec<_> = std::iter::once(head.to_vec()).chain(rows.iter().map(row)).collect();
     output::print_line(&library_snapshot::table(&rows))?;
     Ok(0)
 }
@@ -107,25 +136,55 @@ fn message_text(message: &StoredMessage) -> String {
     }
 }
 
-async fn delete(text: &str, json: bool) -> Result<u8, Failure> {
+async fn delete(text: &str, forever: bool, json: bool) -> Result<u8, Failure> {
     let stores = bootstrap::stores()?;
     let ctx = op_context::for_stores(&stores);
-    let id = calls::resolve_conversation(&ctx, text).await?;
+    let id = find_to_delete(&ctx, text, forever).await?;
     // A daemon has its programs.
-    if !delete_in_daemon(id).await? {
-        conversations::remove(&ctx, None, RemoveConversationRequest { id }).await?;
+    if !delete_in_daemon(id, forever).await? {
+        conversations::remove(&ctx, None, RemoveConversationRequest { id, forever }).await?;
     }
     if json {
         output::print_json(&json!(RemovedConversation { deleted: id }), true)?;
-    } else {
+    } else if forever {
         output::eprint_line(&format!("toolcrib: deleted {id}; its calls remain in the history"));
+    } else {
+        output::eprint_line(&format!(
+            "toolcrib: deleted {id}; `toolcrib conversation restore {id}` restores it for 30 days"
+        ));
     }
     Ok(0)
 }
 
+/// Returns the conversation that an id, or a prefix of one, names; with `forever` also a deleted
+/// one.
+async fn find_to_delete(
+    ctx: &StoreContext<'_>,
+    text: &str,
+    forever: bool,
+) -> Result<ConversationId, Failure> {
+    if forever && let Ok(id) = calls::resolve_deleted_conversation(ctx, text).await {
+        return Ok(id);
+    }
+    Ok(calls::resolve_conversation(ctx, text).await?)
+}
+
 /// Deletes a conversation through the daemon of this user; returns `false` if no daemon runs.
-async fn delete_in_daemon(id: ConversationId) -> Result<bool, Failure> {
+async fn delete_in_daemon(id: ConversationId, forever: bool) -> Result<bool, Failure> {
     let Some(client) = Client::connect_own().await? else { return Ok(false) };
-    let reply = client.send(&ApiRequest::delete(&format!("/api/v1/conversations/{id}"))).await?;
-    reply.into_result().map(|_| true)
+    let path = format!("/api/v1/conversations/{id}?forever={forever}");
+    client.send(&ApiRequest::delete(&path)).await?.into_result().map(|_| true)
+}
+
+async fn restore(text: &str, json: bool) -> Result<u8, Failure> {
+    let stores = bootstrap::stores()?;
+    let ctx = op_context::for_stores(&stores);
+    let id = calls::resolve_deleted_conversation(&ctx, text).await?;
+    let restored = conversations::restore(&ctx, RestoreConversationRequest { id }).await?;
+    if json {
+        output::print_json(&to_json(&restored), true)?;
+    } else {
+        output::eprint_line(&format!("toolcrib: restored {id}"));
+    }
+    Ok(0)
 }

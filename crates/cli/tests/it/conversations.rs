@@ -1,4 +1,4 @@
-//! `toolcrib conversation list|show|delete`.
+//! `toolcrib conversation list|show|delete|restore`.
 
 use serde_json::Value;
 
@@ -49,4 +49,26 @@ fn a_conversation_whose_run_waits_stays() {
     let said = env.run(&["conversation", "delete", &id]).code(2).stderr;
     assert!(said.contains("toolcrib resume run_"), "{said}");
     assert_eq!(list(&env).len(), 1);
+}
+
+#[test]
+fn a_deleted_conversation_is_listed_and_restored_with_its_messages() {
+    let env = TestEnv::new();
+    env.play("  - say: Milk.\n", &[]).code(0);
+    let id = list(&env)[0]["id"].as_str().unwrap().to_owned();
+    let said = env.run(&["conversation", "delete", &id]).code(0).stderr;
+    assert!(said.contains(&format!("toolcrib conversation restore {id}")), "{said}");
+    let deleted = env.run(&["conversation", "list", "--deleted", "--json"]).code(0).stdout;
+    let deleted = support::json(&deleted);
+    assert_eq!(deleted[0]["id"], id.as_str());
+    assert!(deleted[0]["deleted_at"].is_i64(), "{deleted}");
+    let people = env.run(&["conversation", "list", "--deleted"]).code(0).stdout;
+    assert!(people.contains("DELETED"), "{people}");
+    env.run(&["conversation", "restore", &id]).code(0);
+    assert!(env.run(&["conversation", "show", &id]).code(0).stdout.contains("Milk."));
+    env.run(&["conversation", "restore", &id]).code(4);
+    env.run(&["conversation", "delete", &id, "--forever"]).code(0);
+    env.run(&["conversation", "restore", &id]).code(4);
+    let none = env.run(&["conversation", "list", "--deleted"]).code(0).stderr;
+    assert!(none.contains("no deleted conversations"), "{none}");
 }

@@ -415,6 +415,7 @@ fn commands_and_routes_that_look_agree() {
     );
     look(&["artifact", "list"], "/artifacts", &[]);
     look(&["conversation", "list"], "/conversations", &[]);
+    look(&["conversation", "list", "--deleted"], "/conversations?deleted=true", &[]);
     look(&["chain", "list"], "/chains", &[]);
     look(&["chain", "show", "count"], "/chains/count", &[]);
     look(&["heartbeat", "show"], "/heartbeat", &[]);

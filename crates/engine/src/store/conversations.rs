@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use toolcrib_core::{
     BoxFuture, Conversation, ConversationAndRunStore, ConversationId, ConversationStore,
-    KeyValueStore, OpenRun, RunId, RunStatus, RunStore, StoreError, StoredMessage, StoredRun,
+    DeletedConversation, KeyValueStore, OpenRun, RunId, RunStatus, RunStore, StoreError,
+    StoredMessage, StoredRun,
 };
 
 /// Conversations, runs and key-value pairs in memory, for embedders without a database.
@@ -25,10 +26,18 @@ impl MemoryRuns {
 #[derive(Default)]
 struct Rows {
     conversations: BTreeMap<ConversationId, (Conversation, Vec<StoredMessage>)>,
+    deleted: BTreeMap<ConversationId, Deleted>,
     runs: BTreeMap<RunId, StoredRun>,
     facts: HashMap<String, String>,
     /// First errors of checkpoints that were written in the background.
     faults: HashMap<RunId, StoreError>,
+}
+
+/// A deleted conversation with everything that restoring it needs.
+struct Deleted {
+    head: DeletedConversation,
+    messages: Vec<StoredMessage>,
+    runs: Vec<StoredRun>,
 }
 
 impl Rows {
@@ -118,16 +127,49 @@ impl Rows {
         Ok(())
     }
 
-    fn delete_conversation(&mut self, owner: &str, id: ConversationId) -> Result<(), StoreError> {
-        if self.conversations.get(&id).is_none_or(|(head, _)| head.owner != owner) {
-            return Err(StoreError::Missing(id.to_string()));
+    fn trash_conversation(
+        &mut self,
+        owner: &str,
+        id: ConversationId,
+        at: i64,
+    ) -> Result<(), StoreError> {
+        let missing = || StoreError::Missing(id.to_string());
+        let (head, messages) = self.conversations.get(&id).ok_or_else(missing)?;
+        if head.owner != owner {
+            return Err(missing());
         }
-        let mut own = self.runs.values().filter(|run| run.conversation == id);
-        if let Some(open) = own.find(|run| run.status != RunStatus::Ended) {
+        let own: Vec<_> = self.runs.values().filter(|run| run.conversation == id).collect();
+        if let Some(open) = own.iter().find(|run| run.status != RunStatus::Ended) {
             return Err(StoreError::Conflict(open.id.to_string()));
         }
+        let deleted = Deleted {
+            head: DeletedConversation { conversation: head.clone(), deleted_at: at },
+            messages: messages.clone(),
+            runs: own.into_iter().cloned().collect(),
+        };
         self.runs.retain(|_, run| run.conversation != id);
         self.conversations.remove(&id);
+        self.deleted.insert(id, deleted);
+        Ok(())
+    }
+
+    fn restore_conversation(&mut self, owner: &str, id: ConversationId) -> Result<(), StoreError> {
+        let missing = || StoreError::Missing(id.to_string());
+        self.deleted
+            .get(&id)
+            .filter(|deleted| deleted.head.conversation.owner == owner)
+            .ok_or_else(missing)?;
+        let Deleted { head, messages, runs } = self.deleted.remove(&id).ok_or_else(missing)?;
+        self.conversations.insert(id, (head.conversation, messages));
+        self.runs.extend(runs.into_iter().map(|run| (run.id, run)));
+        Ok(())
+    }
+
+    fn delete_conversation(&mut self, owner: &str, id: ConversationId) -> Result<(), StoreError> {
+        if self.deleted.get(&id).is_none_or(|one| one.head.conversation.owner != owner) {
+            self.trash_conversation(owner, id, 0)?;
+        }
+        self.deleted.remove(&id);
         Ok(())
     }
 
@@ -233,6 +275,41 @@ impl ConversationStore for MemoryRuns {
             found.truncate(limit);
             Ok(found)
         })
+    }
+
+    fn trash_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+        at: i64,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(ready(self.lock().trash_conversation(owner, id, at)))
+    }
+
+    fn restore_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(ready(self.lock().restore_conversation(owner, id)))
+    }
+
+    fn deleted_conversations<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<DeletedConversation>, StoreError>> {
+        let rows = self.lock();
+        let own = rows.deleted.values().filter(|one| one.head.conversation.owner == owner);
+        let mut found: Vec<_> = own.map(|one| one.head.clone()).collect();
+        found.sort_by_key(|one| std::cmp::Reverse((one.deleted_at, one.conversation.id)));
+        found.truncate(limit);
+        Box::pin(ready(Ok(found)))
+    }
+
+    fn purge_conversations(&self, before: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.lock().deleted.retain(|_, one| one.head.deleted_at >= before);
+        Box::pin(ready(Ok(())))
     }
 
     fn delete_conversation<'a>(

@@ -31,7 +31,10 @@ pub use html_card::{HtmlCardRequest, html_card};
 pub use lookup::CallLookup;
 pub use page::{CallPageRequest, PageTool, PageToolRequest, page, page_tool};
 pub use page_resource::{PageResource, PageResourceRequest, page_resource};
-pub use resolve::{resolve_agent, resolve_call, resolve_conversation, resolve_run, resolve_tool};
+pub use resolve::{
+    resolve_agent, resolve_call, resolve_conversation, resolve_deleted_conversation, resolve_run,
+    resolve_tool,
+};
 pub use result_limit::{MIN_RESULT_TOKENS, ResultLimit};
 pub use show::{ShowCallRequest, show};
 pub use state::CallState;

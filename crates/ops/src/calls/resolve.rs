@@ -4,6 +4,7 @@ use toolcrib_app::Toolcrib;
 use toolcrib_core::{CallFilter, CallId, ConversationId, RunId, suggest};
 
 use crate::context::StoreContext;
+use crate::conversations::{self, ListDeletedConversationsRequest};
 use crate::error::{OpError, Resource};
 use crate::id_prefix;
 
@@ -163,6 +164,20 @@ pub async fn resolve_conversation(
     }
     let conversations = ctx.stores.runs.conversations(ctx.owner, SCAN_LIMIT).await?;
     let ids: Vec<ConversationId> = conversations.iter().map(|one| one.id).collect();
+    id_prefix::resolve(Resource::Conversation, asked, &ids)
+}
+
+/// Returns the deleted conversation that an id, or a prefix of one, names.
+///
+/// # Errors
+/// [`OpError::NotFound`] with similar ids, [`OpError::Ambiguous`], [`OpError::Store`].
+pub async fn resolve_deleted_conversation(
+    ctx: &StoreContext<'_>,
+    asked: &str,
+) -> Result<ConversationId, OpError> {
+    let request = ListDeletedConversationsRequest { limit: SCAN_LIMIT };
+    let deleted = conversations::list_deleted(ctx, request).await?;
+    let ids: Vec<ConversationId> = deleted.iter().map(|one| one.conversation.id).collect();
     id_prefix::resolve(Resource::Conversation, asked, &ids)
 }
 

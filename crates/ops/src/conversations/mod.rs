@@ -5,6 +5,7 @@ mod list;
 mod messages;
 mod remove;
 mod rename;
+mod restore;
 mod row;
 mod search;
 mod show;
@@ -14,6 +15,9 @@ pub use list::{ConversationsReply, ListConversationsRequest, list};
 pub use messages::{MessagesReply, MessagesRequest, messages};
 pub use remove::{RemoveConversationRequest, RemovedConversation, remove};
 pub use rename::{RenameConversationRequest, rename};
+pub use restore::{
+    ListDeletedConversationsRequest, RestoreConversationRequest, list_deleted, restore,
+};
 pub use row::{ConversationRow, MessageRow};
 pub use search::{FoundMessage, SearchConversationsReply, SearchConversationsRequest, search};
 pub use show::{ShowConversationRequest, show};

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use toolcrib_app::{Secrets, Toolcrib};
-use toolcrib_core::{ConversationId, StoreError};
+use toolcrib_core::{Clock as _, ConversationId, RESTORABLE_MS, StoreError, SystemClock};
 
 use crate::administration::{self, Act};
 use crate::context::StoreContext;
@@ -14,6 +14,9 @@ use crate::error::{OpError, Resource};
 pub struct RemoveConversationRequest {
     /// Its id.
     pub id: ConversationId,
+    /// Whether it is deleted for good, also if it is deleted already. Otherwise it can be restored
+    /// for 30 days.
+    pub forever: bool,
 }
 
 /// The deleted conversation.
@@ -33,17 +36,22 @@ pub async fn remove(
     toolcrib: Option<&Toolcrib>,
     request: RemoveConversationRequest,
 ) -> Result<RemovedConversation, OpError> {
-    let id = request.id;
-    let removed = match toolcrib {
-        Some(toolcrib) => toolcrib.delete_conversation(ctx.owner, id).await,
-        None => ctx.stores.runs.delete_conversation(ctx.owner, id).await,
+    let RemoveConversationRequest { id, forever } = request;
+    purge(ctx).await?;
+    let store = &ctx.stores.runs;
+    let removed = match (toolcrib, forever) {
+        (Some(toolcrib), true) => toolcrib.delete_conversation(ctx.owner, id).await,
+        (Some(toolcrib), false) => toolcrib.trash_conversation(ctx.owner, id).await,
+        (None, true) => store.delete_conversation(ctx.owner, id).await,
+        (None, false) => store.trash_conversation(ctx.owner, id, SystemClock.now_ms()).await,
     };
     removed.map_err(|error| match error {
         StoreError::Missing(_) => OpError::not_found(Resource::Conversation, id),
         StoreError::Conflict(run) => OpError::OpenRun { run },
         error => error.into(),
     })?;
-    let act = Act::new("conversation.remove", id.to_string());
+    let name = if forever { "conversation.remove_forever" } else { "conversation.remove" };
+    let act = Act::new(name, id.to_string());
     match toolcrib {
         Some(toolcrib) => {
             administration::record(ctx, &toolcrib.engine().sealing().secrets, act).await?;
@@ -51,4 +59,10 @@ pub async fn remove(
         None => administration::record(ctx, &Secrets::default(), act).await?,
     }
     Ok(RemovedConversation { deleted: id })
+}
+
+/// Removes for good what can no longer be restored.
+pub(super) async fn purge(ctx: &StoreContext<'_>) -> Result<(), OpError> {
+    let before = SystemClock.now_ms() - RESTORABLE_MS;
+    Ok(ctx.stores.runs.purge_conversations(before).await?)
 }

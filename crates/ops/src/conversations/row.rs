@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use toolcrib_core::{Conversation, StoredMessage};
+use toolcrib_core::{Conversation, DeletedConversation, StoredMessage};
 
 /// A conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -20,6 +20,9 @@ pub struct ConversationRow {
     pub created_at: i64,
     /// Milliseconds since 1970 of its newest message.
     pub updated_at: i64,
+    /// Milliseconds since 1970 of its deletion, if it is deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<i64>,
 }
 
 /// One message.
@@ -45,7 +48,14 @@ impl From<&Conversation> for ConversationRow {
             workspace: conversation.workspace.clone(),
             created_at: conversation.created_at,
             updated_at: conversation.updated_at,
+            deleted_at: None,
         }
+    }
+}
+
+impl From<&DeletedConversation> for ConversationRow {
+    fn from(deleted: &DeletedConversation) -> Self {
+        Self { deleted_at: Some(deleted.deleted_at), ..Self::from(&deleted.conversation) }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Operations on conversations.
 
 use serde_json::json;
-use toolcrib_core::{Conversation, ConversationId};
+use toolcrib_core::{Clock as _, Conversation, ConversationId, RESTORABLE_MS, SystemClock};
 use toolcrib_ops::OpError;
 use toolcrib_ops::conversations::{
-    self, ListConversationsRequest, MessagesRequest, RemoveConversationRequest,
-    ShowConversationRequest,
+    self, ListConversationsRequest, ListDeletedConversationsRequest, MessagesRequest,
+    RemoveConversationRequest, RestoreConversationRequest, ShowConversationRequest,
 };
 
 use crate::fixture::Fixture;
@@ -61,7 +61,7 @@ async fn messages_of_an_unknown_conversation_are_not_found() {
 async fn a_conversation_is_removed_by_its_owner_once_and_recorded() {
     let fixture = Fixture::new().await;
     let id = start(&fixture, 1).await;
-    let request = RemoveConversationRequest { id };
+    let request = RemoveConversationRequest { id, forever: false };
     let other = fixture.other_owner();
     let error = conversations::remove(&other, None, request).await.unwrap_err();
     assert!(matches!(error, OpError::NotFound { .. }), "{error:?}");
@@ -76,4 +76,43 @@ async fn a_conversation_is_removed_by_its_owner_once_and_recorded() {
         recorded += rows.iter().filter(|row| row.text.contains("conversation.remove")).count();
     }
     assert_eq!(recorded, 1);
+}
+
+#[tokio::test]
+async fn a_removed_conversation_is_restored_by_its_owner_or_removed_for_good() {
+    let fixture = Fixture::new().await;
+    let id = start(&fixture, 1).await;
+    let (ctx, all) = (fixture.store(), ListDeletedConversationsRequest { limit: 10 });
+    let request = RemoveConversationRequest { id, forever: false };
+    conversations::remove(&ctx, None, request).await.unwrap();
+    let deleted = conversations::list_deleted(&ctx, all).await.unwrap();
+    assert_eq!((deleted[0].conversation.id, deleted.len()), (id, 1));
+    assert_eq!(conversations::list_deleted(&fixture.other_owner(), all).await.unwrap(), []);
+    let viewer = conversations::list_deleted(&fixture.viewer(), all).await.unwrap();
+    assert_eq!(viewer[0].conversation.title, "");
+    let restore = RestoreConversationRequest { id };
+    let foreign = conversations::restore(&fixture.other_owner(), restore).await.unwrap_err();
+    assert!(matches!(foreign, OpError::NotFound { .. }), "{foreign:?}");
+    let restored = conversations::restore(&ctx, restore).await.unwrap();
+    assert_eq!(restored.title, "Repair the tent");
+    let error = conversations::restore(&ctx, restore).await.unwrap_err();
+    assert!(matches!(error, OpError::NotFound { .. }), "{error:?}");
+    conversations::remove(&ctx, None, request).await.unwrap();
+    let forever = RemoveConversationRequest { id, forever: true };
+    conversations::remove(&ctx, None, forever).await.unwrap();
+    assert_eq!(conversations::list_deleted(&ctx, all).await.unwrap(), []);
+    conversations::restore(&ctx, restore).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn a_removed_conversation_expires() {
+    let fixture = Fixture::new().await;
+    let id = start(&fixture, 1).await;
+    let (ctx, all) = (fixture.store(), ListDeletedConversationsRequest { limit: 10 });
+    let long_ago = SystemClock.now_ms() - RESTORABLE_MS - 1;
+    fixture.toolcrib.stores().runs.trash_conversation("", id, long_ago).await.unwrap();
+    assert_eq!(conversations::list_deleted(&ctx, all).await.unwrap(), []);
+    let restore = RestoreConversationRequest { id };
+    let error = conversations::restore(&ctx, restore).await.unwrap_err();
+    assert!(matches!(error, OpError::NotFound { .. }), "{error:?}");
 }

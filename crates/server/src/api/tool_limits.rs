@@ -236,6 +236,11 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
         "/conversations/{conversation}",
         Refused("messages hold results of every tool"),
     ),
+    (
+        Method::POST,
+        "/conversations/{conversation}/restore",
+        Refused("messages hold results of every tool"),
+    ),
     (Method::POST, "/runs", Checked),
     (Method::GET, "/runs", Free("heads, without messages")),
     (Method::GET, "/runs/{run}", Checked),

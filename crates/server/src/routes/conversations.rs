@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use toolcrib_core::{ConversationId, RunId};
 use toolcrib_ops::conversations::{
     self, BranchConversationRequest, ConversationRow, FoundMessage, ListConversationsRequest,
-    MessageRow, MessagesRequest, RemoveConversationRequest, RenameConversationRequest,
-    SearchConversationsRequest, ShowConversationRequest,
+    ListDeletedConversationsRequest, MessageRow, MessagesRequest, RemoveConversationRequest,
+    RenameConversationRequest, RestoreConversationRequest, SearchConversationsRequest,
+    ShowConversationRequest,
 };
 use toolcrib_ops::{OpError, Resource};
 
@@ -24,6 +25,29 @@ use crate::state::DaemonState;
 /// Names of the lists in cursors.
 const LIST: &str = "conversations";
 const MESSAGES: &str = "messages";
+
+/// Which conversations.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct ConversationsQuery {
+    /// Those that were deleted and can be restored, instead of those that are there; at most
+    /// `limit`, without further pages.
+    deleted: bool,
+    /// Rows of a page: 1 to 500, default 50.
+    #[schemars(range(min = 1, max = 500))]
+    limit: Option<usize>,
+    /// The `next` of the page before.
+    cursor: Option<String>,
+}
+
+/// How a conversation is deleted.
+#[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct RemoveQuery {
+    /// Whether it is deleted for good, also if it is deleted already. Otherwise it can be restored
+    /// for 30 days.
+    forever: bool,
+}
 
 /// A message that was found by its words, or a conversation by its title.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -80,7 +104,7 @@ pub(super) fn routes(api: &mut Api) {
         "Lists conversations, the one with the newest message first.",
     );
     api.add(
-        list.query::<PageQuery>()
+        list.query::<ConversationsQuery>()
             .returns_ok::<Page<ConversationRow>>("Your conversations.")
             .etagged(),
         list_all,
@@ -142,18 +166,33 @@ pub(super) fn routes(api: &mut Api) {
         "Deletes a conversation.",
     );
     let remove = remove.description(
-        "Its messages and runs are deleted, and its background programs end. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.",
+        "Its messages and runs are deleted, and its background programs end. It can be restored for 30 days. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.",
     );
-    api.add(remove.returns_empty(204, "Removed."), remove_one);
+    api.add(remove.query::<RemoveQuery>().returns_empty(204, "Removed."), remove_one);
+    let restore = Operation::post(
+        "/conversations/{conversation}/restore",
+        Role::Operator,
+        "Restores a deleted conversation.",
+    );
+    api.add(
+        restore.returns_ok::<ConversationRow>("The conversation with its messages and runs."),
+        restore_one,
+    );
 }
 
 async fn list_all(
     State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
-    Query(query): Query<PageQuery>,
+    Query(query): Query<ConversationsQuery>,
 ) -> Result<Response, Problem> {
     let rows = PageQuery::page_size(query.limit)?;
+    if query.deleted {
+        let request = ListDeletedConversationsRequest { limit: rows };
+        let found = conversations::list_deleted(&daemon.store_context(&principal), request).await?;
+        let items = found.iter().map(ConversationRow::from).collect();
+        return Ok(etag_response(&headers, &Page::single_page(items)));
+    }
     let before = parse_cursor::<(i64, ConversationId)>(LIST, query.cursor.as_deref())?;
     let request = ListConversationsRequest { before, limit: rows };
     let reply = conversations::list(&daemon.store_context(&principal), request).await?;
@@ -224,6 +263,7 @@ async fn rename_one(
 ) -> Result<Json<ConversationRow>, Problem> {
     let request = RenameConversationRequest { id: conversation_id(&id)?, title: body.title };
     let renamed = conversations::rename(&daemon.store_context(&principal), request).await?;
+    daemon.run_supervisor().publish_conversation(&principal.owner, renamed.id, false);
     Ok(Json(ConversationRow::from(&renamed)))
 }
 
@@ -237,6 +277,7 @@ async fn branch_one(
     let before: RunId = body.before.parse().map_err(|_| unknown())?;
     let request = BranchConversationRequest { id: conversation_id(&id)?, before };
     let branch = conversations::branch(&daemon.store_context(&principal), request).await?;
+    daemon.run_supervisor().publish_conversation(&principal.owner, branch.id, false);
     Ok((StatusCode::CREATED, Json(ConversationRow::from(&branch))))
 }
 
@@ -244,9 +285,22 @@ async fn remove_one(
     State(daemon): State<DaemonState>,
     principal: Principal,
     Path(id): Path<String>,
+    Query(query): Query<RemoveQuery>,
 ) -> Result<StatusCode, Problem> {
-    let request = RemoveConversationRequest { id: conversation_id(&id)? };
+    let request = RemoveConversationRequest { id: conversation_id(&id)?, forever: query.forever };
     let ctx = daemon.store_context(&principal);
     conversations::remove(&ctx, Some(daemon.toolcrib()), request).await?;
+    daemon.run_supervisor().publish_conversation(&principal.owner, request.id, true);
     Ok(StatusCode::NO_CONTENT)
+}
+
+async fn restore_one(
+    State(daemon): State<DaemonState>,
+    principal: Principal,
+    Path(id): Path<String>,
+) -> Result<Json<ConversationRow>, Problem> {
+    let request = RestoreConversationRequest { id: conversation_id(&id)? };
+    let restored = conversations::restore(&daemon.store_context(&principal), request).await?;
+    daemon.run_supervisor().publish_conversation(&principal.owner, restored.id, false);
+    Ok(Json(ConversationRow::from(&restored)))
 }

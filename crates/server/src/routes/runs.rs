@@ -142,7 +142,7 @@ pub(super) fn routes(api: &mut Api) {
         .description("The daemon does this itself when the questions of the run are decided; this route does it at once.");
     api.add(resume.returns::<RunSnapshot>(202, "The run continues."), resume_run);
     let all = Operation::get("/events", Role::Viewer, "Streams changes of all runs, approvals and switches.")
-        .description("The first event is `snapshot`: the runs that have not ended and the open approvals. Then come `run`, `approval`, `decision`, `switch`, `notification` and `drafts.changed`.")
+        .description("The first event is `snapshot`: the runs that have not ended and the open approvals. Then come `run`, `approval`, `decision`, `switch`, `notification`, `drafts.changed` and `conversations.changed`.")
         .header("last-event-id", ABOUT_LAST)
         .returns_media("text/event-stream", "Changes.");
     api.add(all, stream_all_runs);

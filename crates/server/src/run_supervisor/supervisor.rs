@@ -250,6 +250,12 @@ impl RunSupervisor {
         self.inner.broadcast.publish(Some(owner), "drafts.changed", &row);
     }
 
+    /// Publishes that a conversation was renamed, branched, deleted or restored.
+    pub(crate) fn publish_conversation(&self, owner: &str, id: ConversationId, is_deleted: bool) {
+        let row = json!({ "conversation": id, "deleted": is_deleted });
+        self.inner.broadcast.publish(Some(owner), "conversations.changed", &row);
+    }
+
     /// Publishes a question to a person.
     pub(super) fn publish_approval(&self, request: &ApprovalRequest) {
         let broadcast = &self.inner.broadcast;

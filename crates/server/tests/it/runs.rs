@@ -8,7 +8,7 @@ use toolcrib_core::{Context, Effect, ToolOutput};
 use toolcrib_testkit::conformance::question;
 use toolcrib_testkit::{ScriptedTool, fixed_source};
 
-use crate::support::{Client, Plan, TestDaemon};
+use crate::support::{Client, Events, Plan, TestDaemon};
 
 /// A tool that reports its start and runs until it is released.
 pub(crate) struct Gate {
@@ -202,6 +202,41 @@ async fn a_conversation_goes_on_and_is_read_page_by_page() {
     let last =
         client.get(&format!("/api/v1/conversations?limit=1&cursor={next}")).await.expect(200);
     assert_eq!(last["items"][0]["conversation"], json!(talk));
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_deleted_conversation_is_restored_with_its_messages_and_runs() {
+    let daemon = TestDaemon::with(Plan {
+        script: "turns: [{say: Behind the hedge.}]".into(),
+        ..Plan::default()
+    })
+    .await;
+    let client = daemon.client();
+    let body = json!({"text": "Where does the tent go?", "wait": true});
+    let run = client.post("/api/v1/runs", &body).await.expect(200);
+    let path = format!("/api/v1/conversations/{}", run["conversation"].as_str().unwrap());
+    let messages = client.get(&format!("{path}/messages")).await.expect(200);
+    let mut events = Events::open(&client, "/api/v1/events", None).await;
+    client.delete(&path).await.expect(204);
+    let event = events.until("conversations.changed").await;
+    assert_eq!(event.data, json!({"conversation": run["conversation"], "deleted": true}));
+    assert_eq!(client.get("/api/v1/conversations").await.expect(200)["items"], json!([]));
+    assert_eq!(client.get(&format!("{path}/messages")).await.problem(), "not_found");
+    let deleted = client.get("/api/v1/conversations?deleted=true").await.expect(200);
+    assert_eq!(deleted["items"][0]["conversation"], run["conversation"]);
+    assert!(deleted["items"][0]["deleted_at"].is_i64(), "{deleted}");
+    let back = client.post(&format!("{path}/restore"), &json!({})).await.expect(200);
+    assert!(back.get("deleted_at").is_none(), "{back}");
+    assert_eq!(events.until("conversations.changed").await.data["deleted"], json!(false));
+    assert_eq!(client.get(&format!("{path}/messages")).await.expect(200), messages);
+    let run = format!("/api/v1/runs/{}", run["run"].as_str().unwrap());
+    assert_eq!(client.get(&run).await.expect(200)["state"], json!("ended"));
+    let again = client.post(&format!("{path}/restore"), &json!({})).await;
+    assert_eq!(again.problem(), "not_found");
+    client.delete(&format!("{path}?forever=true")).await.expect(204);
+    assert_eq!(client.post(&format!("{path}/restore"), &json!({})).await.problem(), "not_found");
+    assert_eq!(client.delete(&path).await.problem(), "not_found");
     daemon.stop().await;
 }
 

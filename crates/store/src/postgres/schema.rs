@@ -21,6 +21,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("migrations/010.sql"),
     include_str!("migrations/011.sql"),
     include_str!("migrations/012.sql"),
+    include_str!("migrations/013.sql"),
 ];
 
 /// Advisory lock for migrations. The number is "TCRB" in ASCII.

@@ -1,11 +1,12 @@
 //! SQLite: conversations and their messages.
 
-use rusqlite::{Connection, OptionalExtension as _, Row};
+use rusqlite::{Connection, Row};
 use toolcrib_core::{
-    BoxFuture, Conversation, ConversationId, ConversationStore, StoreError, StoredMessage,
+    BoxFuture, Conversation, ConversationId, ConversationStore, DeletedConversation, StoreError,
+    StoredMessage,
 };
 
-use super::{at_most, text};
+use super::{at_most, deleted_conversations as deleted, text};
 use crate::error::Failure;
 use crate::json;
 use crate::sqlite::SqliteStore;
@@ -33,15 +34,6 @@ const SINCE: &str = "SELECT seq, run, body, created_at FROM messages
     WHERE conversation = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
 
 const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM conversations WHERE id = ?1)";
-const IS_OF: &str = "SELECT EXISTS (SELECT 1 FROM conversations WHERE id = ?1 AND owner = ?2)";
-const OPEN_RUN: &str = "SELECT id FROM runs WHERE conversation = ?1 AND status <> 'ended' LIMIT 1";
-/// Deletes a conversation: dependent rows first.
-const DELETE: [&str; 3] = [
-    "DELETE FROM messages WHERE conversation = ?1",
-    "DELETE FROM runs WHERE conversation = ?1",
-    "DELETE FROM conversations WHERE id = ?1",
-];
-
 impl ConversationStore for SqliteStore {
     fn put_conversation(
         &self,
@@ -120,29 +112,47 @@ impl ConversationStore for SqliteStore {
         self.read(move |conn| conn.prepare_cached(SINCE)?.query_and_then(key, message)?.collect())
     }
 
+    fn trash_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+        at: i64,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (owner, id) = (owner.to_owned(), id.to_string());
+        // A deleted conversation must not reappear after a power loss.
+        self.write(Durability::PowerLoss, move |conn| deleted::trash(conn, &owner, &id, at))
+    }
+
+    fn restore_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        let (owner, id) = (owner.to_owned(), id.to_string());
+        self.write(Durability::PowerLoss, move |conn| deleted::restore(conn, &owner, &id))
+    }
+
+    fn deleted_conversations<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<DeletedConversation>, StoreError>> {
+        let owner = owner.to_owned();
+        self.read(move |conn| deleted::list(conn, &owner, limit))
+    }
+
+    fn purge_conversations(&self, before: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(Durability::PowerLoss, move |conn| deleted::purge(conn, before))
+    }
+
     fn delete_conversation<'a>(
         &'a self,
         owner: &'a str,
         id: ConversationId,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         let (owner, id) = (owner.to_owned(), id.to_string());
-        // A deleted conversation must not reappear after a power loss.
-        self.write(Durability::PowerLoss, move |conn| delete(conn, &owner, &id))
+        self.write(Durability::PowerLoss, move |conn| deleted::delete(conn, &owner, &id))
     }
-}
-
-fn delete(conn: &Connection, owner: &str, id: &str) -> Result<(), Failure> {
-    if !conn.prepare_cached(IS_OF)?.query_row((id, owner), |row| row.get(0))? {
-        return Err(StoreError::Missing(id.to_owned()).into());
-    }
-    let open = conn.prepare_cached(OPEN_RUN)?.query_row([id], |row| row.get(0)).optional()?;
-    if let Some(run) = open {
-        return Err(StoreError::Conflict(run).into());
-    }
-    for statement in DELETE {
-        conn.prepare_cached(statement)?.execute([id])?;
-    }
-    Ok(())
 }
 
 fn put(conn: &Connection, conversation: &Conversation) -> Result<(), Failure> {
@@ -200,7 +210,7 @@ pub(super) fn put_messages(
     Ok(())
 }
 
-fn conversation(row: &Row<'_>) -> Result<Conversation, Failure> {
+pub(super) fn conversation(row: &Row<'_>) -> Result<Conversation, Failure> {
     Ok(Conversation {
         id: text(row, 0)?.parse()?,
         owner: row.get(1)?,

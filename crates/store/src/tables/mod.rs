@@ -11,6 +11,7 @@ mod checkpoints;
 mod claims;
 mod columns;
 mod conversations;
+mod deleted_conversations;
 mod document_chunks;
 mod grants;
 mod history;

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 use toolcrib_core::{
-    Context, Conversation, ConversationAndRunStore, ConversationId, ConversationStore, OpenRun,
-    RunId, RunStatus, StoreError, StoredMessage, StoredRun,
+    Context, Conversation, ConversationAndRunStore, ConversationId, ConversationStore,
+    DeletedConversation, OpenRun, RunId, RunStatus, StoreError, StoredMessage, StoredRun,
 };
 
 use super::fixtures::{conversation, message, run};
@@ -20,6 +20,8 @@ pub async fn runs(store: &dyn ConversationAndRunStore) {
     lists_are_of_one_owner_and_status(store).await;
     every_process_sees_open_runs(store).await;
     a_deleted_conversation_takes_its_runs_along(store).await;
+    a_deleted_conversation_comes_back_as_it_was(store).await;
+    deleted_conversations_are_purged(store).await;
 }
 
 /// A checkpoint writes a run and its messages, both or neither, in order; its error comes with the
@@ -246,4 +248,61 @@ async fn a_deleted_conversation_takes_its_runs_along(store: &dyn ConversationAnd
     assert_eq!(store.conversation(stays.id).await.unwrap().map(|one| one.id), Some(stays.id));
     assert_eq!(store.messages(stays.id, 0).await.unwrap().len(), 1);
     assert_eq!(store.run(other.id).await, Ok(Some(other)));
+}
+
+async fn a_deleted_conversation_comes_back_as_it_was(store: &dyn ConversationAndRunStore) {
+    let gone = talk(store, "trash").await;
+    let ended = StoredRun { status: RunStatus::Ended, ..run(&gone) };
+    let paused = StoredRun { status: RunStatus::Paused, ..ended.clone() };
+    store.put_run(paused).await.unwrap();
+    store.put_messages(gone.id, vec![message(0, json!({"text": "caf\u{e9}"}))]).await.unwrap();
+    let refused = store.trash_conversation("trash", gone.id, 7).await;
+    assert_eq!(refused, Err(StoreError::Conflict(ended.id.to_string())));
+    store.put_run(ended.clone()).await.unwrap();
+    let (head, messages) = (store.conversation(gone.id).await, store.messages(gone.id, 0).await);
+    for (owner, id) in [("ben", gone.id), ("trash", ConversationId::fresh())] {
+        let missing = store.trash_conversation(owner, id, 7).await;
+        assert_eq!(missing, Err(StoreError::Missing(id.to_string())));
+    }
+    store.trash_conversation("trash", gone.id, 7).await.unwrap();
+    assert_eq!(store.conversation(gone.id).await, Ok(None));
+    assert_eq!(store.messages(gone.id, 0).await, Ok(Vec::new()));
+    assert_eq!(store.run(ended.id).await, Ok(None));
+    assert_eq!(store.conversations("trash", 10).await, Ok(Vec::new()));
+    assert!(matches!(store.put_run(ended.clone()).await, Err(StoreError::Missing(_))));
+    assert_eq!(store.deleted_conversations("ben", 10).await, Ok(Vec::new()));
+    let deleted = store.deleted_conversations("trash", 10).await.unwrap();
+    let row = DeletedConversation { conversation: head.clone().unwrap().unwrap(), deleted_at: 7 };
+    assert_eq!(deleted, [row]);
+    let missing = Err(StoreError::Missing(gone.id.to_string()));
+    assert_eq!(store.restore_conversation("ben", gone.id).await, missing);
+    store.restore_conversation("trash", gone.id).await.unwrap();
+    assert_eq!(store.restore_conversation("trash", gone.id).await, missing);
+    assert_eq!(store.conversation(gone.id).await, head);
+    assert_eq!(store.messages(gone.id, 0).await, messages);
+    assert_eq!(store.run(ended.id).await, Ok(Some(ended)));
+    assert_eq!(store.deleted_conversations("trash", 10).await, Ok(Vec::new()));
+}
+
+async fn deleted_conversations_are_purged(store: &dyn ConversationAndRunStore) {
+    let (old, new) = (talk(store, "purge").await, talk(store, "purge").await);
+    for (one, at) in [(&old, 100), (&new, 200)] {
+        store.put_messages(one.id, vec![message(0, json!("hello"))]).await.unwrap();
+        store.trash_conversation("purge", one.id, at).await.unwrap();
+    }
+    let ids = async || {
+        let deleted = store.deleted_conversations("purge", 10).await.unwrap();
+        deleted.iter().map(|one| one.conversation.id).collect::<Vec<_>>()
+    };
+    assert_eq!(ids().await, [new.id, old.id]);
+    assert_eq!(store.deleted_conversations("purge", 1).await.unwrap().len(), 1);
+    store.purge_conversations(200).await.unwrap();
+    assert_eq!(ids().await, [new.id]);
+    let gone = store.restore_conversation("purge", old.id).await;
+    assert_eq!(gone, Err(StoreError::Missing(old.id.to_string())));
+    // For good, also what is deleted already.
+    let foreign = store.delete_conversation("ben", new.id).await;
+    assert_eq!(foreign, Err(StoreError::Missing(new.id.to_string())));
+    store.delete_conversation("purge", new.id).await.unwrap();
+    assert_eq!(ids().await, []);
 }

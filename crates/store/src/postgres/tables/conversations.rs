@@ -2,13 +2,15 @@
 
 use tokio_postgres::Row;
 use toolcrib_core::{
-    BoxFuture, Conversation, ConversationId, ConversationStore, StoreError, StoredMessage,
+    BoxFuture, Conversation, ConversationId, ConversationStore, DeletedConversation, StoreError,
+    StoredMessage,
 };
 
 use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
 use super::super::text_escape::escape;
+use super::deleted_conversations::{Delete, LIST as LIST_DELETED, Purge, Restore, Trash, deleted};
 use super::{at_most, number, read, text, write};
 use crate::writer::Durability;
 
@@ -38,16 +40,6 @@ const PLACE: &str = "INSERT INTO messages (conversation, seq, run, body, created
     ON CONFLICT (conversation, seq) DO UPDATE SET body = excluded.body";
 const SINCE: &str = "SELECT seq, run, body, created_at FROM messages
     WHERE conversation = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
-
-/// Locks the conversation, so that no message is added meanwhile.
-const HOLD: &str = "SELECT id FROM conversations WHERE id = $1 AND owner = $2 FOR UPDATE";
-const OPEN_RUN: &str = "SELECT id FROM runs WHERE conversation = $1 AND status <> 'ended' LIMIT 1";
-/// Deletes a conversation: dependent rows first.
-const DELETE: [&str; 3] = [
-    "DELETE FROM messages WHERE conversation = $1",
-    "DELETE FROM runs WHERE conversation = $1 AND status = 'ended'",
-    "DELETE FROM conversations WHERE id = $1",
-];
 
 impl ConversationStore for PostgresStore {
     fn put_conversation(
@@ -122,41 +114,43 @@ impl ConversationStore for PostgresStore {
         )
     }
 
+    fn trash_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+        at: i64,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.write(Trash { owner: owner.to_owned(), id: id.to_string(), at })
+    }
+
+    fn restore_conversation<'a>(
+        &'a self,
+        owner: &'a str,
+        id: ConversationId,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.write(Restore { owner: owner.to_owned(), id: id.to_string() })
+    }
+
+    fn deleted_conversations<'a>(
+        &'a self,
+        owner: &'a str,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<DeletedConversation>, StoreError>> {
+        Box::pin(async move {
+            self.fetch_all(LIST_DELETED, &[&escape(owner), &at_most(limit)], deleted).await
+        })
+    }
+
+    fn purge_conversations(&self, before: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.write(Purge { before })
+    }
+
     fn delete_conversation<'a>(
         &'a self,
         owner: &'a str,
         id: ConversationId,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.write(Delete { owner: owner.to_owned(), id: id.to_string() })
-    }
-}
-
-struct Delete {
-    owner: String,
-    id: String,
-}
-
-impl Job for Delete {
-    type Answer = ();
-
-    fn pipelined_statement(&self) -> Option<&'static str> {
-        None
-    }
-
-    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<()>, Failure>> {
-        Box::pin(async move {
-            let id = &self.id;
-            if tx.link.query_optional(HOLD, &[id, &escape(&self.owner)]).await?.is_none() {
-                return Err(StoreError::Missing(id.clone()).into());
-            }
-            if let Some(run) = tx.link.query_optional(OPEN_RUN, &[id]).await? {
-                return Err(StoreError::Conflict(text(&run, 0)?).into());
-            }
-            for statement in DELETE {
-                tx.link.execute(statement, &[id]).await?;
-            }
-            Ok(JobOutput::unaudited(()))
-        })
     }
 }
 
@@ -297,7 +291,7 @@ fn placed(
     Ok(placed)
 }
 
-fn conversation(row: &Row) -> Result<Conversation, Failure> {
+pub(super) fn conversation(row: &Row) -> Result<Conversation, Failure> {
     Ok(Conversation {
         id: row.try_get::<_, &str>(0)?.parse()?,
         owner: text(row, 1)?,
