@@ -89,9 +89,6 @@ fn describe(operation: &Operation, generator: &mut SchemaGenerator) -> Value {
     if !operation.about.is_empty() {
         described["description"] = json!(operation.about);
     }
-    if operation.replaced_by.is_some() {
-        described["deprecated"] = json!(true);
-    }
     if !operation.bodies.is_empty() {
         let of = |(media_type, schema): &(&str, Option<SchemaOf>)| {
             let schema = schema.map(|schema| json!({"schema": schema(generator)}));

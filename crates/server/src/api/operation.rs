@@ -50,8 +50,6 @@ pub struct Operation {
     /// The callers that the operation accepts.
     pub access: Access,
     pub(super) at_root: bool,
-    /// The path that replaces this one, which goes away in the next release.
-    pub(super) replaced_by: Option<&'static str>,
     pub(super) queues_calls: bool,
     pub(super) tag: &'static str,
     pub(super) summary: &'static str,
@@ -76,7 +74,6 @@ impl Operation {
             path,
             access,
             at_root: false,
-            replaced_by: None,
             queues_calls: false,
             tag: path.trim_start_matches('/').split('/').next().unwrap_or_default(),
             summary,
@@ -117,13 +114,6 @@ impl Operation {
     /// Puts the operation at the root instead of below [`BASE`].
     pub(crate) fn at_root(mut self) -> Self {
         self.at_root = true;
-        self
-    }
-
-    /// Under an old path, which works for one more release: responses say so (RFC 9745).
-    pub(crate) fn deprecated(mut self, replaced_by: &'static str) -> Self {
-        self.replaced_by = Some(replaced_by);
-        self.about = "This path goes away in the next release: the header `Link` of each response has the one that replaces it.";
         self
     }
 

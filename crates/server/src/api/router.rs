@@ -39,23 +39,24 @@ impl Api {
         let Ok(filter) = MethodFilter::try_from(operation.method.clone()) else { return };
         let (access, is_detached) = (operation.access, operation.runs_to_completion());
         let tool_limit = operation.tool_limit();
-        let replaced_by = operation.replaced_by;
         let check = middleware::from_fn(move |request: Request, next: Next| async move {
             let allowed = check_access(access, &request)
                 .and_then(|()| check_tool_limit(tool_limit, &request));
-            let mut response = match allowed {
+            match allowed {
                 Ok(()) if is_detached => run_to_completion(next.run(request)).await,
                 Ok(()) => next.run(request).await,
                 Err(problem) => problem.into_response(),
-            };
-            if let Some(path) = replaced_by {
-                add_deprecation(&mut response, path);
             }
-            response
         });
         let path = operation.full_path();
         let routed = on(filter, handler).route_layer(check);
-        self.router = std::mem::take(&mut self.router).route(&path, routed);
+        let mut router = std::mem::take(&mut self.router).route(&path, routed.clone());
+        if let Some(former) = former_path(operation.path) {
+            let says_so =
+                middleware::map_response(move |response| deprecated(response, path.clone()));
+            router = router.route(&format!("{BASE}{former}"), routed.route_layer(says_so));
+        }
+        self.router = router;
         self.operations.push(operation);
     }
 
@@ -67,15 +68,22 @@ impl Api {
     }
 }
 
+/// The former path of an operation, which works for one more release.
+fn former_path(path: &str) -> Option<String> {
+    // Deprecated in 0.2, to be removed in 0.3.
+    path.strip_prefix("/custom-instructions").map(|rest| format!("/soul{rest}"))
+}
+
 /// Adds the date since when a path is deprecated (RFC 9745), and the path that replaces it.
-fn add_deprecation(response: &mut Response, replaced_by: &str) {
+async fn deprecated(mut response: Response, replaced_by: String) -> Response {
     // 2026-11-28, when the names changed.
     let since = HeaderValue::from_static("@1795824000");
     response.headers_mut().insert("deprecation", since);
-    let link = format!("<{BASE}{replaced_by}>; rel=\"successor-version\"");
-    if let Ok(link) = HeaderValue::from_str(&link) {
+    if let Ok(link) = HeaderValue::from_str(&format!("<{replaced_by}>; rel=\"successor-version\""))
+    {
         response.headers_mut().append(header::LINK, link);
     }
+    response
 }
 
 /// Runs an operation that changes something to its end, audit record included, also when its client

@@ -21,53 +21,32 @@ struct InstructionsBody {
     text: String,
 }
 
-/// The paths of these routes.
-struct Paths {
-    text: &'static str,
-    history: &'static str,
-    undo: &'static str,
-}
-
-const PATHS: Paths = Paths {
-    text: "/custom-instructions",
-    history: "/custom-instructions/history",
-    undo: "/custom-instructions/undo",
-};
-/// Deprecated in 0.2, to be removed in 0.3.
-const OLD_PATHS: Paths = Paths { text: "/soul", history: "/soul/history", undo: "/soul/undo" };
-
 pub(super) fn routes(api: &mut Api) {
-    add_routes(api, &PATHS, |operation| operation);
-    add_routes(api, &OLD_PATHS, |operation| operation.deprecated("/custom-instructions"));
-}
-
-fn add_routes(api: &mut Api, paths: &Paths, named: fn(Operation) -> Operation) {
-    let show = Operation::get(paths.text, Role::Caller, "Shows your custom instructions.");
+    let path = "/custom-instructions";
+    let show = Operation::get(path, Role::Caller, "Shows your custom instructions.");
     let show = show.description("They are your own part of the system prompt of every run.");
-    api.add(
-        named(show.returns_ok::<InstructionsReply>("The text, if there is one.")),
-        show_instructions,
-    );
-    let set = Operation::put(paths.text, Role::Operator, "Writes your custom instructions.");
+    api.add(show.returns_ok::<InstructionsReply>("The text, if there is one."), show_instructions);
+    let set = Operation::put(path, Role::Operator, "Writes your custom instructions.");
     let set = set.description("They are in the prompt of every run that starts from now on.");
     api.add(
-        named(set.body::<InstructionsBody>().returns_ok::<InstructionsReply>("The text.")),
+        set.body::<InstructionsBody>().returns_ok::<InstructionsReply>("The text."),
         set_instructions,
     );
-    let clear = Operation::delete(paths.text, Role::Operator, "Removes your custom instructions.");
+    let clear = Operation::delete(path, Role::Operator, "Removes your custom instructions.");
     api.add(
-        named(clear.returns_ok::<InstructionsReply>("The prompt has no such part any more.")),
+        clear.returns_ok::<InstructionsReply>("The prompt has no such part any more."),
         clear_instructions,
     );
-    let history =
-        Operation::get(paths.history, Role::Caller, "Shows the changes of your instructions.");
-    let rows = "The last changes, newest first.";
-    api.add(named(history.returns_ok::<Page<InstructionsChangeReply>>(rows)), instructions_history);
-    let undo = Operation::post(paths.undo, Role::Operator, "Undoes the last change.");
-    api.add(
-        named(undo.returns_ok::<InstructionsReply>("The text as it is now.")),
-        undo_instructions,
+    let history = Operation::get(
+        "/custom-instructions/history",
+        Role::Caller,
+        "Shows the changes of your custom instructions.",
     );
+    let rows = "The last changes, newest first.";
+    api.add(history.returns_ok::<Page<InstructionsChangeReply>>(rows), instructions_history);
+    let undo =
+        Operation::post("/custom-instructions/undo", Role::Operator, "Undoes the last change.");
+    api.add(undo.returns_ok::<InstructionsReply>("The text as it is now."), undo_instructions);
 }
 
 async fn show_instructions(
