@@ -31,7 +31,7 @@ impl RowKind {
     pub const ALL: [Self; 7] = [
         Self::List,
         Self::Goal,
-        Self::Soul,
+        Self::CustomInstructions,
         Self::Document,
         Self::Draft,
         Self::MailInbox,

@@ -16,7 +16,11 @@ use crate::error::OpError;
 pub struct SendNotificationRequest {
     /// The message.
     pub message: String,
-    /// How much it wants attention.
+    /// The title; default `Toolcrib`.
+    #[serde(default)]
+    pub title: String,
+    /// `low`, `normal` (the default) or `high`: how devices show it.
+    #[serde(default)]
     pub urgency: Urgency,
     /// It replaces an earlier one with this tag.
     #[serde(default)]

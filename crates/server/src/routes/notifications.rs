@@ -5,7 +5,6 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_core::Urgency;
 use toolcrib_ops::notifications::{
     self, DismissNotificationRequest, ListNotificationsRequest, NotificationReply,
     SendNotificationRequest, SentNotification,
@@ -23,23 +22,6 @@ use crate::state::DaemonState;
 struct NotificationQuery {
     /// Only those that were not dismissed.
     open: bool,
-}
-
-/// A notification to send.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct NewNotification {
-    /// The message.
-    message: String,
-    /// The title; default `Toolcrib`.
-    #[serde(default)]
-    title: String,
-    /// `low`, `normal` (the default) or `high`: how devices show it.
-    #[serde(default)]
-    urgency: Urgency,
-    /// It replaces an earlier one with this tag.
-    #[serde(default)]
-    tag: Option<String>,
 }
 
 pub(super) fn routes(api: &mut Api) {
@@ -82,8 +64,6 @@ async fn send_notification(
     principal: Principal,
     Json(request): Json<SendNotificationRequest>,
 ) -> Result<Json<SentNotification>, Problem> {
-    let NewNotification { message, title, urgency, tag } = new;
-    let request = SendNotificationRequest { title, message, urgency, tag };
     Ok(Json(notifications::send(&daemon.op_context(&principal, None), request).await?))
 }
 
