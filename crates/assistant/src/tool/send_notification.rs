@@ -20,8 +20,27 @@ pub(super) struct Args {
     message: String,
     /// The title. Default: Toolcrib.
     title: Option<String>,
-    /// low, normal or high. Default: normal.
-    urgency: Option<Urgency>,
+    /// Default: normal.
+    urgency: Option<Level>,
+}
+
+// `Urgency` without its texts, which would be in the definition of the tool.
+#[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Level {
+    Low,
+    Normal,
+    High,
+}
+
+impl From<Level> for Urgency {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Low => Self::Low,
+            Level::Normal => Self::Normal,
+            Level::High => Self::High,
+        }
+    }
 }
 
 pub(super) fn spec() -> ToolSpec {
@@ -59,7 +78,7 @@ impl Tool for SendNotification {
                 owner: ctx.context.owner.clone(),
                 title: args.title.unwrap_or_default(),
                 message: args.message,
-                urgency: args.urgency.unwrap_or_default(),
+                urgency: args.urgency.map_or(Urgency::Normal, Urgency::from),
                 untrusted: self.0.untrusted(ctx),
                 author: author(ctx),
                 ..NewNotification::default()
