@@ -98,7 +98,7 @@ test("each fault stands at its field, and nothing typed is lost", async () => {
     await page.getByRole("button", { name: "Save", exact: true }).click();
     await page.getByText("Saved", { exact: true }).waitFor();
     assert.match((await daemon.api("GET", "/agents/reviewer")).text, /Mine/);
-    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
     await page.locator("dialog[open]").getByRole("button", { name: "Delete" }).click();
     await eventually(async () => !(await daemon.api("GET", "/agents")).items.some((one) => one.name === "reviewer"), "the deletion");
   });

@@ -72,7 +72,7 @@ test("a document is put in, found, read, deleted and restored", async () => {
     await page.getByRole("button", { name: "Show more" }).click();
     await eventually(async () => (await page.locator("pre.quote").count()) === 2, "the next part");
     await page.getByRole("button", { name: "Delete contract.md" }).click();
-    await page.getByText("Deleted contract.md").waitFor();
+    await page.getByText("Deleted contract.md. You can").waitFor();
     await page.getByLabel("Search in documents").fill("");
     await page.getByText("No documents yet").waitFor();
     await page.getByRole("button", { name: "Deleted", exact: true }).click();

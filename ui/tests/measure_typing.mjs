@@ -61,7 +61,8 @@ try {
   const earlier = page.getByRole("button", { name: "Show earlier" });
   while (await earlier.count()) {
     const before = await messages();
-    await earlier.click();
+    // Not where it is seen: to scroll to it and to wait until it stands still takes seconds each time.
+    await earlier.evaluate((button) => button.click());
     await eventually(async () => (await messages()) > before, "the earlier messages");
   }
   console.log(`${await messages()} messages and ${await page.locator(".log .card").count()} cards`);

@@ -112,7 +112,7 @@ test("files of the workspace are listed, edited, uploaded and deleted", async ()
     await page.getByRole("button", { name: /a\.txt/ }).click();
     await editor.waitFor();
     // Deleting asks first here, and then the policy asks as it asks everybody.
-    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("button", { name: "Delete", exact: true }).click();
     await page.locator("dialog[open]").getByRole("button", { name: "Delete" }).click();
     await page.getByText("It needs an approval, which is in the inbox.").waitFor();
     assert.ok(fs.existsSync(path.join(daemon.workspace, "docs/a.txt")));
