@@ -8,7 +8,7 @@ use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_assistant::SecretCheck;
 use toolcrib_assistant::custom_instructions::move_former_instructions;
 use toolcrib_assistant::heartbeat::Heartbeats;
-use toolcrib_assistant::soul::move_former_souls;
+
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::program_runner::ProgramRunner;
 use toolcrib_builtins::shell::Shells;
