@@ -326,6 +326,7 @@ class ConversationRow(TypedDict):
     workspace: str
     created_at: int
     updated_at: int
+    deleted_at: NotRequired[int | None]
 
 
 class FoundMessageRow(TypedDict):
@@ -583,6 +584,9 @@ MailFilter = TypedDict(
 )
 
 
+Urgency: TypeAlias = Literal['low', 'normal', 'high']
+
+
 class FailedDelivery(TypedDict):
     channel: str
     reason: str
@@ -593,6 +597,7 @@ class SentNotification(TypedDict):
     title: NotRequired[str | None]
     message: NotRequired[str | None]
     link: NotRequired[str | None]
+    urgency: Urgency
     tag: NotRequired[str | None]
     untrusted: NotRequired[str | None]
     by: str
@@ -607,6 +612,7 @@ class SentNotification(TypedDict):
 class NewNotification(TypedDict, closed=True):
     message: str
     title: NotRequired[str]
+    urgency: NotRequired[Urgency]
     tag: NotRequired[str | None]
 
 
@@ -627,6 +633,21 @@ class Heartbeat(TypedDict):
     next: NotRequired[str | None]
     prompt: NotRequired[str | None]
     history: list[TaskExecution]
+
+
+ArrivalKind: TypeAlias = Literal['message', 'notification']
+
+
+NewArrival = TypedDict(
+    'NewArrival',
+    {
+        'kind': NotRequired[ArrivalKind],
+        'from': str,
+        'title': NotRequired[str],
+        'text': str,
+    },
+    closed=True,
+)
 
 
 class HookAnswer(TypedDict):
@@ -1042,16 +1063,16 @@ class KitStep(TypedDict):
     optional: bool
 
 
-class Soul(TypedDict):
+class CustomInstructions(TypedDict):
     text: NotRequired[str | None]
     updated_at: NotRequired[int | None]
 
 
-class SoulText(TypedDict, closed=True):
+class InstructionsBody(TypedDict, closed=True):
     text: str
 
 
-class SoulChange(TypedDict):
+class InstructionsChange(TypedDict):
     at: int
     change: str
     by: str
@@ -1628,6 +1649,7 @@ class Notification(TypedDict):
     title: NotRequired[str | None]
     message: NotRequired[str | None]
     link: NotRequired[str | None]
+    urgency: Urgency
     tag: NotRequired[str | None]
     untrusted: NotRequired[str | None]
     by: str
@@ -1636,6 +1658,16 @@ class Notification(TypedDict):
     delivered: list[str]
     failed: list[FailedDelivery]
     dismissed_at: NotRequired[int | None]
+
+
+Arrival = TypedDict(
+    'Arrival',
+    {
+        'kind': ArrivalKind,
+        'from': str,
+        'arrived_at': int,
+    },
+)
 
 
 class Stopped(TypedDict):
@@ -1861,8 +1893,8 @@ KitRow = TypedDict(
 )
 
 
-class SoulChangePage(TypedDict):
-    items: list[SoulChange]
+class InstructionsChangePage(TypedDict):
+    items: list[InstructionsChange]
     next: NotRequired[str | None]
 
 

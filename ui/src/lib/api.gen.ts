@@ -692,7 +692,7 @@ export interface paths {
         post?: never;
         /**
          * Deletes a conversation.
-         * @description Its messages and runs are deleted, and its background programs end. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.
+         * @description Its messages and runs are deleted, and its background programs end. It can be restored for 30 days. Calls stay in the history and in the audit, stored results until they expire. While one of its runs has not ended, nothing is deleted.
          */
         delete: operations["delete_conversations_conversation"];
         options?: never;
@@ -751,6 +751,23 @@ export interface paths {
          * @description Messages and runs are copied with their taint labels. Nothing that tools changed is undone.
          */
         post: operations["post_conversations_conversation_branch"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/conversations/{conversation}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Restores a deleted conversation. */
+        post: operations["post_conversations_conversation_restore"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1474,6 +1491,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/heartbeat/arrivals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Hands a message or notification of another program to the heartbeat.
+         * @description The next heartbeat shows it to the model, as text from outside. The newest 100 of each kind are kept.
+         */
+        post: operations["post_heartbeat_arrivals"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/hooks/{hook}": {
         parameters: {
             query?: never;
@@ -2165,7 +2202,7 @@ export interface paths {
         };
         /**
          * Streams changes of all runs, approvals and switches.
-         * @description The first event is `snapshot`: the runs that have not ended and the open approvals. Then come `run`, `approval`, `decision`, `switch`, `notification` and `drafts.changed`.
+         * @description The first event is `snapshot`: the runs that have not ended and the open approvals. Then come `run`, `approval`, `decision`, `switch`, `notification`, `drafts.changed` and `conversations.changed`.
          */
         get: operations["get_events"];
         put?: never;
@@ -2442,37 +2479,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/soul": {
+    "/api/v1/custom-instructions": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Shows your part of the system prompt. */
-        get: operations["get_soul"];
         /**
-         * Writes your part of the system prompt.
-         * @description The text is in the prompt of every run that starts from now on.
+         * Shows your custom instructions.
+         * @description They are your own part of the system prompt of every run.
          */
-        put: operations["put_soul"];
+        get: operations["get_custom_instructions"];
+        /**
+         * Writes your custom instructions.
+         * @description They are in the prompt of every run that starts from now on.
+         */
+        put: operations["put_custom_instructions"];
         post?: never;
-        /** Removes your part of the prompt. */
-        delete: operations["delete_soul"];
+        /** Removes your custom instructions. */
+        delete: operations["delete_custom_instructions"];
         options?: never;
         head?: never;
         patch?: never;
         trace?: never;
     };
-    "/api/v1/soul/history": {
+    "/api/v1/custom-instructions/history": {
         parameters: {
             query?: never;
             header?: never;
             path?: never;
             cookie?: never;
         };
-        /** Shows the changes of your part. */
-        get: operations["get_soul_history"];
+        /** Shows the changes of your custom instructions. */
+        get: operations["get_custom_instructions_history"];
         put?: never;
         post?: never;
         delete?: never;
@@ -2481,7 +2521,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/soul/undo": {
+    "/api/v1/custom-instructions/undo": {
         parameters: {
             query?: never;
             header?: never;
@@ -2491,7 +2531,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Undoes the last change. */
-        post: operations["post_soul_undo"];
+        post: operations["post_custom_instructions_undo"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2903,13 +2943,13 @@ export interface components {
             description: string;
             /** @description Its model as `provider/model`; `null` = the configured one. */
             model?: string | null;
-            /** @description Its list of tools as it is written; `null` = all. */
+            /** @description Its list of tools as written; `null` = all tools. */
             tools?: string[] | null;
             /** @description Skills that are active from the start. */
             skills: string[];
             /** @description Its role. */
             role: string;
-            /** @description What runs without asking; `null` = as configured. */
+            /** @description The calls that run without asking; `null` = as configured. */
             mode?: string | null;
             /**
              * Format: double
@@ -2918,28 +2958,28 @@ export interface components {
             temperature?: number | null;
             /**
              * Format: uint64
-             * @description Most tokens of one answer.
+             * @description Maximum number of tokens of one answer.
              */
             max_output?: number | null;
-            /** @description What a run may use: `rounds`, `calls`, `tokens`, `time` in seconds, `cost` in US dollars. */
+            /** @description Limits of a run: `rounds`, `calls`, `tokens`, `time` in seconds, `cost` in US dollars. */
             limits: unknown;
-            /** @description Where it comes from: `built in`, or its file. */
+            /** @description Its origin: `built in`, or its file. */
             place: string;
-            /** @description Whether it can be written and removed here. */
+            /** @description Whether this API can write and remove it. */
             writable: boolean;
             /** @description The owner of its file in one word: `built-in`, `server`, `user` or `project`. */
             from: string;
-            /** @description Its file; null = it is built in. */
+            /** @description Its file; null for a built-in object. */
             path?: string | null;
         };
-        /** @description A finding about a file. */
+        /** @description A fault in a file. */
         FileProblem: {
             /** @description The file. */
             path: string;
-            /** @description What is wrong, and how to correct it. */
+            /** @description The fault, and how to correct it. */
             message: string;
         };
-        /** @description An agent, whole. */
+        /** @description An agent with all details. */
         AgentDetails: {
             /** @description Its name. */
             name: string;
@@ -2949,13 +2989,13 @@ export interface components {
             description: string;
             /** @description Its model as `provider/model`; `null` = the configured one. */
             model?: string | null;
-            /** @description Its list of tools as it is written; `null` = all. */
+            /** @description Its list of tools as written; `null` = all tools. */
             tools?: string[] | null;
             /** @description Skills that are active from the start. */
             skills: string[];
             /** @description Its role. */
             role: string;
-            /** @description What runs without asking; `null` = as configured. */
+            /** @description The calls that run without asking; `null` = as configured. */
             mode?: string | null;
             /**
              * Format: double
@@ -2964,28 +3004,28 @@ export interface components {
             temperature?: number | null;
             /**
              * Format: uint64
-             * @description Most tokens of one answer.
+             * @description Maximum number of tokens of one answer.
              */
             max_output?: number | null;
-            /** @description What a run may use: `rounds`, `calls`, `tokens`, `time` in seconds, `cost` in US dollars. */
+            /** @description Limits of a run: `rounds`, `calls`, `tokens`, `time` in seconds, `cost` in US dollars. */
             limits: unknown;
-            /** @description Where it comes from: `built in`, or its file. */
+            /** @description Its origin: `built in`, or its file. */
             place: string;
-            /** @description Whether it can be written and removed here. */
+            /** @description Whether this API can write and remove it. */
             writable: boolean;
             /** @description The owner of its file in one word: `built-in`, `server`, `user` or `project`. */
             from: string;
-            /** @description Its file; null = it is built in. */
+            /** @description Its file; null for a built-in object. */
             path?: string | null;
             /** @description Its part of the system prompt. */
             prompt: string;
-            /** @description The text of its file; `null` = it is built in. */
+            /** @description The text of its file; `null` for a built-in agent. */
             text?: string | null;
-            /** @description The tools that its list comes to. */
+            /** @description The selected tools. */
             resolved: string[];
-            /** @description Of these, those that it is offered now. */
+            /** @description The selected tools that the agent is offered now. */
             offered: string[];
-            /** @description The others, with the reason. */
+            /** @description The other selected tools, with the reasons. */
             excluded: components["schemas"]["ExcludedTool"][];
             /** @description The list, entry by entry. */
             expansion: components["schemas"]["ExpandedList"];
@@ -2994,21 +3034,21 @@ export interface components {
         ExcludedTool: {
             /** @description The tool. */
             tool: string;
-            /** @description What keeps it away: `because` is one word, with what belongs to it. */
+            /** @description The reason: `because` is one word, followed by its details. */
             excluded: unknown;
-            /** @description The same in words. */
+            /** @description The reason in words. */
             reason: string;
         };
         /** @description A list of tools, entry by entry. */
         ExpandedList: {
-            /** @description The tools that it comes to. */
+            /** @description The selected tools. */
             tools: string[];
             /** @description The entries that name tools. */
             entries: components["schemas"]["ExpandedListEntry"][];
-            /** @description The entries that name none. */
+            /** @description The entries that name no tool. */
             unknown: components["schemas"]["UnknownListEntry"][];
         };
-        /** @description An entry of a list with the tools that it names. */
+        /** @description An entry of a list, with the tools that it names. */
         ExpandedListEntry: {
             /** @description The entry. */
             entry: string;
@@ -3027,7 +3067,7 @@ export interface components {
             /** @description Its name. */
             name: string;
             /**
-             * @description The agent that it is a copy of; default a template.
+             * @description The agent to copy; by default a template.
              * @default null
              */
             from: string | null;
@@ -3040,19 +3080,19 @@ export interface components {
              */
             text: string;
             /**
-             * @description How it is written; default as it is now, or `markdown` for a new one.
+             * @description Format of the text; by default the present format, or `markdown` for a new one.
              * @default null
              */
             form: components["schemas"]["Form"] | null;
         };
-        /** @description How the file of an agent is written. */
+        /** @description Format of the file of an agent. */
         Form: "markdown" | "toml";
-        /** @description The text with what it says and what is wrong with it. */
+        /** @description The text, its values, and its faults. */
         CheckedAgent: {
-            /** @description The text with the wanted keys. */
+            /** @description The text with the changed keys. */
             text: string;
             /**
-             * @description Its keys as they are written, also those with a wrong value; `null` = the text cannot be
+             * @description Its keys as written, including those with an invalid value; `null` = the text cannot be
              *     parsed.
              */
             fields?: {
@@ -3060,18 +3100,18 @@ export interface components {
             } | null;
             /** @description Its prompt. */
             prompt: string;
-            /** @description What is wrong; nothing = it can be saved. */
+            /** @description Its faults; empty = the agent can be saved. */
             faults: components["schemas"]["AgentFault"][];
             /** @description The entries of its list of tools with the tools that each names. */
             entries: components["schemas"]["AgentToolEntry"][];
-            /** @description What its list of tools comes to; `null` = no agent can be read from the text. */
+            /** @description The tools that its list selects; `null` = the text is not a valid agent. */
             tools?: components["schemas"]["AgentTools"] | null;
         };
-        /** @description What is wrong with an agent. */
+        /** @description A fault of an agent. */
         AgentFault: {
             /** @description The key, `prompt`, or a limit such as `limits.rounds`; `null` = the text as a whole. */
             field?: string | null;
-            /** @description What is wrong. */
+            /** @description Description of the fault. */
             message: string;
         };
         /** @description An entry of a list of tools. */
@@ -3081,35 +3121,35 @@ export interface components {
             /** @description The tools that it names. */
             tools: string[];
         };
-        /** @description What the list of tools of an agent comes to. */
+        /** @description The tools that the list of an agent selects. */
         AgentTools: {
-            /** @description The tools that its list comes to. */
+            /** @description The selected tools. */
             resolved: string[];
-            /** @description Of these, those that it is offered now. */
+            /** @description The selected tools that the agent is offered now. */
             offered: string[];
-            /** @description The others, with the reason. */
+            /** @description The other selected tools, with the reasons. */
             excluded: components["schemas"]["ExcludedTool"][];
             /** @description The list, entry by entry. */
             expansion: components["schemas"]["ExpandedList"];
         };
-        /** @description A text that is to become the file of an agent, and what is to be changed of it. */
+        /** @description A new text for the file of an agent, and changes to apply to it. */
         CheckAgent: {
             /** @description The text. */
             text: string;
             /**
-             * @description How it is written; default as the present file, or `markdown`.
+             * @description Format of the text; by default the format of the present file, or `markdown`.
              * @default null
              */
             form: components["schemas"]["Form"] | null;
             /**
-             * @description The keys that it is to have; default as they are.
+             * @description New values of keys; absent keys keep their values.
              * @default null
              */
             fields: {
                 [key: string]: unknown;
             } | null;
             /**
-             * @description The prompt that it is to have; default as it is.
+             * @description New prompt; absent = unchanged.
              * @default null
              */
             prompt: string | null;
@@ -3128,8 +3168,8 @@ export interface components {
             /** @description `pending`, `decided` or `expired`. */
             state: string;
             /**
-             * @description Hash of everything that is shown: a decision names it, so that it applies to exactly what
-             *     its approver saw.
+             * @description Hash of all displayed fields: a decision names it, so that it applies to exactly what its
+             *     approver saw.
              */
             nonce: string;
             /** @description The call in question. */
@@ -3140,15 +3180,15 @@ export interface components {
             agent: string;
             /** @description The conversation. */
             conversation: string;
-            /** @description What that is about. */
+            /** @description Subject of the conversation. */
             topic: string;
             /** @description The workspace. */
             workspace: string;
-            /** @description Who asks: `model`, `rest`, `mcp`, … */
+            /** @description Origin of the call: `model`, `rest`, `mcp`, … */
             origin: string;
             /** @description The channel. */
             channel: string;
-            /** @description Who asked for the call, where it came over this API. */
+            /** @description The principal that requested the call, if it came over this API. */
             by: string;
             /** @description The tool. */
             tool: string;
@@ -3156,18 +3196,18 @@ export interface components {
             operation: string;
             /** @description `safe`, `high` or `critical`. */
             risk: string;
-            /** @description What it may change. */
+            /** @description The changes that it may make. */
             effect: string;
-            /** @description How far it reaches. */
+            /** @description Its reach. */
             reach: unknown;
-            /** @description Why a person is asked: by a rule, the risk, or what the run has read. */
+            /** @description Why a person is asked: because of a rule, the risk, or the text that the run has read. */
             reasons: unknown;
             /** @description One line that describes what will happen; empty for viewers. */
             summary: string;
-            /** @description The arguments, secrets masked; `null` for those who only look. */
+            /** @description The arguments, with secrets masked; `null` for viewers. */
             args: unknown;
             /**
-             * @description The model's question with its options, when it asks one itself; answered with `answer` or
+             * @description The model's own question with its options, if there is one; answered with `answer` or
              *     `skip`.
              */
             question?: unknown;
@@ -3178,12 +3218,12 @@ export interface components {
             requested_at: number;
             /**
              * Format: int64
-             * @description Milliseconds since 1970; `null` = it waits without limit.
+             * @description Milliseconds since 1970; `null` = the question does not expire.
              */
             expires_at?: number | null;
             /**
-             * @description What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`)
-             *     and when (`decided_at`).
+             * @description The decision (`decision` with `scope`, `note`, `args` or `text`), its author (`decided_by`)
+             *     and time (`decided_at`).
              */
             decision?: unknown;
         };
@@ -3194,7 +3234,7 @@ export interface components {
         };
         /** @description Approvals of one operation. */
         HastyApprovals: {
-            /** @description The operation that was asked about: `TOOL` or `TOOL.ACTION`. */
+            /** @description The operation in question: `TOOL` or `TOOL.ACTION`. */
             operation: string;
             /**
              * Format: uint64
@@ -3203,19 +3243,19 @@ export interface components {
             approvals: number;
             /**
              * Format: uint64
-             * @description How many of them were given within 3 seconds of the question.
+             * @description Number of approvals given within 3 seconds of the question.
              */
             hasty: number;
         };
-        /** @description A question with what helps to decide. */
+        /** @description A question with information for the decision. */
         ApprovalShown: {
             /** @description Its id. */
             approval: string;
             /** @description `pending`, `decided` or `expired`. */
             state: string;
             /**
-             * @description Hash of everything that is shown: a decision names it, so that it applies to exactly what
-             *     its approver saw.
+             * @description Hash of all displayed fields: a decision names it, so that it applies to exactly what its
+             *     approver saw.
              */
             nonce: string;
             /** @description The call in question. */
@@ -3226,15 +3266,15 @@ export interface components {
             agent: string;
             /** @description The conversation. */
             conversation: string;
-            /** @description What that is about. */
+            /** @description Subject of the conversation. */
             topic: string;
             /** @description The workspace. */
             workspace: string;
-            /** @description Who asks: `model`, `rest`, `mcp`, … */
+            /** @description Origin of the call: `model`, `rest`, `mcp`, … */
             origin: string;
             /** @description The channel. */
             channel: string;
-            /** @description Who asked for the call, where it came over this API. */
+            /** @description The principal that requested the call, if it came over this API. */
             by: string;
             /** @description The tool. */
             tool: string;
@@ -3242,18 +3282,18 @@ export interface components {
             operation: string;
             /** @description `safe`, `high` or `critical`. */
             risk: string;
-            /** @description What it may change. */
+            /** @description The changes that it may make. */
             effect: string;
-            /** @description How far it reaches. */
+            /** @description Its reach. */
             reach: unknown;
-            /** @description Why a person is asked: by a rule, the risk, or what the run has read. */
+            /** @description Why a person is asked: because of a rule, the risk, or the text that the run has read. */
             reasons: unknown;
             /** @description One line that describes what will happen; empty for viewers. */
             summary: string;
-            /** @description The arguments, secrets masked; `null` for those who only look. */
+            /** @description The arguments, with secrets masked; `null` for viewers. */
             args: unknown;
             /**
-             * @description The model's question with its options, when it asks one itself; answered with `answer` or
+             * @description The model's own question with its options, if there is one; answered with `answer` or
              *     `skip`.
              */
             question?: unknown;
@@ -3264,25 +3304,25 @@ export interface components {
             requested_at: number;
             /**
              * Format: int64
-             * @description Milliseconds since 1970; `null` = it waits without limit.
+             * @description Milliseconds since 1970; `null` = the question does not expire.
              */
             expires_at?: number | null;
             /**
-             * @description What was decided (`decision` with `scope`, `note`, `args` or `text`), by whom (`decided_by`)
-             *     and when (`decided_at`).
+             * @description The decision (`decision` with `scope`, `note`, `args` or `text`), its author (`decided_by`)
+             *     and time (`decided_at`).
              */
             decision?: unknown;
             /** @description Hash of the tool's definition. */
             definition_hash: string;
             /**
-             * @description What continues after the decision: `run`, `call`, `elsewhere` (another process waits) or
-             *     `nobody` (its run has ended).
+             * @description The component that continues after the decision: `run`, `call`, `elsewhere` (another process
+             *     waits) or `nobody` (its run has ended).
              */
             goes_on: string;
             /**
              * @description The sandbox level of the programs that the call starts: `none`, `reduced`, `namespace`,
-             *     `external`, or `unavailable` if this machine gives none that is strong enough. Absent = it
-             *     starts none here.
+             *     `external`, or `unavailable` if this machine provides none that is strong enough. Absent =
+             *     the call starts no programs here.
              */
             sandbox?: string | null;
             /** @description Earlier decisions about calls of this operation, the newest first. */
@@ -3322,38 +3362,38 @@ export interface components {
             /** @description The newest 20 that match. */
             calls: components["schemas"]["CallSummary"][];
         };
-        /** @description A call in a list. A token that only looks is not shown arguments and words. */
+        /** @description A call in a list. Viewers do not see arguments and texts. */
         CallSummary: {
             /** @description Its id. */
             call: string;
             /** @description Its status. */
             status: components["schemas"]["CallState"];
-            /** @description Canonical name of the tool, when there is one. */
+            /** @description Canonical name of the tool, if the tool exists. */
             tool?: string | null;
-            /** @description The name as it was asked for, when it is another. */
+            /** @description The requested name, if it differs. */
             asked?: string | null;
             /** @description The operation that policy names. */
             operation?: string | null;
-            /** @description Who asked: `model`, `chain`, `mcp`, `rest`, `cli`, `schedule` or `device`. */
+            /** @description Origin: `model`, `chain`, `mcp`, `rest`, `cli`, `schedule` or `device`. */
             origin: string;
-            /** @description Agent that called. */
+            /** @description Agent that made the call. */
             agent?: string | null;
             /** @description Conversation. */
             conversation?: string | null;
-            /** @description What the conversation is about. */
+            /** @description Subject of the conversation. */
             topic?: string | null;
             /** @description Channel: `chat`, `external-agent` or `background`. */
             channel?: string | null;
             /** @description Workspace folder. */
             workspace?: string | null;
             /**
-             * @description Who asked for it, where it came over the API.
+             * @description The principal that requested it, if it came over the API.
              * @default null
              */
             device: string | null;
             /** @description Run. */
             run?: string | null;
-            /** @description The call that made it, such as a script. */
+            /** @description The call that made it, such as that of a script. */
             parent?: string | null;
             /**
              * Format: int64
@@ -3377,18 +3417,18 @@ export interface components {
             duration_ms?: number | null;
             /**
              * Format: uint32
-             * @description Attempts that were started.
+             * @description Number of attempts that were started.
              */
             attempts?: number | null;
-            /** @description Why it failed. */
+            /** @description Type of the error. */
             error_type?: string | null;
-            /** @description The first words of what went wrong. */
+            /** @description The first words of the error. */
             message?: string | null;
             /** @description `safe`, `high` or `critical`. */
             risk?: string | null;
-            /** @description What a crash would mean, such as `side_effect`. */
+            /** @description Effect that determines the outcome after a crash, such as `side_effect`. */
             effect?: string | null;
-            /** @description Arguments, secrets masked; absent too where they are long. */
+            /** @description Arguments, with secrets masked; absent if they are long. */
             args?: unknown;
             /** @description SHA-256 of the canonical arguments. */
             args_hash?: string | null;
@@ -3399,15 +3439,15 @@ export interface components {
              * @default null
              */
             output_hash: string | null;
-            /** @description What policy said, in one line. */
+            /** @description The ruling of policy, in one line. */
             policy?: string | null;
             /** @description The question that was decided about it. */
             approval?: string | null;
-            /** @description Who approved. */
+            /** @description The principal that approved it. */
             approved_by?: string | null;
             /**
              * Format: int64
-             * @description When its changes were undone, milliseconds since 1970; absent = they were not.
+             * @description When its changes were undone, in milliseconds since 1970; absent = they were not.
              */
             undone_at?: number | null;
         };
@@ -3415,17 +3455,17 @@ export interface components {
         CallState: "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled" | "denied" | "expired" | "unknown";
         /** @description An approval that is to be remembered: the fields of the decision with their meaning there. */
         PreviewApprovalBody: {
-            /** @description For how long: `run`, `conversation` or `always`. */
+            /** @description Duration: `run`, `conversation` or `always`. */
             scope: components["schemas"]["GrantScopeName"];
             /**
-             * @description What arguments must look like, by name: a glob for each.
+             * @description Required values of arguments, by name: a glob for each.
              * @default {}
              */
             only: {
                 [key: string]: string;
             };
             /**
-             * @description Whether it counts for what a run has read, too.
+             * @description Whether the approval also applies to runs that have read untrusted text.
              * @default false
              */
             taint: boolean;
@@ -3436,13 +3476,13 @@ export interface components {
         DecisionResult: {
             /** @description The question. */
             approval: string;
-            /** @description What was decided, by whom and when. */
+            /** @description The decision, with its author and time. */
             decision: unknown;
             /** @description The call; its result is looked up by this id. */
             call: string;
             /**
-             * @description What continues: `run`, `call`, `elsewhere` (another process waits) or `nobody` (its run has
-             *     ended).
+             * @description The component that continues: `run`, `call`, `elsewhere` (another process waits) or `nobody`
+             *     (its run has ended).
              */
             goes_on: string;
             /** @description Its run. */
@@ -3451,49 +3491,50 @@ export interface components {
         /** @description A decision. */
         DecideBody: {
             /**
-             * @description What: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and `skip` are
-             *     for questions of a model.
+             * @description The decision: `approve` and `edit` let a call run, `deny` and `skip` do not, `answer` and
+             *     `skip` are for questions of a model.
              */
             decision: components["schemas"]["Kind"];
-            /** @description The `nonce` of the question as it was seen. */
+            /** @description The `nonce` of the question that the person saw. */
             nonce: string;
             /**
-             * @description Of `approve`: for how long it is remembered: `once` (the default), `run`, `conversation` or
-             *     `always`.
+             * @description For `approve`: how long the approval is remembered: `once` (the default), `run`,
+             *     `conversation` or `always`.
              * @default null
              */
             scope: components["schemas"]["GrantScopeName"] | null;
             /**
-             * @description Of `approve` that is remembered: what arguments must look like for it to count, by name, a
-             *     glob for each.
+             * @description For `approve` that is remembered: the arguments to which it applies, by name, a glob for
+             *     each.
              * @default {}
              */
             only: {
                 [key: string]: string;
             };
             /**
-             * @description Of `approve` that is remembered: whether it counts for what a run has read, too.
+             * @description For `approve` that is remembered: whether it also applies to runs that have read untrusted
+             *     text.
              * @default false
              */
             taint: boolean;
             /**
-             * @description Of `deny`: words for the model.
+             * @description For `deny`: a note for the model.
              * @default null
              */
             note: string | null;
             /**
-             * @description Of `edit`: the arguments to run with. `***` stays what it stands for, if the principal may
+             * @description For `edit`: the arguments to run with. `***` keeps the masked value, if the principal may
              *     read secrets (an owner without a limit to tools) or changes nothing else.
              * @default null
              */
             args: unknown;
             /**
-             * @description Of `answer`: one of the options, or other words.
+             * @description For `answer`: one of the options, or another text.
              * @default null
              */
             text: string | null;
         };
-        /** @description What can be decided. */
+        /** @description The possible decisions. */
         Kind: "approve" | "deny" | "edit" | "skip" | "answer";
         /** @description A part of a list. */
         ArtifactDocumentPage: {
@@ -3550,51 +3591,54 @@ export interface components {
             call: string;
             /** @description Its status. */
             status: components["schemas"]["CallState"];
-            /** @description Canonical name of the tool, when there is one. */
+            /** @description Canonical name of the tool, if the tool exists. */
             tool?: string | null;
-            /** @description The name as it was asked for. */
+            /** @description The requested name. */
             asked: string;
             /** @description The result as a model reads it: text or JSON, sanitized and bounded. */
             result?: unknown;
-            /** @description The tool's own data, where it is small enough. */
+            /** @description The tool's own data, if it is small enough. */
             structured?: unknown;
-            /** @description Pictures and sounds, base64 inside, and parts for people such as cards. */
+            /** @description Images and audio in base64, and content for people such as cards. */
             blocks?: unknown[];
-            /** @description Why it failed: a word of the closed list in docs/errors.md. */
+            /** @description Type of the error, from the closed list in docs/errors.md. */
             error_type?: string | null;
-            /** @description The same in words that say what to do. */
+            /** @description The error in words, with instructions. */
             message?: string | null;
             /** @description `message` without its instructions to a model, for people; absent if it has none. */
             reason?: string | null;
             /** @description The obstacle that kept the call from running, if the owner can remove it. */
             refusal?: components["schemas"]["CallRefusal"] | null;
-            /** @description The whole result, when the text is only a part of it: `GET /artifacts/{ref}`. */
+            /**
+             * @description The artifact with the complete result, if the text is only a part of it: `GET
+             *     /artifacts/{ref}`.
+             */
             artifact?: string | null;
             /**
              * @description Origin of the result's text: `tool`, `workspace` or `external`. The author of `external`
              *     text is unknown.
              */
             trust?: string | null;
-            /** @description Where they come from: a path or an address. */
+            /** @description Source of the result: a path or an address. */
             source?: string | null;
-            /** @description How the program was isolated that the tool ran, where it ran one. */
+            /** @description Isolation of the program that the tool ran, if it ran one. */
             sandbox?: string | null;
-            /** @description Whether the result reads like orders to a model. */
+            /** @description Whether the result contains text that reads like instructions to a model. */
             flagged?: boolean;
-            /** @description What of the result was made harmless, in words. */
+            /** @description The changes of the sanitizer to the result, in words. */
             neutralised?: string[];
-            /** @description What the caller should know of its arguments: repairs and unknown parameters. */
+            /** @description Notes for the caller on its arguments: repairs and unknown parameters. */
             notes?: string[];
             /**
-             * @description What a tool returned whose outcome could not be recorded (`not_recorded`): `outcome` says
-             *     how it ended, the rest is as a model reads it.
+             * @description The result of a tool whose outcome could not be recorded (`not_recorded`): `outcome` gives
+             *     the outcome, the other fields are as a model reads them.
              */
             unrecorded?: unknown;
             /** @description The question that a person has to decide. */
             approval?: components["schemas"]["PendingApproval"] | null;
             /**
              * Format: uint32
-             * @description Attempts that were started.
+             * @description Number of attempts that were started.
              */
             attempts?: number | null;
             /**
@@ -3615,22 +3659,21 @@ export interface components {
             /** @description An address that the owner may open, or why the tool is not offered. */
             obstacle?: unknown;
         };
-        /** @description What a call waits for: `POST /approvals/{id}` decides. */
+        /** @description The question for which a call waits: `POST /approvals/{id}` decides. */
         PendingApproval: {
             /** @description Id of the question. */
             id: string;
             /** @description One line that describes what will happen. */
             summary: string;
-            /** @description Why a person is asked. */
+            /** @description The reasons for asking a person. */
             reasons: string[];
             /**
              * Format: int64
-             * @description Milliseconds since 1970 after which it counts as not approved; absent = it waits without
-             *     limit.
+             * @description Milliseconds since 1970 after which it counts as not approved; absent = it does not expire.
              */
             expires_at?: number | null;
         };
-        /** @description Why a request failed. */
+        /** @description The body of the response to a failed request. */
         Problem: {
             /** @description The code. */
             code: components["schemas"]["Code"];
@@ -3641,7 +3684,7 @@ export interface components {
             status: number;
             /** @description The code as text. */
             title: string;
-            /** @description What is wrong with this request, and what to do. */
+            /** @description The error of this request, and advice. */
             detail: string;
             /**
              * Format: uint64
@@ -3651,7 +3694,7 @@ export interface components {
             /** @description The object of the error, such as the first decision. */
             about?: unknown;
         };
-        /** @description Why a request failed. The codes are stable: programs match on them. */
+        /** @description The reason for the failure of a request. The codes are stable: programs match on them. */
         Code: "bad_request" | "bad_cursor" | "unauthorized" | "forbidden" | "not_found" | "method_not_allowed" | "conflict" | "gone" | "stale" | "too_large" | "unsupported_media_type" | "misdirected" | "invalid" | "needs_match" | "rate_limited" | "internal" | "unavailable";
         /** @description A part of a list. */
         RecordRowPage: {
@@ -3672,12 +3715,9 @@ export interface components {
              * @description Its number in the chain, from 1, without gaps.
              */
             seq: number;
-            /** @description The hash over this record and the hash of the one before. */
+            /** @description The hash over this record and the hash of the previous one. */
             hash: string;
-            /**
-             * @description What is recorded (docs/audit.md). For those who see no arguments, without what may repeat
-             *     them.
-             */
+            /** @description The content (docs/audit.md); for viewers without texts that may repeat arguments. */
             record: unknown;
         };
         /** @description The findings. */
@@ -3696,24 +3736,24 @@ export interface components {
             /** @description Remarks that are no findings. */
             remarks: unknown[];
         };
-        /** @description What to verify. */
+        /** @description The scope of the verification. */
         VerifyBody: {
             /**
-             * @description Whether calls, questions, grants and switches are held against their records too: slower,
-             *     every row is read.
+             * @description Whether calls, questions, grants and switches are compared with their records: slower,
+             *     because every row is read.
              * @default false
              */
             rows: boolean;
             /**
-             * @description Public keys that are trusted besides those in the state folder of this daemon, 64
-             *     hexadecimal digits each: those of the other machines that share the database.
+             * @description Public keys to trust besides those in the state folder of this daemon, 64 hexadecimal digits
+             *     each: the keys of the other machines that share the database.
              * @default []
              */
             keys: string[];
         };
-        /** @description How far the chain had grown when it was signed. */
+        /** @description The state of the chain when it was signed. */
         Checkpointed: {
-            /** @description The checkpoint; absent = nothing is new since the last one, or there is no key. */
+            /** @description The checkpoint; absent = there are no new records since the last one, or there is no key. */
             checkpoint?: unknown;
         };
         /** @description A call to be made. */
@@ -3721,7 +3761,7 @@ export interface components {
             /** @description Name of the tool, canonical or an alias. */
             tool: string;
             /**
-             * @description Its arguments: an object, or the JSON text of one as a model wrote it. None = `{}`.
+             * @description Its arguments: an object, or the JSON text of one as a model wrote it. Absent = `{}`.
              * @default null
              */
             arguments: unknown;
@@ -3734,9 +3774,9 @@ export interface components {
             wait_ms?: number | null;
             /** @description Name of the agent that makes the call: its tool list limits it, and rules for it apply. */
             agent?: string | null;
-            /** @description A conversation of the caller, of which grants, shell and stored results count. */
+            /** @description A conversation of the caller, whose grants, shell and stored results apply. */
             conversation?: string | null;
-            /** @description What it is about, in at most 200 characters, for history and audit. */
+            /** @description Purpose of the call, in at most 200 characters, for history and audit. */
             topic?: string | null;
             /**
              * Format: uint32
@@ -3750,7 +3790,7 @@ export interface components {
             /** @description One for each call, in their order. */
             calls: components["schemas"]["CallDocument"][];
         };
-        /** @description Several calls that run side by side. */
+        /** @description Several calls that run concurrently. */
         StartCalls: {
             /** @description The calls, 1 to 100. */
             calls: components["schemas"]["NewCall"][];
@@ -3763,11 +3803,11 @@ export interface components {
             agent?: string | null;
             /** @description A conversation of the caller; as with one call. */
             conversation?: string | null;
-            /** @description What they are about; as with one call. */
+            /** @description Purpose of the calls; as with one call. */
             topic?: string | null;
             /**
              * Format: uint32
-             * @description Most tokens of each result; as with one call.
+             * @description Maximum number of tokens of each result; as with one call.
              */
             max_tokens?: number | null;
         };
@@ -3776,7 +3816,7 @@ export interface components {
             /** @description Name of the tool, canonical or an alias. */
             tool: string;
             /**
-             * @description Its arguments: an object, or the JSON text of one as a model wrote it. None = `{}`.
+             * @description Its arguments: an object, or the JSON text of one as a model wrote it. Absent = `{}`.
              * @default null
              */
             arguments: unknown;
@@ -3788,47 +3828,46 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /**
-         * @description Everything that is known of a call. A token that only looks is not shown arguments, results and
-         *     words.
-         */
+        /** @description The stored information about a call. Viewers do not see arguments, results and texts. */
         Explained: {
             /** @description Its state and outcome. */
             call: components["schemas"]["CallDocument"];
-            /** @description What is recorded of it; absent = nothing yet. */
+            /** @description Its recorded data; absent = none yet. */
             facts?: components["schemas"]["CallSummary"] | null;
-            /** @description The stages that it passed, each with what it decided, why, and the nanoseconds it took. */
+            /**
+             * @description The stages that it passed, each with its decision, the reason, and its duration in
+             *     nanoseconds.
+             */
             stages: unknown[];
-            /** @description What policy said, with the rule. */
+            /** @description The ruling of policy, with the rule. */
             ruling?: unknown;
-            /** @description What its run had read before. */
+            /** @description Taint labels of its run from before the call. */
             labels?: unknown;
-            /** @description Who runs it, of one that has not ended: `process 4711`; absent = no process. */
+            /** @description The process that runs it, if it has not ended, such as `process 4711`; absent = no process. */
             worker?: string | null;
-            /** @description Attempts before this one that a crash cut off. */
+            /** @description Earlier attempts that a crash interrupted. */
             earlier: unknown[];
             /** @description The question that a person was asked, with the decision. */
             question?: unknown;
-            /** @description Remembered approvals of its operation that were there when it came. */
+            /** @description Remembered approvals of its operation that existed when it was received. */
             grants: unknown[];
-            /** @description The calls that it made, such as those of a script, oldest first, at most 200. */
+            /** @description Its child calls, such as those of a script, oldest first, at most 200. */
             calls: components["schemas"]["CallSummary"][];
             /** @description Records of the audit about it. */
             audit: unknown[];
         };
-        /** @description How a call is made again. */
+        /** @description Options for repeating a call. */
         RepeatCall: {
             /**
              * Format: uint64
-             * @description Milliseconds to wait for its end, at most 600,000; 0 = not at all. None = as long as it
-             *     takes.
+             * @description Milliseconds to wait for its end, at most 600,000; 0 = do not wait, absent = without limit.
              * @default null
              */
             wait_ms: number | null;
         };
-        /** @description A call that a page asks for. */
+        /** @description A call that a page requests. */
         PageCall: {
-            /** @description The name that the server of the page gives the tool. */
+            /** @description Name of the tool on the server of the page. */
             tool: string;
             /**
              * @description Its arguments.
@@ -3838,7 +3877,7 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description A resource, as the server of the page has it. */
+        /** @description A resource of the page's server. */
         PageResource: {
             /** @description Its address. */
             uri: string;
@@ -3860,38 +3899,38 @@ export interface components {
         ChainRow: {
             /** @description Its name, which is that of its tool. */
             name: string;
-            /** @description What it says that it does. */
+            /** @description Its own description. */
             description?: string | null;
-            /** @description Why it is no tool, if it is none. */
+            /** @description Why it is not a tool; absent if it is one. */
             problem?: string | null;
-            /** @description The folder that has it: `own`, `workspace`, or one that was named. */
+            /** @description Its folder: `own`, `workspace`, or the id of a configured one. */
             folder: string;
-            /** @description Whether a person is asked before it runs, because its author is unknown. */
+            /** @description Whether it asks for an approval before it runs, because its author is unknown. */
             asked_about: boolean;
             /** @description Its file. */
             path: string;
         };
-        /** @description A script, whole. */
+        /** @description A script with its text. */
         ChainDetails: {
             /** @description Its name, which is that of its tool. */
             name: string;
-            /** @description What it says that it does. */
+            /** @description Its own description. */
             description?: string | null;
-            /** @description Why it is no tool, if it is none. */
+            /** @description Why it is not a tool; absent if it is one. */
             problem?: string | null;
-            /** @description The folder that has it: `own`, `workspace`, or one that was named. */
+            /** @description Its folder: `own`, `workspace`, or the id of a configured one. */
             folder: string;
-            /** @description Whether a person is asked before it runs, because its author is unknown. */
+            /** @description Whether it asks for an approval before it runs, because its author is unknown. */
             asked_about: boolean;
             /** @description Its file. */
             path: string;
             /** @description Its text. */
             code: string;
         };
-        /** @description A script to keep. */
+        /** @description A script to save. */
         ChainText: {
             /**
-             * @description Its text. Its first lines have its description (`# description: ...`), its parameters (`#
+             * @description Its text. The first lines contain its description (`# description: ...`), its parameters (`#
              *     parameters: {...}`, `# required: [...]`) and its level (`# level: expression|full|auto`).
              */
             code: string;
@@ -3931,21 +3970,21 @@ export interface components {
             /** @description One for each path. */
             files: components["schemas"]["FilePreview"][];
         };
-        /** @description What would happen to one path. */
+        /** @description The effect on one path. */
         FilePreview: {
             /** @description The path below its root. */
             path: string;
-            /** @description What would happen to it. */
+            /** @description The effect. */
             act: components["schemas"]["FileAct"];
-            /** @description Where it would be moved from. */
+            /** @description The former path of a move. */
             from?: string | null;
             /**
-             * @description Unified diff, at most 200 lines; absent for folders, links and moves, for what is no text or
-             *     larger than 10 MB, after 20 files, and for callers that see no contents.
+             * @description Unified diff, at most 200 lines; absent for folders, links and moves, for files that are not
+             *     text or larger than 10 MB, after 20 files, and for callers that see no contents.
              */
             diff?: string | null;
         };
-        /** @description What happens to a file. */
+        /** @description The effect on a file. */
         FileAct: "remove" | "restore" | "change" | "move";
         /** @description A preview. */
         PreviewBody: {
@@ -3967,14 +4006,14 @@ export interface components {
         ChangeDone: {
             /** @description The change. */
             change: components["schemas"]["Change"];
-            /** @description The changes of files, one line each; empty if there was nothing to do. */
+            /** @description The changes of files, one line each; empty if no file changed. */
             did: string[];
         };
         /** @description A change that was not undone or redone. */
         ChangeRefused: {
             /** @description The change. */
             change: components["schemas"]["Change"];
-            /** @description Why. */
+            /** @description The reason. */
             why: string;
         };
         /** @description Which changes are undone: either `newest` and `count`, or `changes`. */
@@ -4041,6 +4080,11 @@ export interface components {
              * @description Milliseconds since 1970 of its newest message.
              */
             updated_at: number;
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970 of its deletion, if it is deleted.
+             */
+            deleted_at?: number | null;
         };
         /** @description A part of a list. */
         FoundMessageRowPage: {
@@ -4053,18 +4097,18 @@ export interface components {
         FoundMessageRow: {
             /** @description The conversation. */
             conversation: string;
-            /** @description What it is about. */
+            /** @description Subject of the conversation. */
             title: string;
-            /** @description The run that wrote the message; absent = the words are in the title. */
+            /** @description The run that wrote the message; absent = the match is in the title. */
             run?: string | null;
             /**
              * Format: uint64
-             * @description Place of the message in the conversation, from 0.
+             * @description Position of the message in the conversation, from 0.
              */
             seq?: number | null;
-            /** @description Whether a person wrote it; else a model. */
+            /** @description Whether a person wrote the message; otherwise, a model did. */
             typed: boolean;
-            /** @description The text around the first of the words. */
+            /** @description The text around the first match. */
             excerpt: string;
             /**
              * Format: int64
@@ -4104,9 +4148,9 @@ export interface components {
             /** @description One line of at most 200 characters. */
             title: string;
         };
-        /** @description Where a branch begins. */
+        /** @description The start of a branch. */
         BranchBody: {
-            /** @description The run whose first message, and everything after it, is left out. */
+            /** @description The first omitted run: the branch leaves out its message and everything after it. */
             before: string;
         };
         /** @description A part of a list. */
@@ -4122,11 +4166,11 @@ export interface components {
             document: string;
             /** @description Name of the file. */
             name: string;
-            /** @description What it is, such as `PDF`. */
+            /** @description Its format, such as `PDF`. */
             format: string;
             /** @description `indexing`, `ready` or `failed`. */
             status: string;
-            /** @description What its parts are called, such as `page`; absent = it has none. */
+            /** @description Name of its parts, such as `page`; absent = it has none. */
             unit?: string | null;
             /**
              * Format: uint32
@@ -4135,12 +4179,12 @@ export interface components {
             parts: number;
             /**
              * Format: uint32
-             * @description Parts that were read so far.
+             * @description Number of parts that were read so far.
              */
             parts_read: number;
             /**
              * Format: uint32
-             * @description Pieces of text that can be found.
+             * @description Number of searchable pieces of text.
              */
             chunks: number;
             /**
@@ -4160,7 +4204,7 @@ export interface components {
              * @description When it was deleted, milliseconds since 1970.
              */
             deleted_at?: number | null;
-            /** @description What put it in, if that had read text from outside. */
+            /** @description The agent or program that added it, if that had read untrusted text. */
             untrusted?: string | null;
         };
         /** @description A part of a list. */
@@ -4170,7 +4214,7 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /** @description A passage that fits. */
+        /** @description A matching passage. */
         Passage: {
             /** @description Id of the document. */
             document: string;
@@ -4197,12 +4241,12 @@ export interface components {
             text: string;
             /**
              * Format: uint32
-             * @description The page to continue with; absent = this was the last.
+             * @description The page to continue with; absent = this was the last one.
              */
             next_page?: number | null;
             /**
              * Format: uint32
-             * @description The character in that page.
+             * @description The character to continue with in that page.
              */
             next_offset?: number | null;
         };
@@ -4217,18 +4261,18 @@ export interface components {
         Draft: {
             /** @description Its id. */
             draft: string;
-            /** @description What it is: `mail` or `webhook`. */
+            /** @description Its kind: `mail` or `webhook`. */
             kind: string;
             /** @description `draft`, `sending`, `sent`, `failed`, `unknown` or `discarded`. */
             status: string;
             /**
              * Format: int64
-             * @description Its version: sending names the one that was read.
+             * @description Its version: a request to send names the version that was read.
              */
             version: number;
             /** @description The account that sends it. */
             account: string;
-            /** @description Recipients; only for callers that may see payloads, as the next three. */
+            /** @description Recipients; like the next three fields, only for callers that may see payloads. */
             to?: string[];
             /** @description Subject. */
             subject?: string | null;
@@ -4236,19 +4280,22 @@ export interface components {
             body?: string | null;
             /** @description Files. */
             attachments?: components["schemas"]["DraftFile"][];
-            /** @description Letters of recipients that look like others. */
+            /** @description Letters in recipients that look like other letters. */
             unusual_letters?: string | null;
             /** @description Its Message-ID, by which it is found in the Sent folder. */
             message_id: string;
-            /** @description What its text comes from, if that is outside text. */
+            /** @description Source of its text, if that is untrusted. */
             untrusted?: string | null;
-            /** @description Who or what wrote its text last. */
+            /** @description The person or agent that last wrote its text. */
             by: string;
             /** @description The person or the rule that sent it, or tried to. */
             sent_by?: string | null;
-            /** @description Why it failed, how to find out, or what did not work besides. */
+            /**
+             * @description The reason for a failure, how to check an unknown state, or a problem that did not prevent
+             *     the delivery.
+             */
             note?: string | null;
-            /** @description What changed since the version that the caller named; absent if none was named. */
+            /** @description The changes since the version that the caller named; absent if none was named. */
             changed?: components["schemas"]["DraftDifference"][] | null;
             /**
              * Format: int64
@@ -4257,7 +4304,7 @@ export interface components {
             created_at: number;
             /**
              * Format: int64
-             * @description When it was changed last: milliseconds since 1970.
+             * @description When it was last changed, in milliseconds since 1970.
              */
             changed_at: number;
         };
@@ -4265,19 +4312,19 @@ export interface components {
         DraftFile: {
             /** @description Its name for the recipient. */
             name: string;
-            /** @description Where its content is. */
+            /** @description The artifact with its content. */
             artifact: string;
             /**
              * Format: uint64
-             * @description Bytes.
+             * @description Size in bytes.
              */
             bytes: number;
         };
-        /** @description What differs in one part of a draft. */
+        /** @description A difference in one part of a draft. */
         DraftDifference: {
             /** @description `account`, `to`, `subject`, `files` or `text`. */
             part: string;
-            /** @description Lines that begin with `-` (before), `+` (after) or a space (the same). */
+            /** @description Lines that begin with `-` (before), `+` (after) or a space (unchanged). */
             diff: string;
         };
         /** @description A new draft. */
@@ -4330,17 +4377,17 @@ export interface components {
              */
             version: number;
             /**
-             * @description Recipients; without them they stay.
+             * @description Recipients; absent = unchanged.
              * @default null
              */
             to: string[] | null;
             /**
-             * @description Subject; without it it stays.
+             * @description Subject; absent = unchanged.
              * @default null
              */
             subject: string | null;
             /**
-             * @description Text; without it it stays.
+             * @description Text; absent = unchanged.
              * @default null
              */
             body: string | null;
@@ -4349,22 +4396,25 @@ export interface components {
         SendDraftBody: {
             /**
              * Format: int64
-             * @description The version that the person read: one that was changed since does not leave.
+             * @description The version that the person read; a draft that was changed since is not sent.
              */
             version: number;
             /**
-             * @description Send one that is `unknown` once more, although it may have left.
+             * @description Sends a draft again whose state is `unknown`, although it may have been sent.
              * @default false
              */
             again: boolean;
         };
         /** @description The messages for the model, and the outcome of each call. */
         ExecDocument: {
-            /** @description The format that was read, and that the messages are in. */
+            /** @description The format of the response and of the messages. */
             format: string;
-            /** @description The messages (or items) to append after the assistant's turn; empty when there was no call. */
+            /**
+             * @description The messages (or items) to append after the assistant's turn; empty if the response has no
+             *     call.
+             */
             messages: unknown[];
-            /** @description The assistant's turn itself, for callers that read a stream. */
+            /** @description The assistant's turn itself, for callers that sent a stream. */
             assistant: unknown;
             /** @description One for each call, in their order. */
             calls: components["schemas"]["ExecutedCall"][];
@@ -4375,8 +4425,8 @@ export interface components {
             /** @description Irregularities of the response. */
             notes: string[];
             /**
-             * @description Whether the response is complete; if not, none of its calls was run, and each result says
-             *     so.
+             * @description Whether the response is complete; if not, none of its calls ran, and each result states
+             *     that.
              */
             complete: boolean;
         };
@@ -4388,51 +4438,54 @@ export interface components {
             call: string;
             /** @description Its status. */
             status: components["schemas"]["CallState"];
-            /** @description Canonical name of the tool, when there is one. */
+            /** @description Canonical name of the tool, if the tool exists. */
             tool?: string | null;
-            /** @description The name as it was asked for. */
+            /** @description The requested name. */
             asked: string;
             /** @description The result as a model reads it: text or JSON, sanitized and bounded. */
             result?: unknown;
-            /** @description The tool's own data, where it is small enough. */
+            /** @description The tool's own data, if it is small enough. */
             structured?: unknown;
-            /** @description Pictures and sounds, base64 inside, and parts for people such as cards. */
+            /** @description Images and audio in base64, and content for people such as cards. */
             blocks?: unknown[];
-            /** @description Why it failed: a word of the closed list in docs/errors.md. */
+            /** @description Type of the error, from the closed list in docs/errors.md. */
             error_type?: string | null;
-            /** @description The same in words that say what to do. */
+            /** @description The error in words, with instructions. */
             message?: string | null;
             /** @description `message` without its instructions to a model, for people; absent if it has none. */
             reason?: string | null;
             /** @description The obstacle that kept the call from running, if the owner can remove it. */
             refusal?: components["schemas"]["CallRefusal"] | null;
-            /** @description The whole result, when the text is only a part of it: `GET /artifacts/{ref}`. */
+            /**
+             * @description The artifact with the complete result, if the text is only a part of it: `GET
+             *     /artifacts/{ref}`.
+             */
             artifact?: string | null;
             /**
              * @description Origin of the result's text: `tool`, `workspace` or `external`. The author of `external`
              *     text is unknown.
              */
             trust?: string | null;
-            /** @description Where they come from: a path or an address. */
+            /** @description Source of the result: a path or an address. */
             source?: string | null;
-            /** @description How the program was isolated that the tool ran, where it ran one. */
+            /** @description Isolation of the program that the tool ran, if it ran one. */
             sandbox?: string | null;
-            /** @description Whether the result reads like orders to a model. */
+            /** @description Whether the result contains text that reads like instructions to a model. */
             flagged?: boolean;
-            /** @description What of the result was made harmless, in words. */
+            /** @description The changes of the sanitizer to the result, in words. */
             neutralised?: string[];
-            /** @description What the caller should know of its arguments: repairs and unknown parameters. */
+            /** @description Notes for the caller on its arguments: repairs and unknown parameters. */
             notes?: string[];
             /**
-             * @description What a tool returned whose outcome could not be recorded (`not_recorded`): `outcome` says
-             *     how it ended, the rest is as a model reads it.
+             * @description The result of a tool whose outcome could not be recorded (`not_recorded`): `outcome` gives
+             *     the outcome, the other fields are as a model reads them.
              */
             unrecorded?: unknown;
             /** @description The question that a person has to decide. */
             approval?: components["schemas"]["PendingApproval"] | null;
             /**
              * Format: uint32
-             * @description Attempts that were started.
+             * @description Number of attempts that were started.
              */
             attempts?: number | null;
             /**
@@ -4443,20 +4496,20 @@ export interface components {
         };
         /** @description A call that the provider ran itself. */
         HostedDocument: {
-            /** @description The tool, when it is known. */
+            /** @description The tool, if it is known. */
             name?: string | null;
             /** @description The provider's name for it. */
             kind: string;
         };
         /** @description A text file. */
         FileDocument: {
-            /** @description The path as it was asked for. */
+            /** @description The path as requested. */
             path: string;
             /** @description Its text. */
             text: string;
             /**
-             * @description What the sanitizer changed, in words; the text then differs from the file. Known secrets are
-             *     always masked.
+             * @description The changes of the sanitizer, in words; if there are any, the text differs from the file.
+             *     Known secrets are always masked.
              */
             neutralised: string[];
             /** @description The call that read it. */
@@ -4483,29 +4536,32 @@ export interface components {
             conversation?: string | null;
             /**
              * Format: uint32
-             * @description Rounds that its run may use.
+             * @description Maximum number of rounds of its run.
              */
             rounds: number;
             /**
              * Format: uint64
-             * @description Calls that its run may use.
+             * @description Maximum number of calls of its run.
              */
             calls: number;
             /**
              * Format: uint64
-             * @description Tokens that its run may use.
+             * @description Maximum number of tokens of its run.
              */
             tokens: number;
             /**
              * Format: uint64
-             * @description Run time of tools that its run may use, in seconds.
+             * @description Maximum run time of tools in its run, in seconds.
              */
             seconds: number;
-            /** @description What the run answered, or why it failed; only for callers that may see payloads. */
+            /**
+             * @description The answer of the run, or the reason for its failure; only for callers that may see
+             *     payloads.
+             */
             result?: string | null;
-            /** @description What makes the result outside text. */
+            /** @description The source that makes the result untrusted text. */
             result_source?: string | null;
-            /** @description What its text comes from, if that is outside text: it waits until a person lets it begin. */
+            /** @description Source of its text, if that is untrusted: the goal then waits until a person starts it. */
             untrusted?: string | null;
             /** @description The person, token or agent that started it. */
             by: string;
@@ -4531,19 +4587,19 @@ export interface components {
             agent: string | null;
             /**
              * Format: uint32
-             * @description Rounds of its run, 1 to 100; default 40.
+             * @description Maximum number of rounds of its run, 1 to 100; default 40.
              * @default null
              */
             rounds: number | null;
             /**
              * Format: uint64
-             * @description Tokens of its run; default 500,000.
+             * @description Maximum number of tokens of its run; default 500,000.
              * @default null
              */
             tokens: number | null;
             /**
-             * @description What the client says about the person, for its run; an `Accept-Language` counts as the
-             *     locale where it says none.
+             * @description Information from the client about the person, for its run; without a locale,
+             *     `Accept-Language` applies.
              * @default {
              *       "locale": null,
              *       "time_zone": null,
@@ -4553,7 +4609,7 @@ export interface components {
              */
             surroundings: components["schemas"]["PersonSurroundings"];
         };
-        /** @description What a client says about the person who asks, for the prompt and for tools that want it. */
+        /** @description Information from a client about the person who asks, for the prompt and for tools that use it. */
         PersonSurroundings: {
             /**
              * @description Language and region, such as `de-AT`.
@@ -4566,7 +4622,7 @@ export interface components {
              */
             time_zone: string | null;
             /**
-             * @description Where they are: a name such as `Vienna, Austria`, or `LATITUDE,LONGITUDE`.
+             * @description Place of the person: a name such as `Vienna, Austria`, or `LATITUDE,LONGITUDE`.
              * @default null
              */
             place: string | null;
@@ -4583,22 +4639,19 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /** @description A remembered approval: calls that are no longer asked about. */
+        /** @description A remembered approval: matching calls no longer ask. */
         GrantRow: {
             /** @description Its id. */
             id: string;
-            /** @description The operation it covers, exactly. */
+            /** @description The operation that it covers, exactly. */
             operation: string;
-            /**
-             * @description What arguments must look like, by name: a glob for each; empty = any. Left out for those who
-             *     see no arguments.
-             */
+            /** @description Required values of arguments, by name: a glob for each; empty = any. Absent for viewers. */
             args?: unknown;
-            /** @description Hash of the tool's definition: a changed tool is asked about again. */
+            /** @description Hash of the tool's definition: calls of a changed tool ask again. */
             definition_hash: string;
-            /** @description Reasons of asking that it answers. */
+            /** @description The reasons for asking that it covers. */
             reasons: unknown;
-            /** @description The highest risk it answers for: `safe`, `high` or `critical`. */
+            /** @description The highest risk that it covers: `safe`, `high` or `critical`. */
             risk: unknown;
             /** @description Its scope: `run`, `conversation` or `always`. */
             scope: unknown;
@@ -4606,7 +4659,7 @@ export interface components {
             run?: string | null;
             /** @description The conversation, for the scope `conversation`. */
             conversation?: string | null;
-            /** @description Who gave it. */
+            /** @description The person or token that gave it. */
             created_by: string;
             /**
              * Format: int64
@@ -4619,11 +4672,11 @@ export interface components {
              */
             expires_at?: number | null;
         };
-        /** @description A remembered approval was revoked. */
+        /** @description A revoked grant. */
         Revoked: {
             /** @description Its id. */
             revoked: string;
-            /** @description Who took it back. */
+            /** @description The person or token that revoked it. */
             by: string;
         };
         /** @description A part of a list. */
@@ -4641,12 +4694,12 @@ export interface components {
             items?: components["schemas"]["ListItem"][] | null;
             /**
              * Format: uint
-             * @description Items that are not checked.
+             * @description Number of items that are not checked.
              */
             open: number;
             /**
              * Format: uint
-             * @description Items that are checked.
+             * @description Number of items that are checked.
              */
             checked: number;
             /**
@@ -4666,16 +4719,16 @@ export interface components {
             text: string;
             /** @description Whether it is done. */
             checked: boolean;
-            /** @description What the text comes from, if that is outside text. */
+            /** @description Source of the text, if that is untrusted. */
             untrusted?: string | null;
         };
-        /** @description What a change did. */
+        /** @description The effect of a change. */
         ChangedList: {
             /** @description The list after the change. */
             list: components["schemas"]["List"];
             /** @description Items that changed. */
             changed: string[];
-            /** @description Items that were so already. */
+            /** @description Items that already had the requested state. */
             already: string[];
             /** @description Items that are not on the list. */
             missing: string[];
@@ -4718,11 +4771,11 @@ export interface components {
             /** @description The run that made it. */
             run?: string | null;
         };
-        /** @description A change was undone. */
+        /** @description The undone change. */
         UndoneList: {
-            /** @description The lists that changed, as they are now. Undoing a rename changes two. */
+            /** @description The changed lists in their current state. Undoing a rename changes two. */
             lists: components["schemas"]["List"][];
-            /** @description Names of lists that are gone again, in lower case. */
+            /** @description Names of lists that no longer exist, in lower case. */
             gone: string[];
         };
         /** @description The list or memory whose last change is undone. */
@@ -4770,12 +4823,12 @@ export interface components {
             /** @description The call that wrote it. */
             call?: string | null;
             /**
-             * @description What the text comes from, if that is outside text. Such a memory is in no system prompt, and
+             * @description Source of the text, if that is untrusted. Such a memory is not in system prompts, and
              *     recalling it makes a run untrusted.
              */
             untrusted?: string | null;
         };
-        /** @description A text to keep. */
+        /** @description A text to store. */
         MemoryText: {
             /** @description The text. */
             content: string;
@@ -4785,13 +4838,13 @@ export interface components {
              */
             category: string | null;
         };
-        /** @description A change was undone. */
+        /** @description The undone change. */
         UndoneMemory: {
             /** @description Key of the memory. */
             key: string;
-            /** @description The memory as it is now; absent if there is none. */
+            /** @description The memory in its current state; absent if it does not exist. */
             memory?: components["schemas"]["Memory"] | null;
-            /** @description Whether it had been promoted, and its instruction is out of the system prompt again. */
+            /** @description Whether it had been promoted, and its instruction was removed from the system prompt again. */
             instruction_removed?: boolean;
         };
         /** @description The list or memory whose last change is undone. */
@@ -4802,7 +4855,7 @@ export interface components {
              */
             key: string | null;
         };
-        /** @description What an import changed. */
+        /** @description The effect of an import. */
         ImportedMemories: {
             /**
              * Format: uint
@@ -4816,7 +4869,7 @@ export interface components {
             replaced: number;
             /**
              * Format: uint
-             * @description Memories that were there already.
+             * @description Memories that existed already with this text.
              */
             unchanged: number;
             /**
@@ -4827,7 +4880,7 @@ export interface components {
         };
         /** @description A file of memories. */
         ImportMemories: {
-            /** @description The file, as `GET /memory/export` answers. */
+            /** @description The file, in the format of `GET /memory/export`. */
             file: unknown;
             /**
              * @description Whether memories that the file does not have are removed.
@@ -4860,21 +4913,21 @@ export interface components {
             rings: number;
             /**
              * Format: uint
-             * @description Events that wait for their execution.
+             * @description Number of events that wait for their execution.
              */
             waiting_events: number;
             /** @description The prompt of its runs, or the text of an alarm; only for callers that may see payloads. */
             prompt?: string | null;
             /** @description `PENDING`, `RUNNING`, `PAUSED`, `COMPLETED` or `CANCELLED`. */
             status: string;
-            /** @description When it runs, in words. */
+            /** @description Its schedule, in words. */
             schedule: string;
             /** @description IANA name of the time zone of its schedule. */
             zone: string;
-            /** @description Its next times, RFC 3339 with offset. */
+            /** @description Its next times, in RFC 3339 with offset. */
             next: string[];
             /**
-             * @description The same in words.
+             * @description Its next times in words.
              * @default []
              */
             next_in_words: string[];
@@ -4882,18 +4935,18 @@ export interface components {
             hook?: string | null;
             /** @description The agent of its runs; absent = the configured one. */
             agent?: string | null;
-            /** @description The conversation of its runs, once there was one. */
+            /** @description The conversation of its runs, after the first one. */
             conversation?: string | null;
             /**
              * Format: uint32
-             * @description Failed executions since the last success.
+             * @description Number of failed executions since the last success.
              */
             consecutive_failures: number;
-            /** @description What its text comes from, if that is outside text: it is paused until a person resumes it. */
+            /** @description Source of its text, if that is untrusted: the task is then paused until a person resumes it. */
             untrusted?: string | null;
-            /** @description The person, token or agent that made it. */
+            /** @description The person, token or agent that created it. */
             by: string;
-            /** @description The run that made it. */
+            /** @description The run that created it. */
             made_by_run?: string | null;
             /**
              * Format: int64
@@ -4907,7 +4960,7 @@ export interface components {
         TaskExecution: {
             /**
              * Format: int64
-             * @description The time that it was for, milliseconds since 1970.
+             * @description The time for which it was due, in milliseconds since 1970.
              */
             due_at: number;
             /**
@@ -4928,16 +4981,16 @@ export interface components {
             run?: string | null;
             /**
              * Format: uint64
-             * @description Later times that passed until it ended, and that were not run.
+             * @description Number of later times that passed before it ended, and that were skipped.
              */
             missed: number;
-            /** @description Its conversation, if it is of this execution alone. */
+            /** @description Its conversation, if that belongs to this execution only. */
             conversation?: string | null;
-            /** @description What its run had read from outside. */
+            /** @description The source that made its run untrusted. */
             untrusted?: string | null;
         };
         /**
-         * @description A task to make. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change` and
+         * @description A task to create. Exactly one of `execute_at`, `cron`, `on_heartbeat`, `hook`, `on_change` and
          *     `on_mail`, or `recurrence` with `execute_at` as its first time.
          */
         NewTask: {
@@ -4971,32 +5024,33 @@ export interface components {
              */
             recurrence: string | null;
             /**
-             * @description First time of the day of `hourly` and `interval:N`, such as `9:00`; with `window_end`.
+             * @description Start of the daily window of `hourly` and `interval:N`, such as `9:00`; with `window_end`.
              * @default null
              */
             window_start: string | null;
             /**
-             * @description The time of the day at which these end.
+             * @description End of the daily window.
              * @default null
              */
             window_end: string | null;
             /**
-             * @description At every heartbeat.
+             * @description Whether the task runs at every heartbeat.
              * @default false
              */
             on_heartbeat: boolean;
             /**
-             * @description When `POST /hooks/{hook}` is called with this name, signed with the secret `hook-NAME`.
+             * @description Name of a webhook: the task runs when `POST /hooks/{hook}` is called, signed with the secret
+             *     `hook-NAME`.
              * @default null
              */
             hook: string | null;
             /**
-             * @description When a file of the workspace changes that this glob matches.
+             * @description Glob of files: the task runs when a matching file of the workspace changes.
              * @default null
              */
             on_change: string | null;
             /**
-             * @description When mail arrives that this filter matches; `{}` matches all mail.
+             * @description Filter of mail: the task runs when matching mail arrives; `{}` matches all mail.
              * @default null
              */
             on_mail: components["schemas"]["MailFilter"] | null;
@@ -5011,8 +5065,8 @@ export interface components {
              */
             agent: string | null;
             /**
-             * @description What the client says about the person, for its runs; an `Accept-Language` counts as the
-             *     locale where it says none.
+             * @description Information from the client about the person, for its runs; without a locale,
+             *     `Accept-Language` applies.
              * @default {
              *       "locale": null,
              *       "time_zone": null,
@@ -5048,9 +5102,11 @@ export interface components {
             message?: string | null;
             /** @description An address to open; only for callers that may see payloads. */
             link?: string | null;
+            /** @description `low`, `normal` or `high`. */
+            urgency: components["schemas"]["Urgency"];
             /** @description A newer notification with this tag replaces it. */
             tag?: string | null;
-            /** @description What its text comes from, if that is outside text. */
+            /** @description Source of its text, if that is untrusted. */
             untrusted?: string | null;
             /** @description The person, token or agent that sent it. */
             by: string;
@@ -5061,9 +5117,9 @@ export interface components {
              * @description Milliseconds since 1970.
              */
             created_at: number;
-            /** @description Channels that took it over. */
+            /** @description Channels that accepted it. */
             delivered: string[];
-            /** @description Channels that did not. */
+            /** @description Channels that failed. */
             failed: components["schemas"]["FailedDelivery"][];
             /**
              * Format: int64
@@ -5071,14 +5127,19 @@ export interface components {
              */
             dismissed_at?: number | null;
         };
-        /** @description A channel that did not take a notification over. */
+        /**
+         * @description How much a notification wants attention: the three levels of the Desktop Notifications
+         *     Specification. It changes how a device shows it, not whether it is pushed.
+         */
+        Urgency: "low" | "normal" | "high";
+        /** @description A channel that failed to deliver a notification. */
         FailedDelivery: {
             /** @description `desktop`, `ntfy` or `webhook`. */
             channel: string;
-            /** @description Why. */
+            /** @description The reason. */
             reason: string;
         };
-        /** @description A notification that was sent. */
+        /** @description A sent notification. */
         SentNotification: {
             /** @description Its id. */
             notification: string;
@@ -5088,9 +5149,11 @@ export interface components {
             message?: string | null;
             /** @description An address to open; only for callers that may see payloads. */
             link?: string | null;
+            /** @description `low`, `normal` or `high`. */
+            urgency: components["schemas"]["Urgency"];
             /** @description A newer notification with this tag replaces it. */
             tag?: string | null;
-            /** @description What its text comes from, if that is outside text. */
+            /** @description Source of its text, if that is untrusted. */
             untrusted?: string | null;
             /** @description The person, token or agent that sent it. */
             by: string;
@@ -5101,16 +5164,16 @@ export interface components {
              * @description Milliseconds since 1970.
              */
             created_at: number;
-            /** @description Channels that took it over. */
+            /** @description Channels that accepted it. */
             delivered: string[];
-            /** @description Channels that did not. */
+            /** @description Channels that failed. */
             failed: components["schemas"]["FailedDelivery"][];
             /**
              * Format: int64
              * @description When it was dismissed, milliseconds since 1970.
              */
             dismissed_at?: number | null;
-            /** @description Local time until which it is quiet, if it was not pushed for that. */
+            /** @description Local time at which the quiet hours end, if they prevented the delivery to channels. */
             quiet_until?: string | null;
         };
         /** @description A notification to send. */
@@ -5123,12 +5186,17 @@ export interface components {
              */
             title: string;
             /**
+             * @description `low`, `normal` (the default) or `high`: how devices show it.
+             * @default normal
+             */
+            urgency: components["schemas"]["Urgency"];
+            /**
              * @description It replaces an earlier one with this tag.
              * @default null
              */
             tag: string | null;
         };
-        /** @description How the daemon is. */
+        /** @description The state of the daemon. */
         Health: {
             /** @description Always `ok`: a response shows that the daemon is alive. */
             status: string;
@@ -5144,7 +5212,7 @@ export interface components {
         };
         /** @description The heartbeat. */
         Heartbeat: {
-            /** @description Whether it is on. */
+            /** @description Whether it is enabled. */
             enabled: boolean;
             /**
              * Format: uint32
@@ -5161,16 +5229,47 @@ export interface components {
              * @description Local hour at which it ends.
              */
             active_end: number;
-            /** @description Its model; absent = that of the agent. */
+            /** @description Its model; absent = the model of the agent. */
             model?: string | null;
             /** @description Whether it runs now. */
             running: boolean;
             /** @description When it runs next, RFC 3339 with offset. */
             next?: string | null;
-            /** @description The prompt that it would send now; only for callers that may see payloads. */
+            /** @description The current prompt; only for callers that may see payloads. */
             prompt?: string | null;
             /** @description The last executions, newest first. */
             history: components["schemas"]["TaskExecution"][];
+        };
+        /** @description A message or notification that the next heartbeat looks at. */
+        Arrival: {
+            /** @description `message` or `notification`. */
+            kind: components["schemas"]["ArrivalKind"];
+            /** @description The person or program that it is from. */
+            from: string;
+            /**
+             * Format: int64
+             * @description When it arrived, milliseconds since 1970.
+             */
+            arrived_at: number;
+        };
+        /** @description What arrived. */
+        ArrivalKind: "message" | "notification";
+        /** @description A message or notification for the heartbeat. */
+        NewArrival: {
+            /**
+             * @description `message` or `notification` (the default).
+             * @default notification
+             */
+            kind: components["schemas"]["ArrivalKind"];
+            /** @description The person or program that it is from. */
+            from: string;
+            /**
+             * @description Its title.
+             * @default
+             */
+            title: string;
+            /** @description Its text; the heartbeat shows the first 500 characters. */
+            text: string;
         };
         /** @description The result of a request. */
         HookAnswer: {
@@ -5181,43 +5280,43 @@ export interface components {
         };
         /** @description The state of the kill switch. */
         KillSwitchDocument: {
-            /** @description Whether it is pulled: no tool runs. */
+            /** @description Whether it is engaged: no tool runs. */
             engaged: boolean;
             /** @description Whether its file exists: then no process of this machine runs a tool. */
             file: boolean;
             /** @description Whether its row is set: no daemon on this database runs a tool. */
             row: boolean;
-            /** @description Who pulled it. */
+            /** @description The person or token that engaged it. */
             by?: string | null;
             /**
              * Format: int64
-             * @description When, in milliseconds since 1970.
+             * @description Time of engaging, in milliseconds since 1970.
              */
             at?: number | null;
-            /** @description Why. */
+            /** @description The reason. */
             reason?: string | null;
         };
         /** @description The state of the kill switch, and the outcomes of the calls that were running. */
         Stopped: {
-            /** @description Whether it is pulled: no tool runs. */
+            /** @description Whether it is engaged: no tool runs. */
             engaged: boolean;
             /** @description Whether its file exists: then no process of this machine runs a tool. */
             file: boolean;
             /** @description Whether its row is set: no daemon on this database runs a tool. */
             row: boolean;
-            /** @description Who pulled it. */
+            /** @description The person or token that engaged it. */
             by?: string | null;
             /**
              * Format: int64
-             * @description When, in milliseconds since 1970.
+             * @description Time of engaging, in milliseconds since 1970.
              */
             at?: number | null;
-            /** @description Why. */
+            /** @description The reason. */
             reason?: string | null;
-            /** @description Calls that were at work on this daemon. */
+            /** @description Calls that were running on this daemon. */
             calls: components["schemas"]["StoppedCall"][];
         };
-        /** @description A call that was at work when the kill switch was pulled. */
+        /** @description A call that was running when the kill switch was engaged. */
         StoppedCall: {
             /** @description Its id. */
             call: string;
@@ -5225,25 +5324,25 @@ export interface components {
             tool: string;
             /** @description Its run. */
             run?: string | null;
-            /** @description Its effect, such as `side_effect`: a call that was cut off may have taken effect. */
+            /** @description Its effect, such as `side_effect`: an interrupted call may have taken effect. */
             effect: string;
             /**
              * Format: int64
              * @description When it started, in milliseconds since 1970.
              */
             started_at: number;
-            /** @description Its outcome; `running` = it is still running. */
+            /** @description Its outcome; `running` if it is still running. */
             status: components["schemas"]["CallState"];
         };
-        /** @description Why and how tools are stopped. */
+        /** @description The reason for stopping tools, and the handling of running calls. */
         StopBody: {
             /**
-             * @description Why, in words for people.
+             * @description The reason, in words for people.
              * @default
              */
             reason: string;
             /**
-             * @description Whether calls that are at work are stopped too; `false` = they run to their end.
+             * @description Whether running calls are cancelled, too; `false` = they run to their end.
              * @default null
              */
             stop_running: boolean | null;
@@ -5257,11 +5356,11 @@ export interface components {
         };
         /** @description A server in a list. */
         McpServerRow: {
-            /** @description Its name, which its tools begin with. */
+            /** @description Its name, the prefix of its tools. */
             name: string;
             /** @description Whether its tools are offered. */
             enabled: boolean;
-            /** @description How it is reached. */
+            /** @description Its transport. */
             transport: components["schemas"]["McpTransport"];
             /** @description Whether its statement that a tool only reads is trusted. */
             trusted: boolean;
@@ -5269,11 +5368,11 @@ export interface components {
             state: components["schemas"]["McpServerState"];
             /** @description The name that it reports, while it is connected. */
             server?: string | null;
-            /** @description The revision of the protocol that is spoken, while it is connected. */
+            /** @description The protocol revision in use, while it is connected. */
             protocol?: string | null;
             /**
              * Format: uint
-             * @description Tools that it has here.
+             * @description Number of its tools in Toolcrib.
              */
             tools: number;
             /**
@@ -5281,29 +5380,29 @@ export interface components {
              *     called before `toolcrib mcp review`.
              */
             held: components["schemas"]["McpHeldTool"][];
-            /** @description Why it cannot be reached, without the values of secrets. */
+            /** @description The reason why it cannot be reached, without the values of secrets. */
             last_error?: string | null;
         };
-        /** @description How a server is reached. */
+        /** @description The transport of a server. */
         McpTransport: "stdio" | "http";
         /** @description The state of a server. */
         McpServerState: "off" | "idle" | "connecting" | "connected" | "needs_authorization" | "error";
         /** @description A tool that waits for a review. */
         McpHeldTool: {
-            /** @description The name that the server gives it. */
+            /** @description Name of the tool on the server. */
             tool: string;
-            /** @description How it differs. */
+            /** @description The kind of the difference. */
             change: components["schemas"]["McpHeldChange"];
         };
-        /** @description How a tool differs from its reviewed definition. */
+        /** @description The difference of a tool from its reviewed definition. */
         McpHeldChange: "new" | "changed" | "gone";
-        /** @description A server, whole. */
+        /** @description A server with all details. */
         McpServerDetails: {
-            /** @description Its name, which its tools begin with. */
+            /** @description Its name, the prefix of its tools. */
             name: string;
             /** @description Whether its tools are offered. */
             enabled: boolean;
-            /** @description How it is reached. */
+            /** @description Its transport. */
             transport: components["schemas"]["McpTransport"];
             /** @description Whether its statement that a tool only reads is trusted. */
             trusted: boolean;
@@ -5311,11 +5410,11 @@ export interface components {
             state: components["schemas"]["McpServerState"];
             /** @description The name that it reports, while it is connected. */
             server?: string | null;
-            /** @description The revision of the protocol that is spoken, while it is connected. */
+            /** @description The protocol revision in use, while it is connected. */
             protocol?: string | null;
             /**
              * Format: uint
-             * @description Tools that it has here.
+             * @description Number of its tools in Toolcrib.
              */
             tools: number;
             /**
@@ -5323,30 +5422,30 @@ export interface components {
              *     called before `toolcrib mcp review`.
              */
             held: components["schemas"]["McpHeldTool"][];
-            /** @description Why it cannot be reached, without the values of secrets. */
+            /** @description The reason why it cannot be reached, without the values of secrets. */
             last_error?: string | null;
             /** @description Its program with arguments, or its address. */
             place: string;
-            /** @description Names of the variables or headers that it gets; their values are not shown. */
+            /** @description Names of the variables or headers that it gets; their values are omitted. */
             given: string[];
             /** @description Whether its program gets the network that the owner allows for programs. */
             network: boolean;
-            /** @description The names of its tools here. */
+            /** @description The names of its tools in Toolcrib. */
             tool_names: string[];
-            /** @description Whether a person has reviewed its tools; false too while it is off. */
+            /** @description Whether a person has reviewed its tools; false also while it is disabled. */
             reviewed: boolean;
-            /** @description What differs from what was reviewed, known while it is connected. */
+            /** @description Differences from the reviewed definitions, known while it is connected. */
             reviews: components["schemas"]["McpReview"][];
-            /** @description The end of what its program wrote to its standard error. */
+            /** @description The end of its program's standard error. */
             log: string;
         };
-        /** @description A tool that differs from what was reviewed. */
+        /** @description A tool that differs from its reviewed definition. */
         McpReview: {
-            /** @description The name that the server gives it. */
+            /** @description Name of the tool on the server. */
             tool: string;
-            /** @description How it differs. */
+            /** @description The kind of the difference. */
             change: components["schemas"]["McpHeldChange"];
-            /** @description The definitions, line by line: `-` as reviewed, `+` as it is now. */
+            /** @description The definitions, line by line: `-` as reviewed, `+` as they are now. */
             diff: string;
         };
         /** @description The changes; absent fields stay as they are. */
@@ -5374,17 +5473,17 @@ export interface components {
             /** @description Whether they were written. */
             written: boolean;
         };
-        /** @description A server of the text. */
+        /** @description A server of the imported text. */
         ImportedMcpServer: {
             /** @description Its name. */
             name: string;
             /** @description Its program with arguments, or its address. */
             place: string;
-            /** @description Names of values that go into the vault and not into the file. */
+            /** @description Names of values that are stored in the vault instead of the file. */
             secrets: string[];
             /** @description Notes about it. */
             notes: string[];
-            /** @description Whether it is added; a server with a name that exists is not. */
+            /** @description Whether it is added; a server whose name already exists is not. */
             taken: boolean;
         };
         /** @description Servers to add. */
@@ -5395,7 +5494,7 @@ export interface components {
              */
             text: string;
             /**
-             * @description Whether they are written; otherwise they are only shown.
+             * @description Whether the servers are written; otherwise, the response only lists them.
              * @default false
              */
             write: boolean;
@@ -5404,7 +5503,7 @@ export interface components {
         McpLogin: {
             /** @description Its state. */
             state: components["schemas"]["McpLoginState"];
-            /** @description The address to open in a browser, while it waits. */
+            /** @description The address to open in a browser, while the login waits. */
             url?: string | null;
             /** @description The authorization server. */
             issuer: string;
@@ -5412,10 +5511,10 @@ export interface components {
             scopes: string[];
             /**
              * Format: uint64
-             * @description Seconds that are left, while it waits.
+             * @description Seconds that remain, while the login waits.
              */
             seconds_left: number;
-            /** @description Why it failed. */
+            /** @description The reason for a failure. */
             why?: string | null;
         };
         /** @description The state of a login. */
@@ -5429,9 +5528,9 @@ export interface components {
         };
         /** @description A model. */
         ModelRow: {
-            /** @description Its name, as runs take it. */
+            /** @description Its name, as requests for runs use it. */
             model: string;
-            /** @description Whether it is asked where a run and its agent name none. */
+            /** @description Whether it is used if neither a run nor its agent names a model. */
             default: boolean;
             /** @description Whether it only replays the tour; there is one while no model is configured. */
             tour: boolean;
@@ -5450,13 +5549,13 @@ export interface components {
             /** @description Why it is offered. */
             origin: string;
         };
-        /** @description How a model answered. */
+        /** @description The result of testing a model. */
         TestedModel: {
             /** @description The model. */
             model: string;
             /** @description Whether it answered. */
             answers: boolean;
-            /** @description Why it did not, with what to do. */
+            /** @description Why it did not answer, and what to do. */
             message?: string | null;
             /**
              * Format: uint64
@@ -5464,7 +5563,7 @@ export interface components {
              */
             elapsed_ms: number;
         };
-        /** @description Which model. */
+        /** @description The model to test. */
         TestModel: {
             /** @description Its name, `provider/model`. */
             model: string;
@@ -5476,60 +5575,54 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /** @description A rule with where it stands. */
+        /** @description A rule with its position. */
         RuleRow: {
             /**
              * Format: uint
-             * @description Its place in the list, from 1.
+             * @description Its position in the list, from 1.
              */
             number: number;
-            /** @description What it says. */
+            /** @description Its verdict. */
             effect: components["schemas"]["Effect"];
-            /** @description What it is about: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`. */
+            /** @description The matching calls: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`. */
             rule: string;
-            /**
-             * @description Whose it is: `managed`, `user`, `project`, or `untrusted` (of a workspace that is not
-             *     trusted).
-             */
+            /** @description Its layer: `managed`, `user`, `project`, or `untrusted` (from an untrusted workspace). */
             layer: string;
-            /** @description Where it is written: `PATH:LINE`. */
+            /** @description Its position: `PATH:LINE`. */
             origin: string;
-            /** @description Agents it holds for; empty = all. */
+            /** @description Agents to which it applies; empty = all. */
             agents: string[];
-            /** @description Channels it holds for; empty = all. */
+            /** @description Channels to which it applies; empty = all. */
             channels: string[];
-            /** @description Workspace folders it holds for; empty = all. */
+            /** @description Workspace folders to which it applies; empty = all. */
             workspaces: string[];
-            /** @description Why it is there. */
+            /** @description The reason for the rule. */
             reason?: string | null;
             /** @description Calls that it must match. */
             match: string[];
             /** @description Calls that it must not match. */
             not_match: string[];
-            /** @description When it ends: a date, or a time with its zone. */
+            /** @description When it expires: a date, or a time with its zone. */
             expires?: string | null;
-            /** @description That its author knows that it allows more than it seems to. */
+            /** @description Whether its author accepts that it allows more than it seems to. */
             unsafe: boolean;
-            /** @description That it decides nothing yet. */
+            /** @description Whether it is only observed and decides nothing. */
             observe: boolean;
             /**
-             * @description Whether it has any effect: allow rules of an untrusted workspace have none, and rules that
-             *     are only observed have none.
+             * @description Whether it has any effect: allow rules of an untrusted workspace and rules that are only
+             *     observed have none.
              */
             counts: boolean;
         };
-        /** @description What a rule says. */
+        /** @description The verdict of a rule. */
         Effect: "allow" | "ask" | "deny";
         /** @description The file of rules was changed. */
         RulesChanged: {
-            /** @description The rules of the file as it is now. */
+            /** @description The current rules of the file. */
             rules: components["schemas"]["RuleRow"][];
-            /**
-             * @description Whether the file is different from before: a rule that is there already is not written
-             *     twice.
-             */
+            /** @description Whether the file has changed: a rule that already exists is not written twice. */
             changed: boolean;
-            /** @description Remarks on the rules that were added, such as that one has expired. */
+            /** @description Remarks on the added rules, such as that one has expired. */
             remarks: components["schemas"]["FindingRow"][];
             /** @description Settings that changed meanwhile and take effect only after a restart. */
             needs_restart: string[];
@@ -5540,36 +5633,39 @@ export interface components {
         FindingRow: {
             /** @description `error` (the rule is refused) or `warning`. */
             severity: string;
-            /** @description Where the rule is written: `PATH:LINE`, or `rules:NUMBER` of the request. */
+            /** @description Position of the rule: `PATH:LINE`, or `rules:NUMBER` in the request. */
             origin: string;
-            /** @description The rule as it is written. */
+            /** @description The rule as written. */
             rule: string;
-            /** @description What is wrong with it, and the spelling that works. */
+            /** @description The fault, and the spelling that works. */
             what: string;
         };
-        /** @description A rule as it is written (docs/rules.md). */
+        /** @description A rule as written (docs/rules.md). */
         RuleBody: {
-            /** @description What it says. */
+            /** @description Its verdict. */
             effect: components["schemas"]["Effect"];
-            /** @description What it is about: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`. */
+            /** @description The matching calls: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`. */
             rule: string;
-            /** @description Agents it holds for; empty = all. */
+            /** @description Agents to which it applies; empty = all. */
             agents?: string[];
-            /** @description Channels it holds for (`chat`, `background`, `external-agent`); empty = all. */
+            /** @description Channels to which it applies (`chat`, `background`, `external-agent`); empty = all. */
             channels?: string[];
-            /** @description Workspace folders it holds for; empty = all. */
+            /** @description Workspace folders to which it applies; empty = all. */
             workspaces?: string[];
-            /** @description Why it is there: shown wherever it decides. */
+            /** @description The reason for the rule, shown with each of its decisions. */
             reason?: string | null;
-            /** @description Calls that it must match: checked before it is taken. */
+            /** @description Calls that it must match: checked before it is accepted. */
             match?: string[];
-            /** @description Calls that it must not match: checked before it is taken. */
+            /** @description Calls that it must not match: checked before it is accepted. */
             not_match?: string[];
-            /** @description When it ends: a date, or a time with its zone. */
+            /** @description When it expires: a date, or a time with its zone. */
             expires?: string | null;
-            /** @description That its author knows that it allows more than it seems to. */
+            /** @description Whether its author accepts that it allows more than it seems to. */
             unsafe?: boolean;
-            /** @description That it decides nothing yet: `POST /rules/replay` shows what it would have decided. */
+            /**
+             * @description Whether it is only observed and decides nothing: `POST /rules/replay` shows what it would
+             *     have decided.
+             */
             observe?: boolean;
         };
         /** @description The decision about a call. */
@@ -5583,51 +5679,51 @@ export interface components {
              *     `switch`, `gate`, or `default` (the verdict that the request names).
              */
             by: string;
-            /** @description Why, in words. */
+            /** @description The reason, in words. */
             reason: string;
-            /** @description The rule that decides; null = none does. */
+            /** @description The deciding rule; null = no rule decides. */
             rule?: string | null;
-            /** @description Where that rule is written: `PATH:LINE`. */
+            /** @description Position of that rule: `PATH:LINE`. */
             origin?: string | null;
-            /** @description Why that rule is there, as its author says. */
+            /** @description The reason in that rule. */
             rule_reason?: string | null;
-            /** @description Parts of a command line, in their order; empty for other calls. */
+            /** @description Parts of a command line, in order; empty for other calls. */
             segments: components["schemas"]["ExplainedSegment"][];
-            /** @description What asking means for this caller; null = no person would be asked. */
+            /** @description The meaning of `ask` for this caller; null = no person would be asked. */
             asking?: string | null;
             /**
-             * @description Why the call would not run whatever rules say, such as a tool that is switched off; null =
-             *     nothing but policy decides.
+             * @description The obstacle that stops the call before rules decide, such as a disabled tool; null = only
+             *     policy decides.
              */
             refused?: components["schemas"]["RefusedBeforeRules"] | null;
         };
         /** @description The decision about one part of a command line. */
         ExplainedSegment: {
-            /** @description The part, as it is written. */
+            /** @description The part as written. */
             text: string;
             /** @description The decision. */
             verdict: components["schemas"]["Effect"];
-            /** @description The rule that decides; null = none does. */
+            /** @description The deciding rule; null = no rule decides. */
             rule?: string | null;
-            /** @description Where that rule is written: `PATH:LINE`. */
+            /** @description Position of that rule: `PATH:LINE`. */
             origin?: string | null;
-            /** @description Why that rule is there, as its author says. */
+            /** @description The reason in that rule. */
             rule_reason?: string | null;
-            /** @description Why, in words. */
+            /** @description The reason, in words. */
             reason?: string | null;
         };
-        /** @description Why a call would not run whatever rules say. */
+        /** @description An obstacle that stops a call before the rules decide. */
         RefusedBeforeRules: {
             /** @description The type of the error. */
             error_type: string;
-            /** @description Why, in words for people. */
+            /** @description The reason, in words for people. */
             message: string;
         };
         /** @description A hypothetical call. */
         ExplainBody: {
             /**
-             * @description A command line, or a call as rules name it, such as `Read(./secrets/x)`; in place of a tool
-             *     and its arguments.
+             * @description A command line, or a call in the notation of rules, such as `Read(./secrets/x)`; instead of
+             *     a tool and its arguments.
              * @default null
              */
             command: string | null;
@@ -5652,45 +5748,45 @@ export interface components {
              */
             channel: string | null;
             /**
-             * @description The verdict where no rule speaks; default: that of the preset and the rest of policy.
+             * @description The verdict if no rule matches; default: the verdict of the preset and the rest of policy.
              * @default null
              */
             default: components["schemas"]["Effect"] | null;
         };
-        /** @description What an import would add. */
+        /** @description The preview of an import. */
         RulesImport: {
-            /** @description The rules that would be added; one that the file has already is not among them. */
+            /** @description The rules that would be added, except those that the file already contains. */
             rules: components["schemas"]["ImportedRule"][];
-            /** @description Rules that cannot be taken. */
+            /** @description Rules that cannot be added. */
             left_out: components["schemas"]["RefusedRule"][];
-            /** @description Entries that are no rules. */
+            /** @description Entries that are not rules. */
             not_rules: components["schemas"]["SkippedEntry"][];
-            /** @description The text of the file now. */
+            /** @description The current text of the file. */
             before: string;
-            /** @description The text that it would have. */
+            /** @description The text after the import. */
             after: string;
         };
         /** @description A rule that would be added. */
         ImportedRule: {
-            /** @description The rule as it is sent to be added. */
+            /** @description The rule in the format for adding it. */
             body: unknown;
-            /** @description Where it is written: `NAME:LINE`. */
+            /** @description Its position: `NAME:LINE`. */
             from: string;
         };
-        /** @description A rule that cannot be taken. */
+        /** @description A rule that cannot be added. */
         RefusedRule: {
-            /** @description Where it is written: `NAME:LINE`. */
+            /** @description Its position: `NAME:LINE`. */
             from: string;
             /** @description The rule. */
             rule: string;
-            /** @description Why. */
+            /** @description The reason. */
             why: string;
         };
-        /** @description An entry that is no rule. */
+        /** @description An entry that is not a rule. */
         SkippedEntry: {
             /** @description The entry. */
             what: string;
-            /** @description Why, and which setting has the same purpose. */
+            /** @description The reason, and the setting with the same purpose. */
             why: string;
         };
         /** @description A text with rules of another program. */
@@ -5700,12 +5796,12 @@ export interface components {
             /** @description Name of the file that it comes from, such as `settings.json`. */
             name: string;
             /**
-             * @description The program: `claude` or `codex`; default as the name says.
+             * @description The program: `claude` or `codex`; by default, the file name determines it.
              * @default null
              */
             format: string | null;
             /**
-             * @description Take rules that allow more than they seem to, too, marked as `unsafe`.
+             * @description Whether to also import rules that allow more than they seem to, marked as `unsafe`.
              * @default false
              */
             anyway: boolean;
@@ -5714,18 +5810,18 @@ export interface components {
         LintedRules: {
             /**
              * Format: uint
-             * @description Rules that were read.
+             * @description Number of rules.
              */
             rules: number;
-            /** @description Files that could not be read as rules, each with the reason. */
+            /** @description Files that could not be parsed as rules, each with the reason. */
             broken: string[];
             /** @description The findings, in the order of the rules. */
             findings: components["schemas"]["FindingRow"][];
         };
-        /** @description Rules to be checked. */
+        /** @description Rules to check. */
         LintBody: {
             /**
-             * @description Rules that are written nowhere yet; absent = those in force.
+             * @description Rules that are not written yet; absent = the rules in force.
              * @default null
              */
             rules: components["schemas"]["RuleBody"][] | null;
@@ -5734,23 +5830,23 @@ export interface components {
         TestedRules: {
             /**
              * Format: uint
-             * @description Rules that were read.
+             * @description Number of rules.
              */
             rules: number;
             /**
              * Format: uint
-             * @description Those of them that have examples.
+             * @description Number of rules that have examples.
              */
             rules_with_examples: number;
             /**
              * Format: uint
-             * @description All examples.
+             * @description Number of examples.
              */
             examples: number;
-            /** @description Examples that are not as they say, each with its rule. */
+            /** @description Failed examples, each with its rule. */
             failed: string[];
             /**
-             * @description Rules that are refused whatever their examples say, and files that are no rules, each with
+             * @description Rules that are invalid apart from their examples, and files that cannot be parsed, each with
              *     the reason.
              */
             unusable: string[];
@@ -5759,13 +5855,13 @@ export interface components {
         ReplayReply: {
             /**
              * Format: uint
-             * @description Past calls that were compared: of the newest 1,000 of the history.
+             * @description Number of compared past calls, among the newest 1,000 of the history.
              */
             compared: number;
             /**
              * Format: uint
-             * @description Past calls that were not: they were refused before policy, or their arguments were too long
-             *     to be stored.
+             * @description Number of past calls that were not compared: they were refused before policy, or their
+             *     arguments were too long to be stored.
              */
             skipped: number;
             /** @description Whether the history has older calls. */
@@ -5783,7 +5879,7 @@ export interface components {
             args?: string | null;
             /**
              * Format: int64
-             * @description When it was received, Unix time in milliseconds.
+             * @description When it was received, in milliseconds since 1970.
              */
             received_at: number;
             /** @description The verdict of the first rules: `allow`, `ask` or `deny`. */
@@ -5791,7 +5887,7 @@ export interface components {
             /** @description The verdict of the changed rules. */
             after: string;
             /**
-             * @description The rule that makes the difference, with its origin: the deciding one of the changed rules,
+             * @description The rule that causes the difference, with its origin: the deciding one of the changed rules,
              *     or else of the first ones.
              */
             rule?: string | null;
@@ -5812,9 +5908,9 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /** @description A rule that would have answered repeated approvals. */
+        /** @description A rule that would have covered repeated approvals. */
         RuleSuggestion: {
-            /** @description The rule, which allows. */
+            /** @description The allow rule. */
             rule: string;
             /** @description The workspace folder that it applies to; absent if the calls had none. */
             workspace?: string | null;
@@ -5822,17 +5918,17 @@ export interface components {
             agent?: string | null;
             /**
              * Format: uint
-             * @description Approvals in the last 30 days that it would have answered.
+             * @description Number of approvals in the last 30 days that it would have covered.
              */
             approvals: number;
             /**
              * Format: int64
-             * @description The last of these calls, Unix time in milliseconds.
+             * @description Time of the last of these calls, in milliseconds since 1970.
              */
             last_at: number;
             /**
              * Format: uint
-             * @description All past calls that it would have allowed, of the newest 1,000.
+             * @description Number of all past calls that it would have allowed, among the newest 1,000.
              */
             past_calls: number;
         };
@@ -5851,7 +5947,7 @@ export interface components {
              *     `None` while it is active.
              */
             status?: string | null;
-            /** @description Why it ended, if the status alone does not say it. */
+            /** @description Why it ended, if the status alone is not sufficient. */
             message?: string | null;
             /** @description The first model of its chain, `provider/model`. */
             model?: string | null;
@@ -5867,7 +5963,7 @@ export interface components {
             skills: string[];
             /**
              * Format: uint32
-             * @description Rounds of calls; known when it waits or has ended.
+             * @description Number of rounds; known when it waits or has ended.
              */
             rounds: number;
             /** @description Tokens, as far as providers report them; known when it has ended. */
@@ -5876,8 +5972,8 @@ export interface components {
             cost?: unknown;
             /**
              * Format: uint64
-             * @description Estimated tokens of schemas that requests left out, because tools are searched for instead
-             *     of declared; known when it has ended.
+             * @description Estimated tokens of schemas that requests omitted, because tools are searched instead of
+             *     declared; known when it has ended.
              * @default 0
              */
             tokens_saved: number;
@@ -5902,11 +5998,11 @@ export interface components {
             item: "question";
             /** @description The call of the question. */
             call: string;
-            /** @description The id under which it is answered. */
+            /** @description The id for answering it. */
             approval: string;
             /** @description The question with its context and options. */
             question: unknown;
-            /** @description The answer; `None` = none yet. */
+            /** @description The answer; `None` if there is none yet. */
             said?: unknown;
         } | {
             /** @constant */
@@ -5948,7 +6044,7 @@ export interface components {
              * @description Index in its answer, from 0.
              */
             index: number;
-            /** @description Its id, when it has one. */
+            /** @description Its id, after it was assigned. */
             call?: string | null;
             /** @description The tool. */
             tool: string;
@@ -5979,7 +6075,7 @@ export interface components {
              */
             elapsed_ms?: number | null;
         };
-        /** @description A run that is asked for. */
+        /** @description A run to start. */
         NewRun: {
             /** @description The message, at least one word. */
             text: string;
@@ -6021,8 +6117,8 @@ export interface components {
              */
             limits: components["schemas"]["Limits"];
             /**
-             * @description Locale, time zone and device of the person, as the client knows them; without a locale,
-             *     `Accept-Language` counts.
+             * @description Locale, time zone and device of the person, if the client knows them; without a locale,
+             *     `Accept-Language` applies.
              * @default {
              *       "locale": null,
              *       "time_zone": null,
@@ -6032,52 +6128,52 @@ export interface components {
              */
             surroundings: components["schemas"]["PersonSurroundings"];
             /**
-             * @description Answer only when the run has ended or waits for a person.
+             * @description Whether to respond only when the run has ended or waits for a person.
              * @default false
              */
             wait: boolean;
             /**
-             * @description Answer with the events of the run.
+             * @description Whether to respond with the events of the run.
              * @default false
              */
             stream: boolean;
         };
-        /** @description An image beside a message. */
+        /** @description An image in a message. */
         NewImage: {
             /** @description `image/png`, `image/jpeg`, `image/webp` or `image/gif`. */
             media_type: string;
-            /** @description The bytes, base64. Requests have a limit too (`[server] body_bytes`). */
+            /** @description The bytes in base64. The limit on requests applies, too (`[server] body_bytes`). */
             data: string;
         };
-        /** @description What a run may use. */
+        /** @description Limits of a run. */
         Limits: {
             /**
              * Format: uint32
-             * @description Rounds of calls, 1 to 100.
+             * @description Maximum number of rounds, 1 to 100.
              * @default null
              */
             rounds: number | null;
             /**
              * Format: uint64
-             * @description Calls, at least 1.
+             * @description Maximum number of calls, at least 1.
              * @default null
              */
             calls: number | null;
             /**
              * Format: uint64
-             * @description Tokens, at least 1.
+             * @description Maximum number of tokens, at least 1.
              * @default null
              */
             tokens: number | null;
             /**
              * Format: uint64
-             * @description Seconds that it works, at least 1.
+             * @description Maximum number of seconds of activity, at least 1.
              * @default null
              */
             seconds: number | null;
             /**
              * Format: uint64
-             * @description Millionths of a US dollar, by estimate.
+             * @description Maximum estimated cost, in millionths of a US dollar.
              * @default null
              */
             micro_dollars: number | null;
@@ -6099,11 +6195,11 @@ export interface components {
             agent: string;
             /** @description Its state: `running`, `paused` or `ended`. */
             state: string;
-            /** @description Why it waits or how it ended. */
+            /** @description The reason why it waits, or the status with which it ended. */
             status?: string | null;
-            /** @description What its conversation is about. */
+            /** @description Subject of its conversation. */
             topic: string;
-            /** @description Who asked for it. */
+            /** @description The principal that started it. */
             by: string;
             /**
              * Format: int64
@@ -6118,7 +6214,7 @@ export interface components {
         };
         /** @description A message to a run. */
         SteerBody: {
-            /** @description The words, at least one. */
+            /** @description The text, at least one word. */
             text: string;
             /**
              * @description Images with the text, at most 8, for models that accept images; other models get a note
@@ -6145,38 +6241,38 @@ export interface components {
              * @description When it was set, in milliseconds since 1970.
              */
             set_at: number;
-            /** @description What uses it, in words. */
+            /** @description Its consumers, in words. */
             used_by: string[];
-            /** @description The same as objects: a `tool` with the `key`, a `provider`, or a `service`. */
+            /** @description Its consumers as objects: a `tool` with the `key`, a `provider`, or a `service`. */
             consumers: unknown[];
         };
         /** @description The result of a change of a secret. */
         SecretStored: {
             /** @description Its name. */
             name: string;
-            /** @description Whether there was one before. */
+            /** @description Whether the name had a value before. */
             replaced: boolean;
-            /** @description Whether it is the one that was there, because `***` was written back. */
+            /** @description Whether the stored value was kept, because `***` was written back. */
             unchanged: boolean;
         };
-        /** @description A value to be kept. It is in no answer, log or audit record. */
+        /** @description A value to store. Responses, logs and audit records never contain it. */
         SecretBody: {
             /** @description The value, 8 characters to 64 KB; `***` keeps the stored value. */
             value: string;
         };
         /** @description The principal of the request, and its roles. */
         Session: {
-            /** @description As records name it. */
+            /** @description Name of the principal in records. */
             name: string;
-            /** @description Whose rows it sees and writes; empty = the owner of this daemon. */
+            /** @description Owner of the rows that it reads and writes; empty = the owner of this daemon. */
             owner: string;
-            /** @description What it may do. */
+            /** @description Its roles. */
             roles: components["schemas"]["Role"][];
             /** @description Names or globs of the tools that it may call; absent = all in view. */
             tools?: string[] | null;
             /**
              * Format: int64
-             * @description When its token ends, in milliseconds since 1970; absent = when it is revoked.
+             * @description When its token expires, in milliseconds since 1970; absent = never.
              */
             expires_at?: number | null;
             /**
@@ -6186,11 +6282,11 @@ export interface components {
             word?: string | null;
             /**
              * Format: uint64
-             * @description Of a session: seconds until it ends.
+             * @description Seconds until the session ends; absent without a session.
              */
             seconds_left?: number | null;
         };
-        /** @description What a principal may do. */
+        /** @description The permissions of a principal. */
         Role: "viewer" | "caller" | "approver" | "operator" | "owner";
         /** @description A code with which a browser signs in. */
         SignInCode: {
@@ -6225,19 +6321,19 @@ export interface components {
              * @default
              */
             layer: string;
-            /** @description Where the layer sets it: a file with its line, or a variable; empty for a default. */
+            /** @description Position in the layer: a file with its line, or a variable; empty for a default. */
             origin: string;
             /**
              * @description Whether it is a secret, whose value is never shown.
              * @default false
              */
             secret: boolean;
-            /** @description Whether a change takes effect without a restart. */
+            /** @description Whether changes take effect without a restart. */
             live: boolean;
         };
-        /** @description A setting was changed. */
+        /** @description A changed setting. */
         SettingChanged: {
-            /** @description The key with its value in force now; absent = there is none. */
+            /** @description The key with its value in force; absent if it has none. */
             setting?: components["schemas"]["SettingRow"] | null;
             /** @description The result of reloading the configuration. */
             reloaded: components["schemas"]["Reloaded"];
@@ -6270,48 +6366,48 @@ export interface components {
             name: string;
             /** @description Name for people. */
             display_name?: string | null;
-            /** @description What it does and when to use it. */
+            /** @description Its purpose, and when to use it. */
             description: string;
             /** @description Its version. */
             version: string;
             /** @description The tools that may be used while it is active; empty = no limit. */
             allowed_tools: string[];
-            /** @description Tools that it cannot do without. */
+            /** @description Tools that it requires. */
             tools_required: string[];
-            /** @description Whether models may have it: the switch `skill:NAME`. */
+            /** @description Whether models may use it: the switch `skill:NAME`. */
             enabled: boolean;
-            /** @description Agents whose runs begin with it. */
+            /** @description Agents whose runs start with it. */
             agents: string[];
-            /** @description Where it comes from: `built in`, or its file. */
+            /** @description Its origin: `built in`, or its file. */
             place: string;
             /** @description Its licence. */
             license?: string | null;
-            /** @description What it needs of its environment. */
+            /** @description Its requirements on the environment. */
             compatibility?: string | null;
             /** @description The owner of its file in one word: `built-in`, `server`, `user` or `project`. */
             from: string;
-            /** @description Its file; null = it is built in. */
+            /** @description Its file; null for a built-in object. */
             path?: string | null;
         };
-        /** @description A skill, whole. */
+        /** @description A skill with all details. */
         SkillDetails: {
             /** @description Its name. */
             name: string;
             /** @description Name for people. */
             display_name?: string | null;
-            /** @description What it does and when to use it. */
+            /** @description Its purpose, and when to use it. */
             description: string;
             /** @description Its version. */
             version: string;
             /** @description The tools that may be used while it is active; empty = no limit. */
             allowed_tools: string[];
-            /** @description Tools that it cannot do without. */
+            /** @description Tools that it requires. */
             tools_required: string[];
-            /** @description Whether models may have it: the switch `skill:NAME`. */
+            /** @description Whether models may use it: the switch `skill:NAME`. */
             enabled: boolean;
-            /** @description Agents whose runs begin with it. */
+            /** @description Agents whose runs start with it. */
             agents: string[];
-            /** @description Where it comes from: `built in`, or its file. */
+            /** @description Its origin: `built in`, or its file. */
             place: string;
             /** @description Its licence. */
             license?: string | null;
@@ -6319,33 +6415,33 @@ export interface components {
             compatibility?: string | null;
             /** @description The owner of its file in one word: `built-in`, `server`, `user` or `project`. */
             from: string;
-            /** @description Its file; null = it is built in. */
+            /** @description Its file; null for a built-in object. */
             path?: string | null;
             /** @description Further metadata of the author. */
             metadata: unknown;
-            /** @description What a person fills in when it is started with `/name`. */
+            /** @description Values that a person enters when starting it with `/name`. */
             parameters: components["schemas"]["SkillParameter"][];
             /** @description The instructions. */
             instructions: string;
             /** @description Its other files, relative to its folder; at most 100. */
             files: string[];
         };
-        /** @description What a person fills in when a skill is started. */
+        /** @description A value that a person enters when starting a skill. */
         SkillParameter: {
             /** @description Its name. */
             name: string;
-            /** @description Its type, such as `string`, as the author words it. */
+            /** @description Its type in the words of the author, such as `string`. */
             type?: string | null;
-            /** @description What it is. */
+            /** @description Its description. */
             description?: string | null;
             /** @description Whether the skill needs it. */
             required: boolean;
         };
-        /** @description Findings; an empty list means that there are none. */
+        /** @description The faults; an empty list means that there are none. */
         CheckReport: {
-            /** @description Whether nothing is wrong. */
+            /** @description Whether there are no faults. */
             valid: boolean;
-            /** @description The findings. */
+            /** @description The faults. */
             problems: components["schemas"]["FileProblem"][];
         };
         /** @description A part of a list. */
@@ -6355,7 +6451,7 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /** @description A kit: tools that are used one after the other. */
+        /** @description A kit: a sequence of tools. */
         KitRow: {
             /** @description Its name. */
             name: string;
@@ -6363,13 +6459,13 @@ export interface components {
             description: string;
             /** @description The tools of its steps, each once, in order, without those of optional steps. */
             tools: string[];
-            /** @description Where it comes from: `built in`, or its file. */
+            /** @description Its origin: `built in`, or its file. */
             place: string;
             /** @description Its steps, in order. */
             steps: components["schemas"]["KitStep"][];
             /** @description The owner of its file in one word: `built-in`, `server`, `user` or `project`. */
             from: string;
-            /** @description Its file; null = it is built in. */
+            /** @description Its file; null for a built-in object. */
             path?: string | null;
         };
         /** @description A step of a kit. */
@@ -6378,13 +6474,13 @@ export interface components {
             tool: string;
             /** @description Its arguments. */
             params: unknown;
-            /** @description A remark; may be empty. */
+            /** @description A note; may be empty. */
             note: string;
-            /** @description Whether it is left out where its tool is missing. */
+            /** @description Whether the step is omitted if its tool is missing. */
             optional: boolean;
         };
         /** @description The person's own part of the system prompt. */
-        Soul: {
+        CustomInstructions: {
             /** @description The text; absent = there is none. */
             text?: string | null;
             /**
@@ -6394,29 +6490,29 @@ export interface components {
             updated_at?: number | null;
         };
         /** @description The text. */
-        SoulText: {
+        InstructionsBody: {
             /** @description The text, at most 4,000 characters. */
             text: string;
         };
         /** @description A part of a list. */
-        SoulChangePage: {
+        InstructionsChangePage: {
             /** @description The rows. */
-            items: components["schemas"]["SoulChange"][];
+            items: components["schemas"]["InstructionsChange"][];
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
         /** @description A change of the text. */
-        SoulChange: {
+        InstructionsChange: {
             /**
              * Format: int64
              * @description Milliseconds since 1970.
              */
             at: number;
-            /** @description What was done. */
+            /** @description The kind of the change. */
             change: string;
-            /** @description Who did it. */
+            /** @description The person or token that made it. */
             by: string;
-            /** @description The text before; absent = there was none. */
+            /** @description The previous text; absent if there was none. */
             before?: string | null;
         };
         /** @description The status of the daemon. */
@@ -6425,7 +6521,7 @@ export interface components {
             version: string;
             /**
              * Format: uint32
-             * @description Its process.
+             * @description Its process id.
              */
             pid: number;
             /**
@@ -6433,27 +6529,27 @@ export interface components {
              * @description Seconds since it started.
              */
             up_seconds: number;
-            /** @description Whether it is stopping and accepts nothing new. */
+            /** @description Whether it is stopping and accepts no new work. */
             stopping: boolean;
             /** @description The kind of its store: `memory`, `sqlite` or `postgres`. */
             store: string;
-            /** @description The workspace folder; absent = there is none. */
+            /** @description The workspace folder; absent if there is none. */
             workspace?: string | null;
-            /** @description Whether tools run at all: neither the kill switch nor its file is against it. */
+            /** @description Whether tools can run: the kill switch is not engaged, neither by its row nor by its file. */
             tools_enabled: boolean;
             /**
              * Format: uint
-             * @description Switches that are set, the kill switch among them.
+             * @description Number of switches that are set, including the kill switch.
              */
             switches: number;
             /**
              * Format: uint
-             * @description Tools that there are.
+             * @description Number of tools.
              */
             tools: number;
             /**
              * Format: uint
-             * @description Of these, those that are on.
+             * @description Number of enabled tools.
              */
             tools_on: number;
             /**
@@ -6465,27 +6561,27 @@ export interface components {
             calls: components["schemas"]["CallCounts"];
             /**
              * Format: uint
-             * @description Active runs on this daemon.
+             * @description Number of active runs on this daemon.
              */
             runs: number;
             /**
              * Format: uint
-             * @description Questions of this owner that a person has to decide.
+             * @description Number of questions of this owner that a person has to decide.
              */
             approvals_pending: number;
-            /** @description The daemons that share the store, the oldest first; absent = the store is not shared. */
+            /** @description The daemons that share the store, the oldest first; absent if the store is not shared. */
             daemons?: components["schemas"]["DaemonRow"][];
         };
-        /** @description Calls in numbers. */
+        /** @description Figures on calls. */
         CallCounts: {
             /**
              * Format: uint
-             * @description At work on this daemon.
+             * @description Calls that run on this daemon.
              */
             running: number;
             /**
              * Format: uint64
-             * @description Calls that this daemon accepted and that have not ended, running calls included.
+             * @description Calls that this daemon accepted and that have not ended, including running ones.
              */
             open: number;
             /**
@@ -6495,27 +6591,27 @@ export interface components {
             queued: number;
             /**
              * Format: uint
-             * @description Places that are held, of `places`.
+             * @description Slots in use, of `places`.
              */
             held: number;
             /**
              * Format: uint
-             * @description Places that there are (`calls_at_once`).
+             * @description Number of slots (`calls_at_once`).
              */
             places: number;
             /**
              * Format: uint64
-             * @description Received since the daemon started.
+             * @description Calls received since the daemon started.
              */
             received: number;
         };
-        /** @description A daemon that shares the store. Times are by the clock of the database. */
+        /** @description A daemon that shares the store. Times are from the clock of the database. */
         DaemonRow: {
             /** @description Name of its machine. */
             host: string;
             /**
              * Format: uint64
-             * @description Its process on that machine.
+             * @description Its process id on that machine.
              */
             pid: number;
             /** @description Its version. */
@@ -6531,8 +6627,8 @@ export interface components {
              */
             heartbeat_at: number;
             /**
-             * @description Whether its lease still runs. Others take up the work of a daemon whose lease has run out;
-             *     it is listed for a day.
+             * @description Whether its lease is valid. Other daemons take over the work of a daemon whose lease has
+             *     expired; it is listed for a day.
              */
             alive: boolean;
         };
@@ -6543,36 +6639,36 @@ export interface components {
             /** @description The `cursor` of the next page; absent = this is the last one. */
             next?: string | null;
         };
-        /** @description Something that can be switched. */
+        /** @description A switch. */
         SwitchRow: {
             /**
              * @description Its name: `tool:NAME`, `group:NAME`, `source:ID`, `tier:TIER`, `feature:NAME` or
              *     `skill:NAME`.
              */
             name: string;
-            /** @description Its stored state; absent = none: the default applies. */
+            /** @description Its stored state; absent = the default applies. */
             state?: components["schemas"]["SwitchMode"] | null;
-            /** @description Who set it. */
+            /** @description The person or token that set it. */
             by?: string | null;
             /**
              * Format: int64
-             * @description When, in milliseconds since 1970.
+             * @description When it was set, in milliseconds since 1970.
              */
             at?: number | null;
             /**
              * Format: uint
-             * @description Number of tools that it switches now; 0 = its subject does not exist at present.
+             * @description Number of tools that it currently controls; 0 = its subject does not exist at present.
              */
             tools: number;
             /**
              * Format: uint
-             * @description Of these, those that are on, everything above them too.
+             * @description Number of these tools that are enabled, taking into account the switches above them.
              */
             on: number;
         };
         /** @description State of a switch. */
         SwitchMode: "off" | "ask" | "on";
-        /** @description What a switch is set to. */
+        /** @description The new state of a switch. */
         SetSwitch: {
             /** @description `off`, `ask` or `on`. */
             state: components["schemas"]["SwitchMode"];
@@ -6627,58 +6723,58 @@ export interface components {
             id: string;
             /** @description Its name. */
             name: string;
-            /** @description What it may do. */
+            /** @description Its roles. */
             roles: string[];
-            /** @description Whose rows it sees and writes; empty = the owner of this daemon. */
+            /** @description Owner of the rows that it reads and writes; empty = the owner of this daemon. */
             owner: string;
             /** @description Names or globs of the tools that it may call; absent = all in view. */
             tools?: string[] | null;
-            /** @description Who made it. */
+            /** @description The principal that created it. */
             created_by: string;
             /**
              * Format: int64
-             * @description When, in milliseconds since 1970.
+             * @description When it was created, in milliseconds since 1970.
              */
             created_at: number;
             /**
              * Format: int64
-             * @description When it ends, in milliseconds since 1970; absent = when it is revoked.
+             * @description When it expires, in milliseconds since 1970; absent = never.
              */
             expires_at?: number | null;
             /**
              * Format: int64
-             * @description When it was revoked.
+             * @description When it was revoked, in milliseconds since 1970.
              */
             revoked_at?: number | null;
-            /** @description Who revoked it. */
+            /** @description The principal that revoked it. */
             revoked_by?: string | null;
             /**
              * Format: int64
-             * @description When it was used last, to the minute.
+             * @description When it was last used, to the minute.
              */
             last_used_at?: number | null;
-            /** @description Whether it is valid now. */
+            /** @description Whether it is currently valid. */
             holds: boolean;
         };
-        /** @description A token that was made. */
+        /** @description A new token. */
         MadeToken: {
-            /** @description The token. It is shown only in this response and stored nowhere. */
+            /** @description The token. Only this response contains it, and it is not stored. */
             token: string;
-            /** @description The stored facts about the token. */
+            /** @description The stored row of the token. */
             row: components["schemas"]["TokenRow"];
         };
-        /** @description A token that is wanted. */
+        /** @description A token to create. */
         NewToken: {
-            /** @description Its name, for people: 1 to 60 characters in one line. */
+            /** @description Its name for people: 1 to 60 characters on one line. */
             name: string;
-            /** @description Its roles; none beyond the roles of its creator. */
+            /** @description Its roles, at most those of its creator. */
             roles: components["schemas"]["Role"][];
             /**
-             * @description Tools that it may call, as agents name them: exact, `group:NAME`, `server:NAME`, or globs
-             *     with `*`; absent = all in view.
+             * @description Tools that it may call, in the notation of tool lists: exact, `group:NAME`, `server:NAME`,
+             *     or globs with `*`; absent = all in view.
              */
             tools?: string[] | null;
-            /** @description Whose rows it sees and writes, if not those of its creator. */
+            /** @description Owner of the rows that it reads and writes; by default the owner of its creator. */
             owner?: string | null;
             /**
              * Format: uint64
@@ -6699,105 +6795,105 @@ export interface components {
             name: string;
             /** @description Name for people. */
             title: string;
-            /** @description What it does. */
+            /** @description Its description. */
             description: string;
-            /** @description Where it comes from: `builtin`, a folder, a server. */
+            /** @description Its source: `builtin`, a folder, a server. */
             source: string;
-            /** @description Place in the offering: `innate`, `first_party` or `interface`. */
+            /** @description Its tier: `innate`, `first_party` or `interface`. */
             tier: string;
-            /** @description Group it is listed and switched with. */
+            /** @description The group with which it is listed and switched. */
             group?: string | null;
             /**
              * @description `system`, `available` (configuration is missing), `connected`, `disabled`, `offline` or
              *     `error`.
              */
             status: string;
-            /** @description Configuration that is missing. */
+            /** @description Missing configuration. */
             missing: string[];
             /** @description Why it is offline or broken, or else why it is not offered to this caller. */
             reason?: string | null;
-            /** @description Whether it is on, and everything above it too. */
+            /** @description Whether it is enabled, taking into account the switches above it. */
             enabled: boolean;
-            /** @description What holds for calls of it now, with all that is above it. */
+            /** @description The state that applies to its calls, taking into account the switches above it. */
             state: components["schemas"]["SwitchMode"];
             /** @description The state of its own switch, without the switches above it. */
             own_state: components["schemas"]["SwitchMode"];
-            /** @description The feature that switches it, for a tool without a switch of its own. */
+            /** @description The feature that controls it, for a tool without a separate switch. */
             controlled_by?: string | null;
             /** @description Whether this caller can call it. */
             offered: boolean;
-            /** @description What keeps it away otherwise: `because` is one word, with what belongs to it. */
+            /** @description The reason if it is not offered: `because` is one word, followed by its details. */
             excluded?: unknown;
-            /** @description `safe`, `high` or `critical`: the worst that a call can be. */
+            /** @description `safe`, `high` or `critical`: the highest risk of its calls. */
             risk: string;
-            /** @description What a crash in the middle of it means, such as `side_effect`. */
+            /** @description Effect that determines the outcome after a crash, such as `side_effect`. */
             effect: string;
-            /** @description What the host must have granted. */
+            /** @description The permissions that it needs. */
             permissions: string[];
             /**
-             * @description Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or
-             *     `hosted` (a provider runs it too).
+             * @description Where it is declared and run: `local`, `provider_defined` (a provider declares it) or
+             *     `hosted` (a provider also runs it).
              */
             kind: string;
             /**
              * Format: uint64
-             * @description About how many tokens its declaration costs in every request that carries it.
+             * @description Estimated tokens of its declaration in every request that contains it.
              */
             tokens: number;
             /** @description Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`. */
             page?: boolean;
             /**
              * Format: float
-             * @description How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
-             *     fit and is not ready.
+             * @description Match with the search, from 0 to about 1; null if it is only listed, or if it matches but is
+             *     not ready.
              */
             score?: number | null;
-            /** @description How its calls went, when that was asked for and it was called. */
+            /** @description Metrics of its calls, if they were requested and it was called. */
             metrics?: components["schemas"]["ToolNumbers"] | null;
         };
-        /** @description How the calls of a tool went. */
+        /** @description Metrics of the calls of a tool. */
         ToolNumbers: {
             /**
              * Format: uint64
-             * @description Calls that ended.
+             * @description Number of calls that ended.
              */
             count: number;
             /**
              * Format: uint64
-             * @description Of these, those that succeeded.
+             * @description Number of calls that succeeded.
              */
             succeeded: number;
             /**
              * Format: uint64
-             * @description Failed.
+             * @description Number of calls that failed.
              */
             failed: number;
             /**
              * Format: uint64
-             * @description Ran out of time.
+             * @description Number of calls that timed out.
              */
             timed_out: number;
             /**
              * Format: uint64
-             * @description Denied, expired or stopped: nothing that the tool did.
+             * @description Number of calls that were denied, expired or were cancelled; the tool did not cause these.
              */
             not_run: number;
             /**
              * Format: uint64
-             * @description Ended as unknown.
+             * @description Number of calls that ended as unknown.
              */
             unknown: number;
             /**
              * Format: double
-             * @description Median time of the calls that ran, in milliseconds.
+             * @description Median run time of the calls that ran, in milliseconds.
              */
             p50_ms?: number | null;
             /**
              * Format: double
-             * @description 95th percentile of the same.
+             * @description 95th percentile of the run time, in milliseconds.
              */
             p95_ms?: number | null;
-            /** @description The newest failure: type, words, time, call. */
+            /** @description The newest failure: type, message, time, call. */
             last_error?: unknown;
             /**
              * Format: int64
@@ -6811,108 +6907,108 @@ export interface components {
             name: string;
             /** @description Name for people. */
             title: string;
-            /** @description What it does. */
+            /** @description Its description. */
             description: string;
-            /** @description Where it comes from: `builtin`, a folder, a server. */
+            /** @description Its source: `builtin`, a folder, a server. */
             source: string;
-            /** @description Place in the offering: `innate`, `first_party` or `interface`. */
+            /** @description Its tier: `innate`, `first_party` or `interface`. */
             tier: string;
-            /** @description Group it is listed and switched with. */
+            /** @description The group with which it is listed and switched. */
             group?: string | null;
             /**
              * @description `system`, `available` (configuration is missing), `connected`, `disabled`, `offline` or
              *     `error`.
              */
             status: string;
-            /** @description Configuration that is missing. */
+            /** @description Missing configuration. */
             missing: string[];
             /** @description Why it is offline or broken, or else why it is not offered to this caller. */
             reason?: string | null;
-            /** @description Whether it is on, and everything above it too. */
+            /** @description Whether it is enabled, taking into account the switches above it. */
             enabled: boolean;
-            /** @description What holds for calls of it now, with all that is above it. */
+            /** @description The state that applies to its calls, taking into account the switches above it. */
             state: components["schemas"]["SwitchMode"];
             /** @description The state of its own switch, without the switches above it. */
             own_state: components["schemas"]["SwitchMode"];
-            /** @description The feature that switches it, for a tool without a switch of its own. */
+            /** @description The feature that controls it, for a tool without a separate switch. */
             controlled_by?: string | null;
             /** @description Whether this caller can call it. */
             offered: boolean;
-            /** @description What keeps it away otherwise: `because` is one word, with what belongs to it. */
+            /** @description The reason if it is not offered: `because` is one word, followed by its details. */
             excluded?: unknown;
-            /** @description `safe`, `high` or `critical`: the worst that a call can be. */
+            /** @description `safe`, `high` or `critical`: the highest risk of its calls. */
             risk: string;
-            /** @description What a crash in the middle of it means, such as `side_effect`. */
+            /** @description Effect that determines the outcome after a crash, such as `side_effect`. */
             effect: string;
-            /** @description What the host must have granted. */
+            /** @description The permissions that it needs. */
             permissions: string[];
             /**
-             * @description Who declares and who runs it: `local`, `provider_defined` (a provider declares it) or
-             *     `hosted` (a provider runs it too).
+             * @description Where it is declared and run: `local`, `provider_defined` (a provider declares it) or
+             *     `hosted` (a provider also runs it).
              */
             kind: string;
             /**
              * Format: uint64
-             * @description About how many tokens its declaration costs in every request that carries it.
+             * @description Estimated tokens of its declaration in every request that contains it.
              */
             tokens: number;
             /** @description Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`. */
             page?: boolean;
             /**
              * Format: float
-             * @description How well it fits what was to be found, 0 to about 1; null where it is only listed, or would
-             *     fit and is not ready.
+             * @description Match with the search, from 0 to about 1; null if it is only listed, or if it matches but is
+             *     not ready.
              */
             score?: number | null;
-            /** @description How its calls went, when that was asked for and it was called. */
+            /** @description Metrics of its calls, if they were requested and it was called. */
             metrics?: components["schemas"]["ToolNumbers"] | null;
             /** @description JSON Schema of its arguments. */
             input_schema: unknown;
-            /** @description JSON Schema of its data, when it promises any. */
+            /** @description JSON Schema of its data, if it declares one. */
             output_schema?: unknown;
-            /** @description Other names that mean it. */
+            /** @description Alternative names. */
             aliases: string[];
-            /** @description Sample calls: what a person would ask for, and the arguments. */
+            /** @description Sample calls: the request of a person, and the arguments. */
             examples: unknown[];
             /**
              * Format: uint64
-             * @description Milliseconds that one attempt may take, as it is set up.
+             * @description Configured time limit of one attempt, in milliseconds.
              */
             timeout_ms: number;
             /**
              * Format: uint64
-             * @description Milliseconds that it declares itself.
+             * @description Time limit that the tool declares, in milliseconds.
              */
             declared_timeout_ms: number;
             /**
              * Format: uint32
-             * @description Attempts of a call that may be repeated, the first one included.
+             * @description Maximum number of attempts of a repeatable call, including the first one.
              */
             attempts: number;
-            /** @description How far a call reaches: `outbound`, `exec`, `private_read`. */
+            /** @description Its reach: `outbound`, `exec`, `private_read`. */
             reach: unknown;
-            /** @description Whose words its results are: `tool`, `workspace` or `external`. */
+            /** @description Origin of the text of its results: `tool`, `workspace` or `external`. */
             trust: string;
             /** @description Its version. */
             version: string;
-            /** @description SHA-256 of the whole definition: approvals and records are bound to it. */
+            /** @description SHA-256 of the complete definition, which approvals and records refer to. */
             definition_hash: string;
-            /** @description Values that it needs. */
+            /** @description Its configuration values. */
             config: components["schemas"]["ConfigRow"][];
         };
-        /** @description A value that a tool needs. */
+        /** @description A configuration value of a tool. */
         ConfigRow: {
             /** @description Name of the value. */
             key: string;
-            /** @description What it is. */
+            /** @description Its description. */
             description: string;
             /** @description Whether it is a secret: stored in the vault, masked everywhere. */
             secret: boolean;
-            /** @description Whether the tool does not work without it. */
+            /** @description Whether the tool requires it. */
             required: boolean;
             /** @description Whether it has a value. */
             set: boolean;
-            /** @description The value; `***` for a secret, absent when there is none. */
+            /** @description The value; `***` for a secret, absent if there is none. */
             value?: string | null;
         };
         /** @description Whether a tool is offered. */
@@ -6921,14 +7017,14 @@ export interface components {
             tool: string;
             /** @description Whether it is offered. */
             offered: boolean;
-            /** @description Why the caller does not get it: `because` is one word, with its details. */
+            /** @description Why the caller is not offered it: `because` is one word, with its details. */
             excluded?: unknown;
-            /** @description The same in words. */
+            /** @description The reason in words. */
             reason?: string | null;
-            /** @description What the owner can do about it. */
+            /** @description Advice for the owner. */
             advice?: string | null;
             /**
-             * @description The agent that was asked about; absent = the caller.
+             * @description The agent in question; absent = the caller.
              * @default null
              */
             agent: string | null;
@@ -6946,17 +7042,17 @@ export interface components {
             /** @description The predicted verdict. */
             forecast?: components["schemas"]["ForecastDocument"] | null;
         };
-        /** @description What would become of a call. */
+        /** @description The predicted outcome of a call. */
         ForecastDocument: {
-            /** @description `run`, `ask`, `deny`, or `fail` before it comes to policy. */
+            /** @description `run`, `ask`, `deny`, or `fail` before policy evaluates it. */
             would: string;
-            /** @description The tool, by its canonical name; null = there is no such tool. */
+            /** @description The tool, by its canonical name; null if it does not exist. */
             tool?: string | null;
             /** @description The tool, as the caller named it. */
             asked: string;
             /** @description The operation that policy names. */
             operation?: string | null;
-            /** @description The arguments that it would run with, secrets masked. */
+            /** @description The arguments of the run, with secrets masked. */
             args: unknown;
             /** @description Assessed risk. */
             risk?: unknown;
@@ -6964,24 +7060,24 @@ export interface components {
             effect?: unknown;
             /** @description Assessed reach. */
             reach?: unknown;
-            /** @description What policy says, with the rule. */
+            /** @description The ruling of policy, with the rule. */
             ruling?: unknown;
-            /** @description What the run of the caller has read before. */
+            /** @description Current taint labels of the caller's run. */
             labels: unknown;
-            /** @description Why a person would be asked. */
+            /** @description The reasons for asking a person. */
             reasons: unknown[];
-            /** @description What asking means here, in words. */
+            /** @description The meaning of asking for this caller, in words. */
             asking?: string | null;
-            /** @description Why it would not run. */
+            /** @description The type of the error, if it would not run. */
             error_type?: string | null;
-            /** @description The same in words. */
+            /** @description The error in words. */
             message?: string | null;
-            /** @description What the owner can do about it. */
+            /** @description Advice for the owner. */
             advice?: string | null;
             /** @description The stages that it passed. */
             stages: unknown[];
         };
-        /** @description How a tool is tried. */
+        /** @description Options of the test. */
         TestBody: {
             /**
              * @description Arguments of a call; absent = only the configuration is checked.
@@ -7009,7 +7105,7 @@ export interface components {
              */
             topic: string | null;
         };
-        /** @description The value as it is now. */
+        /** @description The current value. */
         ConfigChanged: {
             /** @description The tool. */
             tool: string;
@@ -7095,7 +7191,7 @@ export interface components {
         Userland: {
             /** @description `absent`, `downloading`, `verifying`, `unpacking`, `ready` or `broken`. */
             state: string;
-            /** @description The state in words, with what to do. */
+            /** @description The state in words, with instructions. */
             message: string;
             /** @description Its release, such as `Alpine Linux 3.24.2`. */
             release?: string | null;
@@ -7103,37 +7199,37 @@ export interface components {
             mirror?: string | null;
             /** @description Its folder. */
             root: string;
-            /** @description The home folder of programs, which outlives it. */
+            /** @description The home folder of programs, which stays when the userland is removed. */
             home: string;
             /**
              * Format: uint64
-             * @description Bytes of its files.
+             * @description Size of its files in bytes.
              */
             root_bytes: number;
             /**
              * Format: uint64
-             * @description Bytes of the files in the home folder.
+             * @description Size of the files in the home folder in bytes.
              */
             home_bytes: number;
             /**
-             * @description The strongest isolation that this machine gives programs: `namespace` and others of
+             * @description The strongest isolation that this machine provides for programs: `namespace` and others of
              *     docs/sandbox.md.
              */
             level: string;
         };
         /** @description The current or last work on the userland. */
         UserlandWorkReply: {
-            /** @description What: `install`, `packages add hello`; absent = nothing was done since the daemon started. */
+            /** @description The work, such as `install` or `packages add hello`; absent = none since the daemon started. */
             what?: string | null;
             /** @description Whether it is still running. */
             running: boolean;
-            /** @description Why it failed. */
+            /** @description The reason for a failure. */
             failed?: string | null;
             /** @description The last lines of its log. */
             log: string[];
             /**
              * Format: uint
-             * @description Lines before those.
+             * @description Number of earlier lines that were removed.
              */
             dropped: number;
             /**
@@ -7145,13 +7241,13 @@ export interface components {
         /** @description An installation. */
         InstallUserlandBody: {
             /**
-             * @description Whether one that is ready is replaced: all that programs changed in it is gone, and the home
+             * @description Whether to replace an installed userland: all changes of programs in it are lost; the home
              *     folder of programs stays.
              * @default false
              */
             reset: boolean;
             /**
-             * @description Mirrors in their order; default those of the release.
+             * @description Mirrors in order of preference; default: the mirrors of the release.
              * @default []
              */
             mirrors: string[];
@@ -7169,7 +7265,7 @@ export interface components {
             name: string;
             /** @description Its version. */
             version: string;
-            /** @description What it is; only in a search. */
+            /** @description Its description; only in a search. */
             description?: string;
         };
         /** @description A change of packages. */
@@ -8031,7 +8127,7 @@ export interface operations {
                 tool?: string;
                 /** @description The person or token that decided, switched or changed something. */
                 by?: string;
-                /** @description How calls ended: `succeeded`, `failed`, `denied` … */
+                /** @description Outcomes of calls: `succeeded`, `failed`, `denied` … */
                 outcome?: string;
                 /** @description A call. */
                 call?: string;
@@ -8156,7 +8252,10 @@ export interface operations {
             query?: {
                 /** @description Number of the first record. */
                 from?: number;
-                /** @description Instead of `from`: the first record of this time or later, in milliseconds since 1970. */
+                /**
+                 * @description Instead of `from`: start at the first record at or after this time, in milliseconds since
+                 *     1970.
+                 */
                 since?: number;
             };
             header?: never;
@@ -8277,16 +8376,16 @@ export interface operations {
                 conversation?: string;
                 /** @description Run. */
                 run?: string;
-                /** @description The call that made them, such as a script: its calls. */
+                /** @description The call that made them: for a script, its child calls. */
                 parent?: string;
                 /**
                  * @description Their status: `running`, or their outcome, such as `failed`. `GET /approvals` lists the
                  *     calls that wait for a person.
                  */
                 status?: "running" | "waiting" | "succeeded" | "failed" | "timed_out" | "cancelled" | "denied" | "expired" | "unknown";
-                /** @description Received at or after, milliseconds since 1970. */
+                /** @description Only calls received at or after this time, in milliseconds since 1970. */
                 since?: number;
-                /** @description Received before, milliseconds since 1970. */
+                /** @description Only calls received before this time, in milliseconds since 1970. */
                 until?: number;
                 /** @description The maximum number of rows, 1 to 500; default 50. */
                 limit?: number;
@@ -9018,7 +9117,7 @@ export interface operations {
     get_calls_id_page_resource: {
         parameters: {
             query: {
-                /** @description The address that the server of the page gives it. */
+                /** @description Address of the resource on the server of the page. */
                 uri: string;
             };
             header?: never;
@@ -9484,9 +9583,14 @@ export interface operations {
     get_conversations: {
         parameters: {
             query?: {
-                /** @description The maximum number of rows, 1 to 500; default 50. */
+                /**
+                 * @description Those that were deleted and can be restored, instead of those that are there; at most
+                 *     `limit`, without further pages.
+                 */
+                deleted?: boolean;
+                /** @description Rows of a page: 1 to 500, default 50. */
                 limit?: number;
-                /** @description The `next` of the previous page. */
+                /** @description The `next` of the page before. */
                 cursor?: string;
             };
             header?: {
@@ -9535,11 +9639,11 @@ export interface operations {
     get_conversations_search: {
         parameters: {
             query?: {
-                /** @description Words that a message must have, each anywhere in it, in any case. */
+                /** @description Words that a message must contain, each at any position, ignoring case. */
                 find?: string;
-                /** @description Most conversations with hits, about; 1 to 500, default 50. */
+                /** @description Approximate maximum number of matching conversations; 1 to 500, default 50. */
                 limit?: number;
-                /** @description The `next` of the page before. */
+                /** @description The `next` of the previous page. */
                 cursor?: string;
             };
             header?: never;
@@ -9615,7 +9719,13 @@ export interface operations {
     };
     delete_conversations_conversation: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description Whether it is deleted for good, also if it is deleted already. Otherwise it can be restored
+                 *     for 30 days.
+                 */
+                forever?: boolean;
+            };
             header?: never;
             path: {
                 conversation: string;
@@ -9786,6 +9896,44 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    post_conversations_conversation_restore: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                conversation: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The conversation with its messages and runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConversationRow"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_docs: {
         parameters: {
             query?: never;
@@ -9835,7 +9983,7 @@ export interface operations {
     get_documents: {
         parameters: {
             query?: {
-                /** @description Those that were deleted and can be restored. */
+                /** @description Lists deleted documents that can be restored. */
                 deleted?: boolean;
             };
             header?: {
@@ -11975,7 +12123,7 @@ export interface operations {
     get_tasks: {
         parameters: {
             query?: {
-                /** @description Only those that may run again. */
+                /** @description Lists only tasks that may run again. */
                 open?: boolean;
             };
             header?: {
@@ -12540,6 +12688,46 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Heartbeat"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_heartbeat_arrivals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewArrival"];
+            };
+        };
+        responses: {
+            /** @description It is stored. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Arrival"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -15119,7 +15307,7 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
-    get_soul: {
+    get_custom_instructions: {
         parameters: {
             query?: never;
             header?: never;
@@ -15134,7 +15322,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Soul"];
+                    "application/json": components["schemas"]["CustomInstructions"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -15155,7 +15343,7 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
-    put_soul: {
+    put_custom_instructions: {
         parameters: {
             query?: never;
             header?: never;
@@ -15164,7 +15352,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": components["schemas"]["SoulText"];
+                "application/json": components["schemas"]["InstructionsBody"];
             };
         };
         responses: {
@@ -15174,7 +15362,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Soul"];
+                    "application/json": components["schemas"]["CustomInstructions"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -15195,7 +15383,7 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
-    delete_soul: {
+    delete_custom_instructions: {
         parameters: {
             query?: never;
             header?: never;
@@ -15210,7 +15398,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Soul"];
+                    "application/json": components["schemas"]["CustomInstructions"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -15231,7 +15419,7 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
-    get_soul_history: {
+    get_custom_instructions_history: {
         parameters: {
             query?: never;
             header?: never;
@@ -15246,7 +15434,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["SoulChangePage"];
+                    "application/json": components["schemas"]["InstructionsChangePage"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -15267,7 +15455,7 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
-    post_soul_undo: {
+    post_custom_instructions_undo: {
         parameters: {
             query?: never;
             header?: never;
@@ -15282,7 +15470,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Soul"];
+                    "application/json": components["schemas"]["CustomInstructions"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -15965,7 +16153,7 @@ export interface operations {
     get_tools_name_metrics: {
         parameters: {
             query?: {
-                /** @description Only calls received at or after, milliseconds since 1970; default all. */
+                /** @description Only calls received at or after this time, in milliseconds since 1970; default all. */
                 since?: number;
             };
             header?: never;
@@ -16006,7 +16194,7 @@ export interface operations {
     get_tools_name_why: {
         parameters: {
             query?: {
-                /** @description Name of an agent; none = the caller, with this token. */
+                /** @description Name of an agent; absent = the caller, with this token. */
                 agent?: string;
                 /**
                  * @description Provider of the model, such as `anthropic`: some tools are offered to the models of one
@@ -16182,9 +16370,9 @@ export interface operations {
                 by?: "model" | "agent" | "tool" | "day";
                 /** @description Time zone of the days, such as `Europe/Berlin`; default that of the daemon. */
                 zone?: string;
-                /** @description At or after, milliseconds since 1970. */
+                /** @description Only usage at or after this time, in milliseconds since 1970. */
                 since?: number;
-                /** @description Before, milliseconds since 1970. */
+                /** @description Only usage before this time, in milliseconds since 1970. */
                 until?: number;
             };
             header?: never;
@@ -16299,7 +16487,7 @@ export interface operations {
     delete_userland: {
         parameters: {
             query?: {
-                /** @description Whether the home folder of programs is removed too. */
+                /** @description Whether to also remove the home folder of programs. */
                 home?: boolean;
             };
             header?: never;
