@@ -202,6 +202,16 @@ impl ConversationStore for SealedConversationAndRunStore {
         )
     }
 
+    fn messages_of_run(
+        &self,
+        conversation: ConversationId,
+        run: RunId,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
+        Box::pin(async move {
+            self.unseal_messages(self.inner.messages_of_run(conversation, run).await?)
+        })
+    }
+
     fn messages_page(
         &self,
         conversation: ConversationId,

@@ -122,6 +122,13 @@ pub trait ConversationStore: Send + Sync {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>>;
 
+    /// Returns the messages of a conversation that this run wrote, in order.
+    fn messages_of_run(
+        &self,
+        conversation: ConversationId,
+        run: RunId,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>>;
+
     /// Deletes a conversation of this owner with its messages and its runs, so that it can be
     /// restored: until then no other method returns or changes them. Call records stay. A
     /// conversation that does not exist or has another owner is [`StoreError::Missing`]; one with a

@@ -277,6 +277,18 @@ impl ConversationStore for MemoryRuns {
         })
     }
 
+    fn messages_of_run(
+        &self,
+        conversation: ConversationId,
+        run: RunId,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
+        Box::pin(async move {
+            let mut found = self.messages(conversation, 0).await?;
+            found.retain(|message| message.run == Some(run));
+            Ok(found)
+        })
+    }
+
     fn trash_conversation<'a>(
         &'a self,
         owner: &'a str,

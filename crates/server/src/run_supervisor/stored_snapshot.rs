@@ -18,7 +18,7 @@ pub(crate) async fn load_snapshot(
     supervisor: &RunSupervisor,
     run: &StoredRun,
 ) -> Result<RunSnapshot, StoreError> {
-    let messages = supervisor.stores().runs.messages(run.conversation, 0).await?;
+    let messages = supervisor.stores().runs.messages_of_run(run.conversation, run.id).await?;
     let secrets = &supervisor.toolcrib().engine().sealing().secrets;
     let open = from_messages(run, &messages);
     if secrets.is_empty() {
@@ -49,7 +49,7 @@ fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
     view.waiting =
         pending_approvals(run).iter().filter_map(|wait| to_value(&waiting(wait))).collect();
     let mut round = 0;
-    for message in messages.iter().filter(|message| message.run == Some(run.id)) {
+    for message in messages {
         match serde_json::from_value(message.body.clone()) {
             Ok(Message::User(said)) => {
                 view.items.push(SnapshotItem::Message {

@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, Row};
 use toolcrib_core::{
-    BoxFuture, Conversation, ConversationId, ConversationStore, DeletedConversation, StoreError,
-    StoredMessage,
+    BoxFuture, Conversation, ConversationId, ConversationStore, DeletedConversation, RunId,
+    StoreError, StoredMessage,
 };
 
 use super::{at_most, deleted_conversations as deleted, text};
@@ -32,6 +32,10 @@ const APPEND: &str = "INSERT INTO messages (conversation, seq, run, body, create
 const REPLACE: &str = "UPDATE messages SET body = ?3 WHERE conversation = ?1 AND seq = ?2";
 const SINCE: &str = "SELECT seq, run, body, created_at FROM messages
     WHERE conversation = ?1 AND seq >= ?2 ORDER BY seq LIMIT ?3";
+
+/// Reads the bodies of one run only: a conversation may have thousands of messages.
+const OF_RUN: &str = "SELECT seq, run, body, created_at FROM messages
+    WHERE conversation = ?1 AND run = ?2 ORDER BY seq";
 
 const IS_THERE: &str = "SELECT EXISTS (SELECT 1 FROM conversations WHERE id = ?1)";
 impl ConversationStore for SqliteStore {
@@ -110,6 +114,15 @@ impl ConversationStore for SqliteStore {
         let since = i64::try_from(since).unwrap_or(i64::MAX);
         let key = (conversation.to_string(), since, at_most(limit));
         self.read(move |conn| conn.prepare_cached(SINCE)?.query_and_then(key, message)?.collect())
+    }
+
+    fn messages_of_run(
+        &self,
+        conversation: ConversationId,
+        run: RunId,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
+        let key = (conversation.to_string(), run.to_string());
+        self.read(move |conn| conn.prepare_cached(OF_RUN)?.query_and_then(key, message)?.collect())
     }
 
     fn trash_conversation<'a>(

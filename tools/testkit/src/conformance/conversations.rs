@@ -1,7 +1,9 @@
 //! Conversations and their messages.
 
 use serde_json::{Value, json};
-use toolcrib_core::{Conversation, ConversationId, ConversationStore, StoreError, StoredMessage};
+use toolcrib_core::{
+    Conversation, ConversationId, ConversationStore, RunId, StoreError, StoredMessage,
+};
 
 use super::fixtures::{conversation, message};
 
@@ -80,9 +82,10 @@ async fn messages_are_added_and_answered(store: &dyn ConversationStore) {
     // The call is answered and the next message comes; place, run and time of the answered one
     // stay.
     all[1].body = json!({"calls": 1, "results": 1});
-    all.push(message(2, json!("thanks")));
+    let writer = RunId::fresh();
+    all.push(StoredMessage { run: Some(writer), ..message(2, json!("thanks")) });
     let sent = vec![
-        StoredMessage { run: Some(toolcrib_core::RunId::fresh()), created_at: 9, ..all[1].clone() },
+        StoredMessage { run: Some(RunId::fresh()), created_at: 9, ..all[1].clone() },
         all[2].clone(),
     ];
     store.put_messages(id, sent).await.unwrap();
@@ -91,6 +94,8 @@ async fn messages_are_added_and_answered(store: &dyn ConversationStore) {
     assert_eq!(store.messages_page(id, 0, 2).await.unwrap(), all[..2]);
     assert_eq!(store.messages_page(id, 2, 2).await.unwrap(), all[2..]);
     assert!(store.messages_page(id, 0, 0).await.unwrap().is_empty());
+    assert_eq!(store.messages_of_run(id, writer).await.unwrap(), all[2..]);
+    assert!(store.messages_of_run(id, RunId::fresh()).await.unwrap().is_empty());
     assert!(store.messages(id, 3).await.unwrap().is_empty());
     assert!(store.messages(id, u64::MAX).await.unwrap().is_empty());
     assert!(store.messages(ConversationId::fresh(), 0).await.unwrap().is_empty());

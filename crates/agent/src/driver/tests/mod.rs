@@ -14,6 +14,7 @@ macro_rules! kept_by_its_runs {
                 fn put_messages(conversation: ConversationId, messages: Vec<StoredMessage>) -> ();
                 fn messages(conversation: ConversationId, since: u64) -> Vec<StoredMessage>;
                 fn messages_page(conversation: ConversationId, since: u64, limit: usize) -> Vec<StoredMessage>;
+                fn messages_of_run(conversation: ConversationId, run: RunId) -> Vec<StoredMessage>;
                 fn trash_conversation(owner: &'a str, id: ConversationId, at: i64) -> ();
                 fn restore_conversation(owner: &'a str, id: ConversationId) -> ();
                 fn deleted_conversations(owner: &'a str, limit: usize) -> Vec<toolcrib_core::DeletedConversation>;

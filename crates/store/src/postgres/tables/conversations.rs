@@ -2,8 +2,8 @@
 
 use tokio_postgres::Row;
 use toolcrib_core::{
-    BoxFuture, Conversation, ConversationId, ConversationStore, DeletedConversation, StoreError,
-    StoredMessage,
+    BoxFuture, Conversation, ConversationId, ConversationStore, DeletedConversation, RunId,
+    StoreError, StoredMessage,
 };
 
 use super::super::PostgresStore;
@@ -40,6 +40,10 @@ const PLACE: &str = "INSERT INTO messages (conversation, seq, run, body, created
     ON CONFLICT (conversation, seq) DO UPDATE SET body = excluded.body";
 const SINCE: &str = "SELECT seq, run, body, created_at FROM messages
     WHERE conversation = $1 AND seq >= $2 ORDER BY seq LIMIT $3";
+
+/// Reads the bodies of one run only: a conversation may have thousands of messages.
+const OF_RUN: &str = "SELECT seq, run, body, created_at FROM messages
+    WHERE conversation = $1 AND run = $2 ORDER BY seq";
 
 impl ConversationStore for PostgresStore {
     fn put_conversation(
@@ -112,6 +116,15 @@ impl ConversationStore for PostgresStore {
         Box::pin(
             async move { self.fetch_all(SINCE, &[&id, &since, &at_most(limit)], message).await },
         )
+    }
+
+    fn messages_of_run(
+        &self,
+        conversation: ConversationId,
+        run: RunId,
+    ) -> BoxFuture<'_, Result<Vec<StoredMessage>, StoreError>> {
+        let (id, run) = (conversation.to_string(), run.to_string());
+        Box::pin(async move { self.fetch_all(OF_RUN, &[&id, &run], message).await })
     }
 
     fn trash_conversation<'a>(
