@@ -30,7 +30,7 @@ pub(super) struct CreateCalendarEvent(pub(super) AssistantTools);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// Title.
+    /// Title of the event.
     title: String,
     /// Start in ISO 8601, such as 2026-12-01T14:30; in time_zone if it has no offset. A date for an
     /// all-day event.

@@ -139,7 +139,7 @@ fn no_grant(question: &ApprovalRequest) -> OpError {
     let words = match always_asks {
         true => "it is a call that always asks; it can be approved once only",
         false => {
-            "it is asked only because of what its run has read; a remembered approval answers that only with `taint`"
+            "it is asked only because of what its run has read; a remembered approval answers that only with --taint (over REST `taint: true`)"
         }
     };
     OpError::Conflict(words.to_owned())
