@@ -3,11 +3,11 @@
 //! [`memory`] keeps what is worth knowing beyond one conversation and puts it into the system
 //! prompt; [`time`] computes when a task is due; [`task`] keeps tasks and decides what a scheduler
 //! does with them; [`notify`] reaches the person; [`list`] keeps shopping and to-do lists; [`goal`]
-//! what runs in the background pursue; [`custom_instructions`] the person's text in the prompt; [`document`] finds
-//! passages in files that people put in; [`draft`] keeps what is to leave in a person's name,
-//! and sends it once; [`mail_inbox`] keeps what arrived by mail; [`card`] checks what is shown to
-//! people. `tool` has one file per tool. A daemon runs due tasks; this crate only says which ones
-//! and when.
+//! keeps the goals that background runs pursue; [`custom_instructions`] keeps the person's part of
+//! the system prompt; [`document`] finds passages in files that a person added; [`draft`] keeps
+//! messages in a person's name, and sends each once; [`mail_inbox`] keeps what arrived by mail;
+//! [`card`] checks the cards that surfaces show. `tool` has one file per tool. A daemon runs due
+//! tasks; this crate only computes which ones and when.
 //!
 //! Invariants
 //! - An untrusted text keeps its label `untrusted`: such a memory is never part of a system prompt,

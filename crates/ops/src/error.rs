@@ -99,7 +99,7 @@ pub enum OpError {
     #[error("{error}")]
     WithFacts {
         /// The failure.
-        error: Box<OpError>,
+        error: Box<Self>,
         /// The facts, as a JSON object.
         facts: Value,
     },

@@ -13,7 +13,8 @@ pub enum Continuation {
     Elsewhere(String),
     /// Its run, which is paused or was left by a process that has ended.
     PausedRun(Box<StoredRun>),
-    /// No process waits: the call has no stored run, and is carried out by the process that decides.
+    /// No process waits: the call has no stored run, and is carried out by the process that
+    /// decides.
     Call,
     /// Nothing: its run has ended.
     RunEnded,

@@ -65,8 +65,8 @@ pub struct FilePreview {
 ///
 /// # Errors
 /// [`OpError::Invalid`] for no change or more than 50; [`OpError::Stale`] when one of the changes
-/// is not in the list any more; [`OpError::Conflict`] while another process changes the workspace; [`OpError::Internal`] when the journal cannot be
-/// read.
+/// is not in the list any more; [`OpError::Conflict`] while another process changes the workspace;
+/// [`OpError::Internal`] when the journal cannot be read.
 pub async fn preview(
     ctx: &OpContext<'_>,
     request: PreviewRequest,

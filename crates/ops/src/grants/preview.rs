@@ -84,9 +84,9 @@ impl GrantPreview {
 /// Returns the grant that an approval would create, with the past calls that it would have matched.
 ///
 /// # Errors
-/// [`OpError::Denied`] for a caller that may not see arguments; [`OpError::Invalid`] for an approval
-/// that is not remembered, that does not match the call itself, or whose scope the call has not;
-/// [`OpError::Conflict`] for a question that no grant answers.
+/// [`OpError::Denied`] for a caller that may not see arguments; [`OpError::Invalid`] for an
+/// approval that is not remembered, that does not match the call itself, or whose scope the call
+/// has not; [`OpError::Conflict`] for a question that no grant answers.
 pub async fn preview(
     ctx: &StoreContext<'_>,
     request: PreviewGrantRequest<'_>,

@@ -87,7 +87,6 @@ pub(super) const ALLOWED: &[(&str, &[&str])] = &[
             "assistant",
             "audit",
             "builtins",
-            "code-mode",
             "core",
             "engine",
             "net",
