@@ -15,7 +15,7 @@ test("a deleted conversation comes back by its undo, by a key, or from the list"
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await ask(page, "Where does the tent go?");
-    await page.getByText("behind the hedge").waitFor();
+    await page.getByRole("log").getByText("behind the hedge").waitFor();
     const chat = page.url();
     const remove = () => page.getByRole("button", { name: "Delete conversation" }).click();
     const bar = page.locator(".undobar");
@@ -24,7 +24,7 @@ test("a deleted conversation comes back by its undo, by a key, or from the list"
     assert.deepEqual([await titles(daemon, false), await titles(daemon, true)], [[], ["Where does the tent go?"]]);
     assert.match(page.url(), /#\/chat$/);
     await bar.getByRole("button", { name: "Undo" }).click();
-    await page.getByText("behind the hedge").waitFor();
+    await page.getByRole("log").getByText("behind the hedge").waitFor();
     assert.equal(page.url(), chat);
     await bar.getByText("Deleted").waitFor({ state: "detached" });
     assert.equal((await titles(daemon, false)).length, 1);
@@ -33,7 +33,7 @@ test("a deleted conversation comes back by its undo, by a key, or from the list"
     await bar.getByText("Deleted").waitFor();
     await page.locator("[data-composer]").focus();
     await page.keyboard.press("Control+z");
-    await page.getByText("behind the hedge").waitFor();
+    await page.getByRole("log").getByText("behind the hedge").waitFor();
     // Later, from the list.
     await remove();
     await bar.getByRole("button", { name: "Close" }).click();
@@ -44,11 +44,11 @@ test("a deleted conversation comes back by its undo, by a key, or from the list"
     await dialog.getByText("No deleted conversations.").waitFor();
     await dialog.getByRole("button", { name: "Close" }).click();
     await page.locator(".convs a", { hasText: "Where does the tent go?" }).first().click();
-    await page.getByText("behind the hedge").waitFor();
+    await page.getByRole("log").getByText("behind the hedge").waitFor();
     // It goes on where it was.
     await page.fill("[data-composer]", "And now?");
     await page.press("[data-composer]", "Enter");
-    await page.getByText("Two pegs are missing.").waitFor();
+    await page.getByRole("log").getByText("Two pegs are missing.").waitFor();
   });
 });
 
@@ -56,7 +56,7 @@ test("a conversation that is deleted forever is asked about and gone", async () 
   await withPage(browser, SCRIPT, async ({ daemon, page }) => {
     await page.setViewportSize({ width: 360, height: 740 });
     await ask(page, "Where does the tent go?");
-    await page.getByText("behind the hedge").waitFor();
+    await page.getByRole("log").getByText("behind the hedge").waitFor();
     await page.getByRole("button", { name: "More of this conversation" }).click();
     await page.getByRole("button", { name: "Delete conversation" }).click();
     await page.locator(".undobar").getByText("Deleted").waitFor();
@@ -77,7 +77,7 @@ test("the undo leaves by itself, but not while it is used", async () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.clock.install();
     await ask(page, "Where does the tent go?");
-    await page.getByText("behind the hedge").waitFor();
+    await page.getByRole("log").getByText("behind the hedge").waitFor();
     await page.getByRole("button", { name: "Delete conversation" }).click();
     const bar = page.locator(".undobar");
     await bar.getByText("Deleted").waitFor();

@@ -34,7 +34,8 @@ pub(crate) fn run(table: &mut Results) {
     let search = |n: usize| json!({ "query": format!("oat bread {n}") });
     let weather = |n: usize| json!({ "place": format!("{:.2},10.75", n as f64 / 10.0) });
     let news = |_: usize| json!({ "feed": feed });
-    let rows: [(&str, &'static str, &str, &dyn Fn(usize) -> Value); 3] = [
+    type Args<'a> = &'a dyn Fn(usize) -> Value;
+    let rows: [(&str, &'static str, &str, Args<'_>); 3] = [
         ("web: a search adds to its server's answer, p50", "web_search", "/search", &search),
         ("web: the weather adds to its server's answer, p50", "get_weather", "/v1", &weather),
         ("web: news of a feed add to its server's answer, p50", "news", "/feed", &news),
