@@ -358,7 +358,7 @@ test("the history: filters in the address, the trace of a call, a verified chain
     await page.getByRole("combobox", { name: "State" }).selectOption("");
     await eventually(async () => (await page.locator(".hrow").count()) >= 7, "all calls");
     await page.getByRole("button", { name: "Verify chain" }).click();
-    await page.getByText(/Sound: \d+ records/).waitFor();
+    await page.getByText(/Intact: \d+ records/).waitFor();
   });
 });
 
