@@ -130,7 +130,10 @@ async function showBuilt(context) {
   await context.route((url) => ["/", "/manifest.webmanifest"].includes(url.pathname) || url.pathname.startsWith("/assets/"), async (route) => {
     const { pathname } = new URL(route.request().url());
     // Headers are the daemon's, with its policy about scripts.
-    const { headers } = await fetch(new URL("/", route.request().url()));
+    const root = await fetch(new URL("/", route.request().url())).catch(() => null);
+    // The daemon was killed, or the test is over.
+    if (!root) return route.abort("connectionrefused");
+    const { headers } = root;
     const types = { ".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".png": "image/png", ".webmanifest": "application/manifest+json" };
     const file = pathname === "/" ? "index.html" : pathname.slice(1);
     const kept = ["content-security-policy", "x-content-type-options", "referrer-policy", "cross-origin-opener-policy", "cross-origin-resource-policy"];
