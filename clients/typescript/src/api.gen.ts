@@ -3316,7 +3316,7 @@ export interface components {
             definition_hash: string;
             /**
              * @description The component that continues after the decision: `run`, `call`, `elsewhere` (another process
-             *     waits) or `nobody` (its run has ended).
+             *     waits) or `none` (its run has ended).
              */
             goes_on: string;
             /**
@@ -3481,7 +3481,7 @@ export interface components {
             /** @description The call; its result is looked up by this id. */
             call: string;
             /**
-             * @description The component that continues: `run`, `call`, `elsewhere` (another process waits) or `nobody`
+             * @description The component that continues: `run`, `call`, `elsewhere` (another process waits) or `none`
              *     (its run has ended).
              */
             goes_on: string;

@@ -1,4 +1,4 @@
-//! Why a tool is not offered to a caller.
+//! Reasons for which a tool is not offered to a caller.
 
 use std::fmt;
 

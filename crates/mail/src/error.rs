@@ -1,4 +1,4 @@
-//! Why a mail server did not do what was asked.
+//! Errors of mail servers and of the connections to them.
 
 use toolcrib_core::{ErrorType, ToolError};
 use toolcrib_net::HttpError;

@@ -1,4 +1,4 @@
-//! What is asked of an IMAP server: new mail, a search, one mail, a copy in the Sent folder.
+//! Requests to an IMAP server: new mail, a search, one mail, a copy in the Sent folder.
 
 use async_imap::types::{Fetch, Flag};
 

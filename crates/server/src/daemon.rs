@@ -11,7 +11,7 @@ use toolcrib_app::mcp::server::Service;
 use toolcrib_app::runner::Runner;
 use toolcrib_app::{SwitchEvent, Toolcrib};
 use toolcrib_builtins::terminal::Terminals;
-use toolcrib_core::{CancellationToken, Clock as _, RESTORABLE_MS, SystemClock};
+use toolcrib_core::CancellationToken;
 
 use crate::active_requests::CallRunner;
 use crate::admission::{Admission, ClientRateLimits};
@@ -22,7 +22,9 @@ use crate::run_supervisor::{self, RunSupervisor, SupervisorSettings};
 use crate::settings::DaemonSettings;
 use crate::start_error::StartError;
 use crate::state::{DaemonState, StateParts};
-use crate::{draft_feed, notification_feed, pursuit, routes, scheduler, telemetry};
+use crate::{
+    conversation_purge, draft_feed, notification_feed, pursuit, routes, scheduler, telemetry,
+};
 
 /// Maximum number of requests per minute to one webhook.
 const HOOK_CALLS_PER_MINUTE: u32 = 30;
@@ -134,15 +136,22 @@ impl Daemon {
         // error of the store.
         let documents = state.toolcrib().documents().clone();
         tokio::spawn(async move { documents.finish().await });
-        // Deleting and restoring remove them too; a daemon without either does it once.
-        let runs_store = Arc::clone(&state.toolcrib().stores().runs);
-        let restorable = SystemClock.now_ms() - RESTORABLE_MS;
-        tokio::spawn(async move { runs_store.purge_conversations(restorable).await });
         let pursuits = pursuit::run_pursuits(supervisor);
-        tokio::join!(runs, scheduler, changes, mail, notifications, drafts, pursuits, async {
-            state.shutdown_token().cancelled().await;
-            state.calls().drain(state.settings().drain).await;
-        });
+        let purge = conversation_purge::run_purge(supervisor);
+        tokio::join!(
+            runs,
+            scheduler,
+            changes,
+            mail,
+            notifications,
+            drafts,
+            pursuits,
+            purge,
+            async {
+                state.shutdown_token().cancelled().await;
+                state.calls().drain(state.settings().drain).await;
+            }
+        );
     }
 
     /// Tells the daemon to stop: it accepts no new work, lets active work end within the drain

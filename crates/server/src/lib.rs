@@ -19,6 +19,7 @@ mod admin_audit;
 mod admission;
 mod allowed_tools;
 mod api;
+mod conversation_purge;
 mod daemon;
 mod daemon_host;
 mod detach_on_drop;

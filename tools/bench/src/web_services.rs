@@ -1,4 +1,4 @@
-//! What a search, news and the weather add to the answer of their server: the call through the
+//! Time that a search, news and the weather add to the answer of their server: the call through the
 //! whole pipeline, beside a bare request for the same body over a kept connection.
 
 use std::fmt::Write as _;

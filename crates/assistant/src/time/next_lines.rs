@@ -34,8 +34,8 @@ struct Line {
     count: Option<usize>,
 }
 
-/// Answers one line of JSON with `{id, next: [RFC 3339 with offset, …]}` or `{id, error}`. `now` is
-/// used if the line has no `after`.
+/// Answers one line of JSON with `{id, next: […]}`, times in RFC 3339 with offset, or with
+/// `{id, error}`. `now` is used if the line has no `after`.
 #[must_use]
 pub fn next_line(text: &str, now: Timestamp) -> Value {
     let line: Line = match serde_json::from_str(text) {

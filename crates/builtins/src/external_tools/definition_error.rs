@@ -1,4 +1,4 @@
-//! Why a folder is not a valid tool.
+//! Errors in the definition of a tool folder.
 
 /// Why a folder is not a valid tool: a lowercase fragment for the author of the tool.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use toolcrib_core::{ErrorType, RunId};
-use toolcrib_ops::runs::{RunSnapshot, RunState, RunTally, SnapshotCall, SnapshotItem};
+use toolcrib_ops::runs::{ExitCodeTally, RunSnapshot, RunState, SnapshotCall, SnapshotItem};
 
 use crate::clap_args::Run;
 use crate::daemon::client::{
@@ -137,7 +137,7 @@ struct RunProgress {
     /// Whether the note on a scripted model was printed.
     noted_scripted: bool,
     text: String,
-    tally: RunTally,
+    tally: ExitCodeTally,
     /// Exit code, once it has ended or waits.
     code: Option<u8>,
 }
@@ -153,7 +153,7 @@ impl RunProgress {
             streamed: false,
             noted_scripted: false,
             text: String::new(),
-            tally: RunTally::default(),
+            tally: ExitCodeTally::default(),
             code: None,
         }
     }

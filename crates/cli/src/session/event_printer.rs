@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use toolcrib_agent::events::{Event, EventSink, ToolEvent, ToolState};
-use toolcrib_ops::runs::RunTally;
+use toolcrib_ops::runs::ExitCodeTally;
 use toolcrib_providers::conversation::UserKind;
 
 use super::failure_text;
@@ -14,7 +14,7 @@ use crate::terminal::{Console, draw_card, escape_controls, escape_to_line, termi
 /// The output so far, and the figures that determine the exit code.
 pub(crate) struct PrinterState {
     console: Console,
-    pub(crate) tally: RunTally,
+    pub(crate) tally: ExitCodeTally,
     /// Whether standard output contains text of the model in an unfinished line.
     pub(crate) streamed: bool,
     open_line: bool,
@@ -29,8 +29,12 @@ pub(crate) struct EventPrinter {
 impl EventPrinter {
     /// Creates a printer. Remarks go through this console, so that none is written into a prompt.
     pub(crate) fn new(console: Console) -> Self {
-        let shown =
-            PrinterState { console, tally: RunTally::default(), streamed: false, open_line: false };
+        let shown = PrinterState {
+            console,
+            tally: ExitCodeTally::default(),
+            streamed: false,
+            open_line: false,
+        };
         Self { shown: Arc::new(Mutex::new(shown)) }
     }
 
@@ -51,7 +55,7 @@ impl EventPrinter {
     }
 
     /// Returns the summary of the output so far.
-    pub(crate) fn summary(&self) -> (RunTally, bool) {
+    pub(crate) fn summary(&self) -> (ExitCodeTally, bool) {
         let shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         (shown.tally.clone(), shown.streamed)
     }

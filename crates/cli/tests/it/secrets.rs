@@ -181,7 +181,7 @@ fn a_secret_is_typed_unseen() {
     assert!(listed.contains("typed") && listed.contains("unused"), "{listed}");
 }
 
-/// A third-party workspace gets no secrets, whatever the names of its tools.
+/// A third-party workspace gets no secrets, even if its tools have the names of other tools.
 #[test]
 fn tools_of_an_untrusted_workspace_get_no_secret() {
     let env = TestEnv::new();

@@ -1,4 +1,4 @@
-//! Why a store operation failed.
+//! Errors of store operations.
 
 /// Why a store operation failed.
 #[derive(Debug, Clone, thiserror::Error, PartialEq, Eq)]

@@ -1,11 +1,11 @@
-//! What one connection to the servers of an account needs.
+//! An account with its secret, for one connection to its servers.
 
 use toolcrib_net::HttpClient;
 
 use super::model::MailAccount;
 use crate::imap_pool::ImapPool;
 
-/// What proves to a server that the person is there.
+/// The secret that authenticates at the servers.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum LoginSecret {
     Password(String),

@@ -1,4 +1,4 @@
-//! What the definitions of these tools share.
+//! Parts that the definitions of the mail tools share.
 
 use schemars::JsonSchema;
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What the tools work on.
+//! The accounts, stores and services that the mail tools share.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use toolcrib_net::HttpClient;
 
 use crate::account::{MailAccounts, PasswordVault};
 
-/// What the tools work on.
+/// The accounts, stores and services of the mail tools.
 #[derive(Clone)]
 pub struct MailTools {
     /// The accounts.

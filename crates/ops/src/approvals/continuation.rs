@@ -1,4 +1,4 @@
-//! What continues a call after the decision about it.
+//! The component that continues a call after the decision about it.
 
 use toolcrib_app::Stores;
 use toolcrib_core::store::PendingApproval;
@@ -6,35 +6,35 @@ use toolcrib_core::{RunStatus, StoreError, StoredRun, WorkerState};
 
 use super::decision_reply::ContinuedBy;
 
-/// What continues a call after the decision about it, as the stores know it.
+/// The component that continues a call after the decision about it, as the stores show it.
 #[derive(Debug)]
 pub enum Continuation {
-    /// Another process, which lives; the text says which.
+    /// Another live process, which the text names.
     Elsewhere(String),
     /// Its run, which is paused or was left by a process that has ended.
     PausedRun(Box<StoredRun>),
     /// No process waits: the call has no stored run, and is carried out by the process that
     /// decides.
     Call,
-    /// Nothing: its run has ended.
+    /// None: its run has ended.
     RunEnded,
 }
 
 impl Continuation {
-    /// The same without the run itself, for replies.
+    /// Returns the kind of component without the run itself, for replies.
     #[must_use]
     pub fn continued_by(&self) -> ContinuedBy {
         match self {
             Self::Elsewhere(_) => ContinuedBy::Elsewhere,
             Self::PausedRun(_) => ContinuedBy::Run,
             Self::Call => ContinuedBy::Call,
-            Self::RunEnded => ContinuedBy::Nobody,
+            Self::RunEnded => ContinuedBy::None,
         }
     }
 }
 
-/// Finds what continues the call of a question. `own` is the worker number of this process, if it
-/// drives runs: a run of this worker that the caller does not drive was left.
+/// Finds the component that continues the call of a question. `own` is the worker number of this
+/// process, if it drives runs: a run of this worker that the caller does not drive was left.
 ///
 /// # Errors
 /// [`StoreError`] if the run or its worker cannot be read.

@@ -17,7 +17,7 @@ pub struct DecisionReply {
     pub decision: Value,
     /// The call; its result is looked up by this id.
     pub call: String,
-    /// The component that continues: `run`, `call`, `elsewhere` (another process waits) or `nobody`
+    /// The component that continues: `run`, `call`, `elsewhere` (another process waits) or `none`
     /// (its run has ended).
     #[schemars(with = "String")]
     pub goes_on: ContinuedBy,
@@ -44,7 +44,7 @@ impl DecisionReply {
     }
 }
 
-/// Who continues a call after the decision about it.
+/// The component that continues a call after the decision about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ContinuedBy {
@@ -54,8 +54,9 @@ pub enum ContinuedBy {
     Call,
     /// Another process waits for the decision.
     Elsewhere,
-    /// No process: its run has ended.
-    Nobody,
+    /// No component: its run has ended. A daemon of the release before says `nobody`.
+    #[serde(alias = "nobody")]
+    None,
 }
 
 impl ContinuedBy {
@@ -66,7 +67,7 @@ impl ContinuedBy {
             Self::Run => "run",
             Self::Call => "call",
             Self::Elsewhere => "elsewhere",
-            Self::Nobody => "nobody",
+            Self::None => "none",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Why a decision was not stored.
+//! The failures of decisions that are not stored.
 
 use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{ApprovalRequest, DecisionRecord};
@@ -6,7 +6,8 @@ use toolcrib_core::{ApprovalRequest, DecisionRecord};
 use super::document::decision;
 use crate::error::{OpError, Resource};
 
-/// The first decision about a question stands; its document is in the facts of the failure.
+/// Returns the failure of a second decision: the first one stands, and its document is in the facts
+/// of the failure.
 #[must_use]
 pub fn decided_before(
     request: &ApprovalRequest,
@@ -24,7 +25,7 @@ fn expired(request: &ApprovalRequest) -> OpError {
     OpError::Gone(format!("{} was not decided in time, so it was not run", request.id))
 }
 
-/// Why a decision was not stored.
+/// Returns the failure of a decision that was not stored.
 #[must_use]
 pub fn not_decided(request: &ApprovalRequest, error: DecideError, shows_payloads: bool) -> OpError {
     match error {

@@ -47,7 +47,7 @@ pub struct ApprovalDetails {
     /// Hash of the tool's definition.
     pub definition_hash: String,
     /// The component that continues after the decision: `run`, `call`, `elsewhere` (another process
-    /// waits) or `nobody` (its run has ended).
+    /// waits) or `none` (its run has ended).
     #[schemars(with = "String")]
     pub goes_on: ContinuedBy,
     /// The sandbox level of the programs that the call starts: `none`, `reduced`, `namespace`,

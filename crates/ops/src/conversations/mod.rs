@@ -13,7 +13,7 @@ mod show;
 pub use branch::{BranchConversationRequest, branch};
 pub use list::{ConversationsReply, ListConversationsRequest, list};
 pub use messages::{MessagesReply, MessagesRequest, messages};
-pub use remove::{RemoveConversationRequest, RemovedConversation, remove};
+pub use remove::{RemoveConversationRequest, RemovedConversation, purge, remove};
 pub use rename::{RenameConversationRequest, rename};
 pub use restore::{
     ListDeletedConversationsRequest, RestoreConversationRequest, list_deleted, restore,

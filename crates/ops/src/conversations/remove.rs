@@ -2,7 +2,7 @@
 //! audit.
 
 use serde::{Deserialize, Serialize};
-use toolcrib_app::{Secrets, Toolcrib};
+use toolcrib_app::{Secrets, Stores, Toolcrib};
 use toolcrib_core::{Clock as _, ConversationId, RESTORABLE_MS, StoreError, SystemClock};
 
 use crate::administration::{self, Act};
@@ -37,7 +37,7 @@ pub async fn remove(
     request: RemoveConversationRequest,
 ) -> Result<RemovedConversation, OpError> {
     let RemoveConversationRequest { id, forever } = request;
-    purge(ctx).await?;
+    purge(ctx.stores).await?;
     let store = &ctx.stores.runs;
     let removed = match (toolcrib, forever) {
         (Some(toolcrib), true) => toolcrib.delete_conversation(ctx.owner, id).await,
@@ -61,8 +61,10 @@ pub async fn remove(
     Ok(RemovedConversation { deleted: id })
 }
 
-/// Removes for good what can no longer be restored.
-pub(super) async fn purge(ctx: &StoreContext<'_>) -> Result<(), OpError> {
-    let before = SystemClock.now_ms() - RESTORABLE_MS;
-    Ok(ctx.stores.runs.purge_conversations(before).await?)
+/// Removes the deleted conversations of all owners for good whose 30 days are over.
+///
+/// # Errors
+/// [`StoreError`].
+pub async fn purge(stores: &Stores) -> Result<(), StoreError> {
+    stores.runs.purge_conversations(SystemClock.now_ms() - RESTORABLE_MS).await
 }

@@ -55,7 +55,7 @@ pub async fn restore(
     request: RestoreConversationRequest,
 ) -> Result<Conversation, OpError> {
     let id = request.id;
-    purge(ctx).await?;
+    purge(ctx.stores).await?;
     let restored = ctx.stores.runs.restore_conversation(ctx.owner, id).await;
     restored.map_err(|error| match error {
         StoreError::Missing(_) => OpError::not_found(Resource::Conversation, id),

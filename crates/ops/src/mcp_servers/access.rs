@@ -1,4 +1,4 @@
-//! What an MCP server may reach, and how far it is believed.
+//! Access of an MCP server to paths and hosts, and the trust in its results.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use toolcrib_sandbox::HostRules;
 
 use crate::error::OpError;
 
-/// Changes of what a server may reach. Absent values stay as they are, and lists are added to.
+/// Changes of the access of a server. Absent values stay as they are, and lists are added to.
 #[derive(Debug, Clone, Default)]
 pub struct McpServerAccess {
     /// Time limit of a call.
     pub timeout: Option<Duration>,
-    /// What must not change after a review.
+    /// The parts of its definitions that must not change after a review.
     pub pin: Option<Pin>,
     /// Tools whose results count as text of the workspace; `*` = all.
     pub trust_results: Vec<String>,
@@ -81,7 +81,7 @@ fn add<T: PartialEq>(all: &mut Vec<T>, new: T) {
     }
 }
 
-/// Takes a path, a host or a tool out of the lists of an entry; `false` if it is in none.
+/// Removes a path, a host or a tool from the lists of an entry; returns `false` if none has it.
 pub(super) fn remove(config: &mut ServerConfig, entry: &str) -> bool {
     let mut found = false;
     let mut kept = |same: bool| {

@@ -1,4 +1,4 @@
-//! What changes of MCP servers run on.
+//! The context of changes of MCP servers: their file, the vault and the audit.
 
 use toolcrib_app::Secrets;
 use toolcrib_store::vault::Vault;

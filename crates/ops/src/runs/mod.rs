@@ -1,9 +1,9 @@
 //! Runs in the replies of operations.
 
+mod exit_code;
 mod snapshot;
-mod tally;
 
+pub use exit_code::ExitCodeTally;
 pub use snapshot::{
     ModelAnswer, RunSnapshot, RunState, SnapshotCall, SnapshotItem, args_value, to_value,
 };
-pub use tally::RunTally;

@@ -42,7 +42,7 @@ impl ResumeTarget {
             Self::LocalRun | Self::Run(_) => ContinuedBy::Run,
             Self::OtherProcess | Self::OtherEnvironment(_) => ContinuedBy::Elsewhere,
             Self::Call => ContinuedBy::Call,
-            Self::Ended => ContinuedBy::Nobody,
+            Self::Ended => ContinuedBy::None,
         }
     }
 }

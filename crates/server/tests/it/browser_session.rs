@@ -95,7 +95,7 @@ async fn a_session_is_bound_to_the_origin_of_its_page() {
     daemon.stop().await;
 }
 
-/// Regression: browsers keep one cookie of a name per host, whatever its port, so the page of a
+/// Regression: browsers keep one cookie of a name per host and ignore the port, so the page of a
 /// second daemon replaced the session of the first.
 #[tokio::test]
 async fn two_daemons_of_one_host_do_not_replace_each_others_session() {

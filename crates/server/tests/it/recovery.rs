@@ -1,15 +1,18 @@
 //! The next daemon continues the work of a stopped one; and two daemons on one database never drive
 //! the same run.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use toolcrib_app::{Preset, Stores};
 use toolcrib_core::store::AcceptedBatch;
-use toolcrib_core::{BatchId, Decision, DecisionRecord, Effect};
+use toolcrib_core::{
+    BatchId, Clock as _, Decision, DecisionRecord, Effect, RESTORABLE_MS, SystemClock,
+};
 
 use crate::runs::{Gate, ONE_CALL, begun, stands};
-use crate::support::TestDaemon;
+use crate::support::{Plan, TestDaemon};
 
 /// Test R1 of reliability.md: a daemon that is stopped under load loses no run; the next one ends
 /// each of them exactly once.
@@ -197,6 +200,32 @@ async fn a_call_that_was_decided_about_is_carried_out_after_a_crash() {
         assert!(["waiting", "running"].contains(&found["status"].as_str().unwrap()), "{found}");
     }
     assert_eq!(gate.tool.runs(), 1);
+    daemon.stop().await;
+}
+
+/// A daemon removes deleted conversations for good after their 30 days, without a request.
+#[tokio::test]
+async fn an_expired_deleted_conversation_is_purged_by_the_daemon() {
+    let plan = || Plan { script: "turns: [{say: Hello.}]".into(), ..Plan::default() };
+    let daemon = TestDaemon::with(plan()).await;
+    let run = json!({"text": "Hi", "wait": true});
+    let run = daemon.client().post("/api/v1/runs", &run).await.expect(200);
+    let id = run["conversation"].as_str().unwrap().parse().unwrap();
+    let long_ago = SystemClock.now_ms() - RESTORABLE_MS - 1;
+    let runs = Arc::clone(&daemon.toolcrib.stores().runs);
+    let owner = runs.conversation(id).await.unwrap().unwrap().owner;
+    runs.trash_conversation(&owner, id, long_ago).await.unwrap();
+    assert_eq!(runs.deleted_conversations(&owner, 9).await.unwrap().len(), 1);
+    drop(runs);
+    let folder = daemon.stop().await;
+    let daemon = TestDaemon::in_folder(folder, plan()).await;
+    let runs = Arc::clone(&daemon.toolcrib.stores().runs);
+    let purged = async {
+        while !runs.deleted_conversations(&owner, 9).await.unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), purged).await.unwrap();
     daemon.stop().await;
 }
 

@@ -57,7 +57,7 @@ pub(super) async fn run(
         ContinuedBy::Run => "the daemon resumes its run",
         ContinuedBy::Call => "it was not run",
         ContinuedBy::Elsewhere => "the process that waits for it continues it",
-        ContinuedBy::Nobody => "no process waits for it any more",
+        ContinuedBy::None => "no process waits for it any more",
     };
     if json {
         output::print_json(&document, true)?;

@@ -30,7 +30,7 @@ pub(super) fn from_args(access: &McpAccess) -> Result<McpServerAccess, Failure> 
     })
 }
 
-/// The paths as a server finds them, whatever the current folder is then.
+/// Returns the paths in absolute form: a server starts in another current folder.
 fn absolute(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let whole = |path: &PathBuf| {
         path.canonicalize()

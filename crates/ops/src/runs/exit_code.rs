@@ -1,4 +1,4 @@
-//! What of a run's calls the exit code of a command depends on, in this process or in a daemon.
+//! The exit code of a command that ran a run, in this process or in a daemon.
 
 use std::collections::HashSet;
 
@@ -12,9 +12,9 @@ const EXIT_WAITS: u8 = 6;
 /// A call had no approver.
 const EXIT_UNAPPROVED: u8 = 5;
 
-/// Counts what a run's end does not say.
+/// Counts the calls of a run that change the exit code of its end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct RunTally {
+pub struct ExitCodeTally {
     /// Calls that were denied because no approver could be asked, those of scripts too; those that
     /// a person denied or skipped are not among them.
     pub unapproved: u32,
@@ -24,8 +24,8 @@ pub struct RunTally {
     decided: HashSet<String>,
 }
 
-impl RunTally {
-    /// Looks at an event of a run in this process.
+impl ExitCodeTally {
+    /// Counts an event of a run in this process.
     pub fn record(&mut self, event: &Event) {
         let Event::Tool(tool) = event else { return };
         // Calls of a script have no events of their own.
@@ -39,7 +39,7 @@ impl RunTally {
         self.record_call(call.as_deref(), state, error);
     }
 
-    /// Looks at the state of a call, as events and snapshots have it.
+    /// Counts the state of a call, in the form of events and snapshots.
     pub fn record_call(&mut self, call: Option<&str>, state: &str, error: Option<ErrorType>) {
         match (state, error) {
             ("approval-responded", _) => self.decided.extend(call.map(str::to_owned)),
@@ -53,8 +53,8 @@ impl RunTally {
         }
     }
 
-    /// The exit code of a command that ran this run. An answer without a call that had no approver
-    /// is not a success.
+    /// Returns the exit code of a command that ran this run. An answer without a call that had no
+    /// approver is not a success.
     #[must_use]
     pub fn exit_code(&self, driven: &DriveOutcome) -> u8 {
         match driven {
@@ -63,8 +63,8 @@ impl RunTally {
         }
     }
 
-    /// The same for a run that a daemon drives: whether it waits, and the `status` of its event or
-    /// its snapshot.
+    /// Returns the exit code for a run that a daemon drives, from whether it waits and the `status`
+    /// of its event or its snapshot.
     #[must_use]
     pub fn exit_code_of(&self, waits: bool, status: &str) -> u8 {
         if waits { EXIT_WAITS } else { self.with_calls(RunEnd::exit_code_of(status)) }
@@ -102,7 +102,7 @@ mod tests {
                 0,
             ),
         ] {
-            let mut tally = RunTally::default();
+            let mut tally = ExitCodeTally::default();
             for (call, state, error) in calls {
                 tally.record_call(Some(call), state, Some(*error));
             }
