@@ -93,7 +93,7 @@ test("the processes of a daemon whose shell is off say how to turn it on", async
     await page.evaluate(() => (location.hash = "#/sandbox?tab=processes"));
     await page.getByText("is off. Turn it on").waitFor();
     await daemon.api("PUT", "/switches/tool:manage_process", { state: "on" });
-    await eventually(async () => (await page.getByLabel("Id of a process").count()) === 1, "the form");
+    await eventually(async () => (await page.getByRole("button", { name: "Refresh" }).count()) === 1, "its button");
     await eventually(async () => (await daemon.api("GET", "/calls?tool=manage_process")).items.length === 1, "its list");
   });
 });
