@@ -28,6 +28,7 @@
 //!   everything in [`Settings`].
 
 mod call_idempotency;
+mod channel_vault;
 mod document_files;
 mod exec;
 mod history_records;

@@ -20,7 +20,7 @@ impl Toolcrib {
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
     /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
     /// is one; a changed program policy applies to programs that start later), `web`,
-    /// `notifications`, `calendar`, `mail_accounts`. MCP servers that are new, changed or gone take
+    /// `notifications`, `calendar`, `mail_accounts`, `channel_accounts`. MCP servers that are new, changed or gone take
     /// effect at once ([`crate::mcp::McpServers`]).
     ///
     /// # Errors
@@ -94,6 +94,7 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("notifications", before.notifications != now.notifications),
         ("calendar", before.calendar != now.calendar),
         ("mail_accounts", before.mail_accounts != now.mail_accounts),
+        ("channel_accounts", before.channel_accounts != now.channel_accounts),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
 }
@@ -126,6 +127,7 @@ fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
         notifications: before.notifications,
         calendar: before.calendar,
         mail_accounts: before.mail_accounts,
+        channel_accounts: before.channel_accounts,
         workbench: now.workbench.filter(|_| before.workbench.is_some()),
         ..now
     }

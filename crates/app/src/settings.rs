@@ -92,6 +92,8 @@ pub struct Settings {
     pub calendar: Option<CalendarSettings>,
     /// File of the mail accounts; `None` disables them.
     pub mail_accounts: Option<std::path::PathBuf>,
+    /// File of the chat channels; `None` disables them.
+    pub channel_accounts: Option<std::path::PathBuf>,
     /// Rules by which drafts are sent without asking.
     pub send_rules: Vec<toolcrib_assistant::draft::SendRule>,
     /// Settings of the heartbeat, which a daemon runs.
@@ -163,6 +165,7 @@ impl Settings {
             notifications: NotifySettings::default(),
             calendar: None,
             mail_accounts: None,
+            channel_accounts: None,
             send_rules: Vec::new(),
             heartbeat: HeartbeatSettings::default(),
             locale: None,

@@ -2,6 +2,7 @@
 
 mod assistant_tools;
 mod builder;
+mod channel_tools;
 mod from_settings;
 mod host_policy;
 mod mail_tools;
@@ -16,6 +17,7 @@ use toolcrib_assistant::heartbeat::Heartbeats;
 use toolcrib_builtins::fs::{Journal, JournalError, Roots, UndoReport, Workspace};
 use toolcrib_builtins::program_runner::ProgramRunner;
 use toolcrib_builtins::shell::Shells;
+use toolcrib_channels::ChannelTools;
 use toolcrib_code_mode::KernelPool;
 use toolcrib_core::{
     Answer, ApprovalStore, Batch, Call, CallId, Catalog, Clock as _, Context,
@@ -58,6 +60,7 @@ pub struct Toolcrib {
     stores: Stores,
     assistant: AssistantTools,
     mail: MailTools,
+    channels: ChannelTools,
     heartbeats: Heartbeats,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitchFile,

@@ -9,13 +9,14 @@ use toolcrib_engine::ToolSettings;
 use toolcrib_mcp::client::{ServerName, StoredCredentials};
 use toolcrib_store::vault::{Secret, SecretName, VaultError};
 
-use crate::mail_vault;
 use crate::settings::Settings;
+use crate::{channel_vault, mail_vault};
 
 /// Sets configuration values from the vault: the secret named for a key, or the one with the name
 /// `TOOL.KEY`. A value that is already set stays. Returns all secrets of the vault, for masking.
 pub(crate) fn inject_secrets(settings: &mut Settings) -> Result<Vec<String>, VaultError> {
     mail_vault::say_that_there_is_an_account(settings);
+    channel_vault::set_channels_of_tools(settings);
     let Some(vault) = &settings.vault else { return Ok(Vec::new()) };
     let secrets = vault.read()?;
     for (tool, keys) in &settings.secret_config {

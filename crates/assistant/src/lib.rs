@@ -6,7 +6,8 @@
 //! keeps the goals that background runs pursue; [`custom_instructions`] keeps the person's part of
 //! the system prompt; [`document`] finds passages in files that a person added; [`draft`] keeps
 //! messages in a person's name, and sends each once; [`mail_inbox`] keeps what arrived by mail;
-//! [`card`] checks the cards that surfaces show. `tool` has one file per tool. A daemon runs due
+//! [`chat_channel`] keeps what is to be done for people who write on chat
+//! services; [`card`] checks the cards that surfaces show. `tool` has one file per tool. A daemon runs due
 //! tasks; this crate only computes which ones and when.
 //!
 //! Invariants
@@ -20,6 +21,7 @@
 
 pub mod calendar;
 pub mod card;
+pub mod chat_channel;
 mod configured_server_client;
 pub mod custom_instructions;
 pub mod document;

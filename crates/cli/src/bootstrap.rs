@@ -239,6 +239,7 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     settings.calendar = config.calendar_settings();
     settings.send_rules = config.send_rules();
     settings.mail_accounts = config_folder().map(|folder| folder.join("mail.toml"));
+    settings.channel_accounts = config_folder().map(|folder| folder.join("channels.toml"));
     settings.workbench = Some(sandbox_confines(config));
     settings.sandbox_backend = config.sandbox.backend.unwrap_or_default();
     if let Some(time) = config.shell.background_idle {

@@ -5,6 +5,7 @@ mod approve;
 mod artifact;
 mod audit;
 mod backup;
+mod channel;
 pub(crate) mod command_groups;
 mod config;
 mod conversation;
@@ -67,6 +68,7 @@ pub(crate) use audit::{
     Audit, AuditExportArgs, AuditExportFormat, AuditTailArgs, AuditVerifyArgs, ExportStart,
 };
 pub(crate) use backup::{Backup, Restore};
+pub(crate) use channel::{AddChannel, Channel, SetChannel};
 pub(crate) use config::{ConfigCommand, ConfigList, ConfigSet, ConfigUnset, Trust};
 pub(crate) use conversation::Conversation;
 pub(crate) use daemon::{DaemonCommand, Open, StopDaemon, Token, TokenAdd};
@@ -278,6 +280,9 @@ pub(crate) enum Command {
     /// Add, list, test and remove mail accounts.
     #[command(subcommand, after_help = mail::MAIL_HELP)]
     Mail(Mail),
+    /// Add chat channels (Telegram, Matrix) on which the assistant answers; allow people.
+    #[command(subcommand, after_help = channel::CHANNEL_HELP)]
+    Channel(Channel),
     /// Add, search and read documents.
     #[command(subcommand, after_help = document::DOCUMENT_HELP)]
     Document(Document),

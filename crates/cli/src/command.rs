@@ -8,6 +8,7 @@ mod artifact;
 mod audit;
 mod backup;
 mod call_json;
+mod channel;
 mod chat;
 pub(crate) mod config;
 mod conversation;
@@ -153,6 +154,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Goal(command) => goal::run(command, json),
         Command::Draft(command) => draft::run(command, json),
         Command::Mail(command) => mail::run(command, json),
+        Command::Channel(command) => channel::run(command, json),
         Command::List(command) => list::run(command, json),
         Command::Document(command) => document::run(command, json),
         Command::Task(command) => task::run(command, json),

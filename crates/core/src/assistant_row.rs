@@ -1,5 +1,5 @@
-//! Rows of the assistant: lists, goals, instructions, documents, drafts, mail inboxes and
-//! arrivals, each a JSON body under a key.
+//! Rows of the assistant: lists, goals, instructions, documents, drafts, mail inboxes, arrivals and
+//! chat channels, each a JSON body under a key.
 
 use std::fmt;
 
@@ -24,11 +24,13 @@ pub enum RowKind {
     MailInbox,
     /// Messages or notifications of other programs, for the heartbeat.
     Arrival,
+    /// Read position of an account of a chat channel, and what is to be done for its people.
+    ChatChannel,
 }
 
 impl RowKind {
     /// All kinds of rows.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::List,
         Self::Goal,
         Self::CustomInstructions,
@@ -36,6 +38,7 @@ impl RowKind {
         Self::Draft,
         Self::MailInbox,
         Self::Arrival,
+        Self::ChatChannel,
     ];
 
     /// Returns the name in databases.
@@ -50,6 +53,7 @@ impl RowKind {
             Self::Draft => "draft",
             Self::MailInbox => "mail_inbox",
             Self::Arrival => "arrival",
+            Self::ChatChannel => "chat_channel",
         }
     }
 }

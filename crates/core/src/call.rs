@@ -43,7 +43,7 @@ pub struct Context {
     pub conversation: String,
     /// Workspace folder.
     pub workspace: String,
-    /// Channel: `chat`, `external-agent` or `background`.
+    /// Channel: `chat`, `message`, `external-agent` or `background`.
     pub channel: String,
     /// Device that made the call, if any.
     pub device: String,
@@ -63,8 +63,11 @@ fn is_zero(depth: &u32) -> bool {
     *depth == 0
 }
 
+/// The channel of runs that answer messages of a chat service, such as Telegram.
+pub const MESSAGE_CHANNEL: &str = "message";
+
 /// The channels that rules and permissions know.
-pub const CHANNELS: [&str; 3] = ["chat", "background", "external-agent"];
+pub const CHANNELS: [&str; 4] = ["chat", MESSAGE_CHANNEL, "background", "external-agent"];
 
 /// Returns the channel of a call: the one in its context, or else the one of its origin. A chain
 /// without a channel counts as its model's.

@@ -72,7 +72,9 @@ pub use approval::{
 pub use artifact::{ArtifactMeta, ArtifactRef, ArtifactStore, ArtifactWriter};
 pub use assistant_row::{AssistantRow, AssistantRowChange, AssistantRowWrite, RowKind};
 pub use audit::{AuditCheckpoint, AuditEvent, AuditKind, AuditRow, AuditSigner};
-pub use call::{Batch, CHANNELS, Call, Context, Origin, ParentCall, RawArgs, effective_channel};
+pub use call::{
+    Batch, CHANNELS, Call, Context, MESSAGE_CHANNEL, Origin, ParentCall, RawArgs, effective_channel,
+};
 pub use catalog::{Catalog, Excluded, ToolInfo, View};
 pub use clock::{Clock, SystemClock};
 pub use conversation::{

@@ -22,6 +22,7 @@ pub mod audit;
 pub mod calls;
 pub mod chains;
 pub mod changes;
+pub mod channels;
 mod context;
 pub mod conversations;
 pub mod custom_instructions;

@@ -23,7 +23,8 @@ use crate::settings::DaemonSettings;
 use crate::start_error::StartError;
 use crate::state::{DaemonState, StateParts};
 use crate::{
-    conversation_purge, draft_feed, notification_feed, pursuit, routes, scheduler, telemetry,
+    channels, conversation_purge, draft_feed, notification_feed, pursuit, routes, scheduler,
+    telemetry,
 };
 
 /// Maximum number of requests per minute to one webhook.
@@ -138,6 +139,7 @@ impl Daemon {
         tokio::spawn(async move { documents.finish().await });
         let pursuits = pursuit::run_pursuits(supervisor);
         let purge = conversation_purge::run_purge(supervisor);
+        let channels = channels::run_channels(supervisor, state.settings().four_eyes);
         tokio::join!(
             runs,
             scheduler,
@@ -147,6 +149,7 @@ impl Daemon {
             drafts,
             pursuits,
             purge,
+            channels,
             async {
                 state.shutdown_token().cancelled().await;
                 state.calls().drain(state.settings().drain).await;

@@ -8,6 +8,7 @@ mod backup;
 mod calls;
 mod chains;
 mod changes;
+mod channels;
 mod conversations;
 mod custom_instructions;
 mod docs;
@@ -59,6 +60,7 @@ pub(crate) fn all() -> Api {
     calls::routes(&mut api);
     chains::routes(&mut api);
     changes::routes(&mut api);
+    channels::routes(&mut api);
     conversations::routes(&mut api);
     docs::routes(&mut api);
     documents::routes(&mut api);

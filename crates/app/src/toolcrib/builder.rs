@@ -12,6 +12,7 @@ use toolcrib_assistant::heartbeat::Heartbeats;
 use toolcrib_builtins::Builtins;
 use toolcrib_builtins::program_runner::ProgramRunner;
 use toolcrib_builtins::shell::Shells;
+use toolcrib_channels::ChatCarrier;
 use toolcrib_code_mode::KernelPool;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{Approver, Entry, Gate, Guard, Observer, Permissions, Source};
@@ -20,6 +21,7 @@ use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_providers::provider_tools;
 
 use super::assistant_tools::{assistant_tools, notifier};
+use super::channel_tools::{channel_accounts, channel_tools};
 use super::from_settings::{
     client_for_servers, http_client, protected_paths, workspace, workspace_identity,
 };
@@ -301,7 +303,10 @@ impl Builder {
             catalog: Arc::downgrade(&engine.shared_catalog()),
         }));
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
-        let mail = mail_tools(&self.settings, &stores, &assistant, is_secret, &engine)?;
+        let accounts = channel_accounts(&self.settings, &engine)?;
+        let carrier = Arc::new(ChatCarrier::new(accounts.clone()));
+        let mail = mail_tools(&self.settings, &stores, &assistant, (is_secret, carrier), &engine)?;
+        let channels = channel_tools(accounts, &mail.drafts, &assistant);
         // Earlier versions kept promoted memories apart from the person's text. A store that cannot
         // be read now is read at the next start.
         move_former_instructions(&assistant.memories, &assistant.custom_instructions).await.ok();
@@ -313,6 +318,7 @@ impl Builder {
         );
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;
         engine.catalog().attach(&mail.source()).await.map_err(SetupError::Source)?;
+        engine.catalog().attach(&channels.source()).await.map_err(SetupError::Source)?;
         // Discovery precedes code execution, because scripts search for tools with it. The index is
         // built at the first search, over all tools that are attached by then.
         let discovery = ToolSearcher::new(&self.settings.discovery)?;
@@ -354,6 +360,7 @@ impl Builder {
             stores,
             assistant,
             mail,
+            channels,
             heartbeats,
             library: self.library,
             mcp,

@@ -15,12 +15,13 @@ use crate::mail_vault::MailVault;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
 
-/// Creates the tools for mail, and the drafts that they create.
+/// Creates the tools for mail, and the drafts that they create. `chat` sends drafts of chat
+/// messages.
 pub(super) fn mail_tools(
     settings: &Settings,
     stores: &Stores,
     assistant: &AssistantTools,
-    is_secret: SecretCheck,
+    (is_secret, chat): (SecretCheck, Arc<dyn Carrier>),
     engine: &Engine,
 ) -> Result<MailTools, SetupError> {
     let masked = engine.sealing().secrets.clone();
@@ -34,6 +35,7 @@ pub(super) fn mail_tools(
     let carriers: Vec<Arc<dyn Carrier>> = vec![
         Arc::new(MailCarrier::new(accounts.clone(), Arc::clone(&stores.artifacts))),
         Arc::new(WebhookCarrier::new(client.clone())),
+        chat,
     ];
     let drafts = Drafts::new(
         Arc::clone(&stores.assistant_rows),

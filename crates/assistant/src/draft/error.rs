@@ -51,6 +51,9 @@ pub enum DraftError {
         "A webhook has one address such as https://example.org/hook, without a user name, a password and spaces."
     )]
     WebAddress,
+    /// The recipient is not a person at a chat service.
+    #[error("A chat message has one recipient such as telegram:123456789, and no files.")]
+    ChatRecipient,
     /// The draft was changed since the caller read it.
     #[error("The draft \"{0}\" was changed since it was shown. Look at it again.")]
     Stale(String),

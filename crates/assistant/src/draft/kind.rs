@@ -14,6 +14,9 @@ use super::model::Draft;
 /// Maximum characters of a webhook's address.
 const MAX_URL: usize = 2_000;
 
+/// Maximum bytes of a person's id at a chat service.
+const MAX_USER: usize = 255;
+
 /// The kind of a draft.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -22,11 +25,13 @@ pub enum DraftKind {
     Mail,
     /// An HTTP request with the text as its body, to one address.
     Webhook,
+    /// A message at a chat service, to one person.
+    Chat,
 }
 
 impl DraftKind {
     /// All kinds.
-    pub const ALL: [Self; 2] = [Self::Mail, Self::Webhook];
+    pub const ALL: [Self; 3] = [Self::Mail, Self::Webhook, Self::Chat];
 
     /// Returns the name in commands, rules and on the wire.
     #[must_use]
@@ -34,6 +39,7 @@ impl DraftKind {
         match self {
             Self::Mail => "mail",
             Self::Webhook => "webhook",
+            Self::Chat => "chat",
         }
     }
 
@@ -50,6 +56,7 @@ impl DraftKind {
                     && parts.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty())
             }
             Self::Webhook => is_web_address(text),
+            Self::Chat => chat_recipient(text).is_some(),
         }
     }
 
@@ -61,6 +68,7 @@ impl DraftKind {
                 (Ok(one), Ok(other)) => one == other,
                 _ => false,
             },
+            Self::Chat => one.trim() == other.trim(),
         }
     }
 
@@ -73,6 +81,10 @@ impl DraftKind {
                     Ok(())
                 }
                 _ => Err(DraftError::WebAddress),
+            },
+            Self::Chat => match &draft.to[..] {
+                [to] if chat_recipient(to).is_some() && draft.attachments.is_empty() => Ok(()),
+                _ => Err(DraftError::ChatRecipient),
             },
         }
     }
@@ -88,6 +100,16 @@ fn is_web_address(text: &str) -> bool {
             && url.username().is_empty()
             && url.password().is_none()
     })
+}
+
+/// Returns the service and the id of a recipient such as `telegram:123456789`.
+#[must_use]
+pub fn chat_recipient(text: &str) -> Option<(&str, &str)> {
+    let (service, user) = text.trim().split_once(':')?;
+    let is_unusable = |c: char| c.is_whitespace() || c.is_control() || "*<>,;".contains(c);
+    let is_word = !service.is_empty() && service.bytes().all(|c| c.is_ascii_lowercase());
+    let is_user = !user.is_empty() && user.len() <= MAX_USER && !user.chars().any(is_unusable);
+    (is_word && is_user).then_some((service, user))
 }
 
 impl FromStr for DraftKind {

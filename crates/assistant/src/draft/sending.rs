@@ -193,5 +193,10 @@ fn how_to_find_out(reason: &str, draft: &Draft) -> String {
             draft.to.join(", "),
             super::webhook::idempotency_key(draft)
         ),
+        DraftKind::Chat => format!(
+            "{reason} Look at the conversation of {} with {} whether the message is there.",
+            draft.account,
+            draft.to.join(", ")
+        ),
     }
 }

@@ -32,6 +32,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "document",
             "goal",
             "mail",
+            "channel",
             "prompt",
         ],
     ),

@@ -49,7 +49,7 @@ pub(crate) enum Draft {
 #[derive(Debug, Args)]
 pub(crate) struct NewDraft {
     /// Kind of the draft.
-    #[arg(value_parser = ["mail", "webhook"])]
+    #[arg(value_parser = ["mail", "webhook", "chat"])]
     pub(crate) kind: String,
     /// A mail address, which may be repeated, or the one web address of a webhook.
     #[arg(long, required = true)]

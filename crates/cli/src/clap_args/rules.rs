@@ -108,7 +108,8 @@ pub(crate) struct RulesAdd {
     /// Agent that the rule applies to; may be repeated. Default: all.
     #[arg(long, value_name = "NAME")]
     pub(crate) agent: Vec<String>,
-    /// Channel that the rule applies to: chat, background or external-agent; may be repeated.
+    /// Channel that the rule applies to: chat, message, background or external-agent; may be
+    /// repeated.
     /// Default: all.
     #[arg(long, value_name = "CHANNEL")]
     pub(crate) channel: Vec<String>,

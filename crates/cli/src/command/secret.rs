@@ -2,7 +2,7 @@
 
 mod value_input;
 
-pub(crate) use value_input::read_password;
+pub(crate) use value_input::{read_password, read_token};
 
 use serde_json::json;
 use toolcrib_ops::OpError;

@@ -45,6 +45,9 @@ pub fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> 
         {
             "`toolcrib mail add ADDRESS` sets up a mail account.".to_owned()
         }
+        Exclusion::NotReady { status: Status::Available { .. } } if is_of_channels(tool) => {
+            "`toolcrib channel add telegram` sets up a chat channel.".to_owned()
+        }
         Exclusion::NotReady { status: Status::Available { missing } } => format!(
             "Set {} in [tools.{tool}.config] of the configuration, or a secret with `toolcrib secret set`.",
             missing.join(", ")
@@ -64,6 +67,11 @@ pub fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> 
 /// Returns whether a tool needs a mail account.
 fn is_mail(tool: &str) -> bool {
     toolcrib_mail::specs().iter().any(|spec| spec.name.as_str() == tool)
+}
+
+/// Returns whether a tool needs a chat channel.
+fn is_of_channels(tool: &str) -> bool {
+    toolcrib_channels::specs().iter().any(|spec| spec.name.as_str() == tool)
 }
 
 #[cfg(test)]

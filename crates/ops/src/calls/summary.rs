@@ -28,7 +28,7 @@ pub struct CallSummary {
     pub conversation: Option<String>,
     /// Subject of the conversation.
     pub topic: Option<String>,
-    /// Channel: `chat`, `external-agent` or `background`.
+    /// Channel: `chat`, `message`, `external-agent` or `background`.
     pub channel: Option<String>,
     /// Workspace folder.
     pub workspace: Option<String>,

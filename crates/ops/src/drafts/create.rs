@@ -1,6 +1,6 @@
 //! Creates a draft of a person.
 
-use toolcrib_assistant::draft::{DraftKind, NewDraft};
+use toolcrib_assistant::draft::{DraftKind, NewDraft, chat_recipient};
 use toolcrib_mail::recipients;
 
 use super::row::DraftReply;
@@ -14,11 +14,12 @@ const DOMAIN: &str = "toolcrib";
 /// A draft to create.
 #[derive(Debug, Clone, Default)]
 pub struct CreateDraftRequest {
-    /// `mail` or `webhook`.
+    /// `mail`, `webhook` or `chat`.
     pub kind: String,
-    /// The account that sends a mail; `None` selects the only one.
+    /// The account that sends a mail, or the channel that sends a message; `None` selects the only
+    /// one.
     pub account: Option<String>,
-    /// Recipients: mail addresses, or one web address.
+    /// Recipients: mail addresses, one web address, or one person such as `telegram:123456789`.
     pub to: Vec<String>,
     /// Subject of a mail.
     pub subject: String,
@@ -38,7 +39,7 @@ pub async fn create(
     let CreateDraftRequest { kind, account, to, subject, body } = request;
     let kind: DraftKind = kind
         .parse()
-        .map_err(|()| OpError::Invalid(format!("kind is mail or webhook, not \"{kind}\"")))?;
+        .map_err(|()| OpError::Invalid(format!("kind is mail, webhook or chat, not \"{kind}\"")))?;
     let (account, message_domain, to) = match kind {
         DraftKind::Mail => {
             let account = ctx.toolcrib.mail_accounts().find(account.as_deref())?;
@@ -46,6 +47,10 @@ pub async fn create(
             (account.address, domain, recipients(&to.join(", "))?)
         }
         DraftKind::Webhook => (String::new(), DOMAIN.to_owned(), to),
+        DraftKind::Chat => {
+            let account = channel_of(ctx, account.as_deref(), &to)?;
+            (account, DOMAIN.to_owned(), to)
+        }
     };
     let new = NewDraft {
         kind,
@@ -60,4 +65,26 @@ pub async fn create(
     };
     let made = ctx.toolcrib.drafts().create(&writer(&ctx.store), new).await?;
     Ok(DraftReply::new(&ctx.store, made))
+}
+
+/// Returns the channel that sends a message: the named one, or the only one of the service of the
+/// recipient.
+fn channel_of(ctx: &OpContext<'_>, name: Option<&str>, to: &[String]) -> Result<String, OpError> {
+    let accounts = ctx.toolcrib.channel_accounts();
+    if let Some(name) = name {
+        return Ok(accounts.find(name)?.id);
+    }
+    let service = to.first().and_then(|to| chat_recipient(to)).map_or("", |(service, _)| service);
+    let mut fitting = accounts.list()?;
+    fitting.retain(|one| one.kind.as_str() == service);
+    match &fitting[..] {
+        [only] => Ok(only.id.clone()),
+        [] => Err(OpError::Absent(format!(
+            "there is no channel for {}; a recipient is like telegram:123456789",
+            to.join(", ")
+        ))),
+        _ => {
+            Err(OpError::Invalid("there are several channels; name one as the account".to_owned()))
+        }
+    }
 }

@@ -13,7 +13,7 @@ use crate::error::{OpError, Resource};
 pub struct DraftReply {
     /// Its id.
     pub draft: String,
-    /// Its kind: `mail` or `webhook`.
+    /// Its kind: `mail`, `webhook` or `chat`.
     pub kind: String,
     /// `draft`, `sending`, `sent`, `failed`, `unknown` or `discarded`.
     pub status: String,

@@ -144,6 +144,43 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
         Refused("the text is in the prompt of every run"),
     ),
     (Method::POST, "/custom-instructions/undo", Refused("the text is in the prompt of every run")),
+    (Method::GET, "/channels", Refused("people outside reach the owner's assistant over it")),
+    (Method::POST, "/channels", Refused("people outside reach the owner's assistant over it")),
+    (
+        Method::GET,
+        "/channels/{name}",
+        Refused("people outside reach the owner's assistant over it"),
+    ),
+    (
+        Method::PUT,
+        "/channels/{name}",
+        Refused("people outside reach the owner's assistant over it"),
+    ),
+    (
+        Method::DELETE,
+        "/channels/{name}",
+        Refused("people outside reach the owner's assistant over it"),
+    ),
+    (
+        Method::POST,
+        "/channels/{name}/test",
+        Refused("people outside reach the owner's assistant over it"),
+    ),
+    (
+        Method::GET,
+        "/channels/{name}/log",
+        Refused("people outside reach the owner's assistant over it"),
+    ),
+    (
+        Method::PUT,
+        "/channels/{name}/people/{user}",
+        Refused("people outside reach the owner's assistant over it"),
+    ),
+    (
+        Method::DELETE,
+        "/channels/{name}/people/{user}",
+        Refused("people outside reach the owner's assistant over it"),
+    ),
     (Method::GET, "/drafts", Refused("a draft leaves in the name of a person")),
     (Method::POST, "/drafts", Refused("a draft leaves in the name of a person")),
     (Method::GET, "/drafts/{draft}/history", Refused("a draft leaves in the name of a person")),

@@ -24,6 +24,13 @@ pub(crate) fn read_password(account: &str) -> Result<String, Failure> {
     Ok(text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
+/// Reads the token of an account at a chat service.
+pub(crate) fn read_token(service: &str) -> Result<String, Failure> {
+    let bytes = read_bytes(&format!("Token of {service}"))?;
+    let text = String::from_utf8(bytes).map_err(|_| Failure::usage("a token is text"))?;
+    Ok(text.trim().to_owned())
+}
+
 fn read_bytes(what: &str) -> Result<Vec<u8>, Failure> {
     if io::stdin().is_terminal() { from_terminal(what) } else { from_stdin() }
 }

@@ -2,7 +2,8 @@
 //! question there, or is denied. None of these blocks.
 
 use toolcrib_core::{
-    ApprovalId, ApprovalReason, ApprovalRequest, CallId, ErrorType, EventKind, effective_channel,
+    ApprovalId, ApprovalReason, ApprovalRequest, CallId, ErrorType, EventKind, MESSAGE_CHANNEL,
+    effective_channel,
 };
 
 use super::question::{question, store_question};
@@ -31,7 +32,8 @@ pub(crate) fn channel_action(call: &CallState) -> ChannelAction {
         return ChannelAction::Ask;
     }
     match effective_channel(&call.scope.context, call.scope.origin) {
-        "chat" => ChannelAction::Ask,
+        // The person who wrote the message can be asked, or the owner in the inbox.
+        "chat" | MESSAGE_CHANNEL => ChannelAction::Ask,
         "background" => ChannelAction::DenyWithInboxQuestion,
         _ if settings.inbox => ChannelAction::WaitInInbox,
         _ if call.scope.subscriber.as_ref().is_some_and(|it| it.handles_approvals()) => {
