@@ -98,6 +98,7 @@ mod support;
 mod surfaces_agree;
 mod surroundings;
 mod taint;
+mod telegram;
 mod tool_chain;
 mod tool_command;
 mod tool_search;

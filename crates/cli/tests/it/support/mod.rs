@@ -2,11 +2,13 @@
 
 mod blocking_tool;
 mod fake_provider;
+mod http_server;
 mod model_responses;
 pub(crate) mod oauth_mcp_server;
 mod place_database;
 mod pty;
 mod scripted_model;
+pub(crate) mod telegram_server;
 mod test_daemon;
 mod test_env;
 mod web_server;
