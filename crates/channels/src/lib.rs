@@ -4,6 +4,7 @@
 //! - [`Channel`]: what a service can do. `telegram` and `matrix` implement it.
 //! - `http`: JSON requests under the address policy, whose answers are bounded.
 //! - `split_text`: texts in messages below the limit of a service.
+//! - `card_text`: cards as plain text.
 //! - `carrier`: sends drafts of the kind chat.
 //! - `tool`: one file per tool.
 //!
@@ -19,6 +20,7 @@
 //! end-to-end encryption.
 
 pub mod account;
+mod card_text;
 mod carrier;
 mod channel;
 mod error;
@@ -28,6 +30,7 @@ mod split_text;
 mod telegram;
 mod tool;
 
+pub use card_text::card_text;
 pub use carrier::ChatCarrier;
 pub use channel::{Button, Channel, ChannelKind, Question, Sent};
 pub use error::ChannelError;

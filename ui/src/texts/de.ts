@@ -213,7 +213,7 @@ export const toolTitlesDe: Record<string, string> = {
   open_url: "Adresse für die Person öffnen", read: "Artikel oder Datei lesen", promote_learning: "Gelerntes übernehmen", send_notification: "Mitteilung senden",
   set_alarm: "Wecker stellen", create_calendar_event: "Termin erstellen", list: "Listen führen", rich_render: "Karte anzeigen", document: "Dokumente durchsuchen",
   goal_pursuit: "Ein Ziel verfolgen", goals: "Ziele auflisten", setup_email: "E-Mail einrichten", check_email: "E-Mails abrufen", read_email: "E-Mail lesen",
-  search_email: "E-Mails durchsuchen", compose_email: "E-Mail schreiben", reply_email: "E-Mail beantworten", unsubscribe_email: "Verteiler abbestellen",
+  search_email: "E-Mails durchsuchen", compose_email: "E-Mail schreiben", reply_email: "E-Mail beantworten", unsubscribe_email: "Verteiler abbestellen", draft_message: "Chatnachricht schreiben",
   hosted_web_search: "Im Netz suchen (durch den Anbieter)",
 };
 

@@ -7,6 +7,7 @@ use toolcrib_agent::ask_user;
 use toolcrib_agent::library::{Library, LibraryHandle, load_skill};
 use toolcrib_assistant::SecretCheck;
 use toolcrib_assistant::custom_instructions::move_former_instructions;
+use toolcrib_assistant::draft::Carrier;
 use toolcrib_assistant::heartbeat::Heartbeats;
 
 use toolcrib_builtins::Builtins;
@@ -304,7 +305,7 @@ impl Builder {
         }));
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let accounts = channel_accounts(&self.settings, &engine)?;
-        let carrier = Arc::new(ChatCarrier::new(accounts.clone()));
+        let carrier: Arc<dyn Carrier> = Arc::new(ChatCarrier::new(accounts.clone()));
         let mail = mail_tools(&self.settings, &stores, &assistant, (is_secret, carrier), &engine)?;
         let channels = channel_tools(accounts, &mail.drafts, &assistant);
         // Earlier versions kept promoted memories apart from the person's text. A store that cannot

@@ -63,7 +63,8 @@ async fn every_tool_declares_what_it_needs() {
             | "search_email"
             | "compose_email"
             | "reply_email"
-            | "unsubscribe_email" => vec![Network],
+            | "unsubscribe_email"
+            | "draft_message" => vec![Network],
             _ => Vec::new(),
         };
         assert_eq!(spec.permissions, expected, "{}", spec.name);

@@ -165,7 +165,8 @@ fn statuses() -> Vec<TestCase> {
                 ["search_email", "available"],
                 ["compose_email", "available"],
                 ["reply_email", "available"],
-                ["unsubscribe_email", "available"]
+                ["unsubscribe_email", "available"],
+                ["draft_message", "available"]
             ]),
         ),
         case(

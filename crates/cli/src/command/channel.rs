@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::json;
 use toolcrib_app::Toolcrib;
 use toolcrib_channels::account::NewChannel;
+use toolcrib_channels::{ChannelError, ChannelKind};
 use toolcrib_core::display_text::escape_to_line;
 use toolcrib_ops::channels::{
     self, AddChannelRequest, AllowPersonRequest, ChannelDetails, ChannelLogLine, ChannelReply,
@@ -62,18 +63,10 @@ pub(crate) fn run(command: Channel, json: bool) -> Result<u8, Failure> {
 }
 
 fn account(new: AddChannel) -> Result<NewChannel, Failure> {
-    let kind = new.kind.parse();
-    let AddChannel { id, base_url, allow, owner, agent, may_approve, .. } = new;
-    Ok(NewChannel {
-        kind: kind
-            .map_err(|error: toolcrib_channels::ChannelError| Failure::usage(error.to_string()))?,
-        id,
-        base_url,
-        allow,
-        owner,
-        agent,
-        may_approve,
-    })
+    let AddChannel { kind, id, base_url, allow, owner, agent, may_approve } = new;
+    let kind: Result<ChannelKind, ChannelError> = kind.parse();
+    let kind = kind.map_err(|error| Failure::usage(error.to_string()))?;
+    Ok(NewChannel { kind, id, base_url, allow, owner, agent, may_approve })
 }
 
 fn print(value: &impl Serialize) -> Result<u8, Failure> {

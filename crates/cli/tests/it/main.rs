@@ -54,6 +54,7 @@ mod kits;
 mod mail_commands;
 #[cfg(unix)]
 mod mail_daemon;
+mod matrix;
 mod mcp;
 mod mcp_auth;
 mod mcp_calls;

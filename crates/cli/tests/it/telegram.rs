@@ -137,7 +137,11 @@ fn a_wrong_token_is_not_saved_and_no_output_has_a_token() {
     let file = std::fs::read_to_string(env.outside().join("home/channels.toml")).unwrap();
     assert!(!file.contains("AAHdq"), "{file}");
     env.run(&["channel", "test", "telegram"]).code(0).prints(&["works"]);
-    telegram.fault("getMe", 401, "{\"ok\":false,\"error_code\":401,\"description\":\"Unauthorized\"}");
+    telegram.fault(
+        "getMe",
+        401,
+        "{\"ok\":false,\"error_code\":401,\"description\":\"Unauthorized\"}",
+    );
     env.run(&["channel", "test", "telegram"]).code(5);
     env.run(&["channel", "remove", "telegram"]).code(0);
     env.run(&["channel", "show", "telegram"]).code(4).says(&["There are none"]);
@@ -319,12 +323,20 @@ fn a_service_that_fails_in_every_way_loses_nothing() {
     chat.telegram.says(OWNER, "the voice message was ignored");
     assert_eq!(chat.telegram.texts(OWNER).len(), 5, "{:?}", chat.telegram.texts(OWNER));
     // Another program reads the updates: it is shown, and the next attempt works.
-    chat.telegram.fault("getUpdates", 409, &refusal(409, "Conflict: terminated by other getUpdates request"));
+    chat.telegram.fault(
+        "getUpdates",
+        409,
+        &refusal(409, "Conflict: terminated by other getUpdates request"),
+    );
     let problem = || chat.shown(&["channel", "show", "telegram"])["problem"].clone();
     eventually(|| problem().as_str().is_some_and(|text| text.contains("another program")));
     eventually(|| problem().is_null());
     // The person blocks the bot, and unblocks it.
-    chat.telegram.fault("sendMessage", 403, &refusal(403, "Forbidden: bot was blocked by the user"));
+    chat.telegram.fault(
+        "sendMessage",
+        403,
+        &refusal(403, "Forbidden: bot was blocked by the user"),
+    );
     chat.telegram.repeat(json!({"update_id": 903, "message": {"message_id": 903, "from": from, "chat": chat_of, "text": "4"}}));
     eventually(|| {
         let log = chat.env.run(&["channel", "log", "telegram"]).code(0).stdout;
@@ -372,8 +384,7 @@ fn a_draft_to_somebody_leaves_when_a_person_sends_it() {
     let env = TestEnv::new();
     let telegram = TelegramServer::start();
     add_channel(&env, &telegram, &[]);
-    let (made, code) =
-        env.call("draft_message", &json!({"to": "8", "text": "I am late."}), &[]);
+    let (made, code) = env.call("draft_message", &json!({"to": "8", "text": "I am late."}), &[]);
     assert_eq!(code, 0, "{made}");
     let draft = made["result"]["draft_id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
     assert!(telegram.texts(GUEST).is_empty());
@@ -385,7 +396,8 @@ fn a_draft_to_somebody_leaves_when_a_person_sends_it() {
     // The recipient never wrote to the bot.
     let new = ["draft", "new", "chat", "--to", "telegram:9", "--body", "Hi", "--json"];
     let second = support::json(&env.run(&new).code(0).stdout);
-    let refusal = json!({"ok": false, "error_code": 400, "description": "Bad Request: chat not found"});
+    let refusal =
+        json!({"ok": false, "error_code": 400, "description": "Bad Request: chat not found"});
     telegram.fault("sendMessage", 400, &refusal.to_string());
     let (id, version) = (second["draft"].as_str().unwrap(), second["version"].to_string());
     env.run(&["draft", "send", id, "--shown", &version]).code(1);

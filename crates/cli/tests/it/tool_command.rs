@@ -62,6 +62,7 @@ const TOOLS: [&str; 63] = [
     "compose_email",
     "reply_email",
     "unsubscribe_email",
+    "draft_message",
     "code_exec",
     "tool_chain",
     "find_tools",

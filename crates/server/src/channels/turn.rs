@@ -2,7 +2,10 @@
 
 use toolcrib_assistant::RowError;
 use toolcrib_assistant::chat_channel::{ChatPerson, Turn};
+use toolcrib_channels::card_text;
 use toolcrib_core::{MESSAGE_CHANNEL, RunStatus, StoreError, StoredRun, canonical_json};
+
+use toolcrib_ops::runs::SnapshotItem;
 
 use super::account::{Account, OWNER};
 use super::commands::command;
@@ -145,10 +148,16 @@ async fn follow(
 /// Returns the answer of an ended run.
 async fn answer_of(account: &Account, stored: &StoredRun) -> Result<String, StoreError> {
     let snapshot = load_snapshot(&account.supervisor, stored).await?;
-    let text = snapshot.text.trim();
+    let cards = snapshot.items.iter().filter_map(|item| match item {
+        SnapshotItem::Call(call) => Some(call.cards.iter().map(card_text)),
+        _ => None,
+    });
+    let parts = cards.flatten().chain([snapshot.text.trim().to_owned()]);
+    let text: Vec<String> = parts.filter(|part| !part.trim().is_empty()).collect();
+    let text = text.join("\n\n");
     let status = snapshot.status.unwrap_or_default();
     let end = match (status.as_str(), &snapshot.message) {
-        ("completed", _) if !text.is_empty() => return Ok(text.to_owned()),
+        ("completed", _) if !text.is_empty() => return Ok(text),
         ("completed", _) => "The assistant gave no answer.".to_owned(),
         ("stopped", _) => "Stopped.".to_owned(),
         (status, Some(message)) => format!("The answer ended early ({status}): {message}"),

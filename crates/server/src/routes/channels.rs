@@ -6,6 +6,7 @@ use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_channels::account::NewChannel;
+use toolcrib_channels::{ChannelError, ChannelKind};
 use toolcrib_ops::OpError;
 use toolcrib_ops::channels::{
     self, AddChannelRequest, AllowPersonRequest, ChannelDetails, ChannelLogLine, ChannelReply,
@@ -114,7 +115,7 @@ async fn add_channel(
     Json(new): Json<NewChannelBody>,
 ) -> Result<Json<ChannelReply>, Problem> {
     let NewChannelBody { kind, channel, base_url, token, allow, owner, agent, may_approve } = new;
-    let kind = kind.parse().map_err(OpError::from)?;
+    let kind: ChannelKind = kind.parse().map_err(|error: ChannelError| OpError::from(error))?;
     let channel = NewChannel { kind, id: channel, base_url, allow, owner, agent, may_approve };
     let request = AddChannelRequest { channel, token };
     Ok(Json(channels::add(&daemon.op_context(&principal, None), request).await?))

@@ -3,6 +3,7 @@
 mod blocking_tool;
 mod fake_provider;
 mod http_server;
+pub(crate) mod matrix_server;
 mod model_responses;
 pub(crate) mod oauth_mcp_server;
 mod place_database;

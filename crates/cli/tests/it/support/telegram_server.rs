@@ -136,7 +136,8 @@ impl TelegramServer {
     /// Returns the texts that were sent to a person.
     pub(crate) fn texts(&self, user: i64) -> Vec<String> {
         let deeds = self.deeds().into_iter();
-        let sent = deeds.filter(|deed| deed.method == "sendMessage" && deed.body["chat_id"] == user);
+        let sent =
+            deeds.filter(|deed| deed.method == "sendMessage" && deed.body["chat_id"] == user);
         sent.map(|deed| deed.text().to_owned()).collect()
     }
 
@@ -223,7 +224,9 @@ fn answer(shared: &(Mutex<State>, Condvar), request: &HttpRequest) -> Option<(u1
     assert_eq!(request.method, "POST");
     let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
     let result = match method {
-        "getMe" => json!({"id": 110_201_543, "is_bot": true, "first_name": "Crib", "username": "crib_bot"}),
+        "getMe" => {
+            json!({"id": 110_201_543, "is_bot": true, "first_name": "Crib", "username": "crib_bot"})
+        }
         "getUpdates" => {
             state.polls += 1;
             if let Some(offset) = body["offset"].as_i64() {
