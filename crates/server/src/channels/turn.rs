@@ -35,8 +35,8 @@ async fn begin(account: &Account, user: &str) -> Result<bool, RowError> {
     let texts: Vec<_> =
         person.waiting.iter().take_while(|message| command(message).is_none()).collect();
     let Some(first) = texts.first() else { return Ok(false) };
-    let parts = ["channel", &account.settings.state_key(), user, &first.id];
-    let hash = canonical_json::sha256_parts(&parts);
+    let state_key = account.settings.state_key();
+    let hash = canonical_json::sha256_parts(&["channel", &state_key, user, &first.id]);
     let all: Vec<&str> = texts.iter().map(|message| message.text.as_str()).collect();
     let name = account.record_name(user);
     let is_owner = account.settings.owner.as_deref() == Some(user);

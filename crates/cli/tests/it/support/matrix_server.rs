@@ -44,6 +44,8 @@ struct State {
     direct: Value,
     faults: VecDeque<(String, u16, String)>,
     created: usize,
+    /// The answer to the next sent event is lost, after the event was accepted.
+    loses_answer: bool,
 }
 
 /// A home server with one account.
@@ -103,6 +105,11 @@ impl MatrixServer {
     /// The next request whose path contains this text is answered like this.
     pub(crate) fn fault(&self, path: &str, status: u16, body: &str) {
         self.with(|state| state.faults.push_back((path.to_owned(), status, body.to_owned())));
+    }
+
+    /// Loses the answer to the next sent event, after the event was accepted.
+    pub(crate) fn lose_answer(&self) {
+        self.with(|state| state.loses_answer = true);
     }
 
     pub(crate) fn joined(&self) -> Vec<String> {
@@ -208,6 +215,9 @@ fn answer(shared: &(Mutex<State>, Condvar), request: &HttpRequest) -> (u16, Stri
                 state.transactions.insert((*transaction).to_owned(), id.clone());
                 id
             });
+            if std::mem::take(&mut state.loses_answer) {
+                return (200, "{".to_owned());
+            }
             json!({ "event_id": id })
         }
         ("GET", ["user", BOT, "account_data", "m.direct"]) if state.direct.is_null() => {
