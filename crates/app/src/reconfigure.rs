@@ -20,8 +20,8 @@ impl Toolcrib {
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
     /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
     /// is one; a changed program policy applies to programs that start later), `web`,
-    /// `notifications`, `calendar`, `mail_accounts`, `channel_accounts`. MCP servers that are new, changed or gone take
-    /// effect at once ([`crate::mcp::McpServers`]).
+    /// `notifications`, `calendar`, `mail_accounts`, `channel_accounts`. MCP servers that are new,
+    /// changed or gone take effect at once ([`crate::mcp::McpServers`]).
     ///
     /// # Errors
     /// [`SetupError`] if any setting is invalid, including those that need a restart; no setting is

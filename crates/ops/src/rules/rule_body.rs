@@ -58,7 +58,8 @@ pub struct RuleBody {
     /// Agents to which it applies; empty = all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
-    /// Channels to which it applies (`chat`, `message`, `background`, `external-agent`); empty = all.
+    /// Channels to which it applies (`chat`, `message`, `background`, `external-agent`); empty =
+    /// all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
     /// Workspace folders to which it applies; empty = all.

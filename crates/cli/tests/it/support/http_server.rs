@@ -62,7 +62,7 @@ impl Drop for HttpServer {
 
 fn serve(
     mut stream: &TcpStream,
-    answer: &(dyn Fn(&HttpRequest) -> Option<(u16, String)>),
+    answer: &dyn Fn(&HttpRequest) -> Option<(u16, String)>,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
