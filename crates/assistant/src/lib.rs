@@ -6,9 +6,9 @@
 //! keeps the goals that background runs pursue; [`custom_instructions`] keeps the person's part of
 //! the system prompt; [`document`] finds passages in files that a person added; [`draft`] keeps
 //! messages in a person's name, and sends each once; [`mail_inbox`] keeps what arrived by mail;
-//! [`chat_channel`] keeps what is to be done for people who write on chat
-//! services; [`card`] checks the cards that surfaces show. `tool` has one file per tool. A daemon runs due
-//! tasks; this crate only computes which ones and when.
+//! [`chat_channel`] keeps what is to be done for people who write on chat services; [`card`] checks
+//! the cards that surfaces show. `tool` has one file per tool. A daemon runs due tasks; this crate
+//! only computes which ones and when.
 //!
 //! Invariants
 //! - An untrusted text keeps its label `untrusted`: such a memory is never part of a system prompt,

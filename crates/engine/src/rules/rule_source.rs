@@ -14,7 +14,8 @@ pub struct RuleText {
     /// Agents to which it applies; empty for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub agents: Vec<String>,
-    /// Channels to which it applies (`chat`, `message`, `background`, `external-agent`); empty for all.
+    /// Channels to which it applies (`chat`, `message`, `background`, `external-agent`); empty for
+    /// all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub channels: Vec<String>,
     /// Workspace folders to which it applies; empty for all.
