@@ -108,7 +108,7 @@ function opened(t) {
     "notice-new": [() => "automation?tab=notices", click("notices.new"), "dialog[open] form"],
     "approval-request": [() => `inbox/${request}`, null, "[data-request]"],
     "approval-letter": [() => `inbox/${letter}`, null, "[data-letter]"],
-    "approval-edit": [() => `inbox/${request}`, async (page) => { await page.waitForTimeout(500); await page.locator(".approval .acts button", { hasText: t["approval.edit"] }).last().click(); }, ".approval input"],
+    "approval-edit": [() => `inbox/${request}`, async (page) => { await page.waitForTimeout(500); await page.locator(".approval .acts button", { hasText: t["approval.edit"] }).last().click(); }, ".approval textarea"],
     "draft": [() => `drafts/${draft}`, null, ".letter"],
     "draft-edit": [() => `drafts/${draft}`, click("approval.edit"), "textarea"],
     "draft-send": [() => `drafts/${draft}`, click("drafts.send"), "[data-leaves]"],
