@@ -109,3 +109,28 @@ test("a request of a run that has read text from outside is marked with that tex
     await looksRight(page, "request-untrusted");
   });
 });
+
+test("calls stand in the order of the answer, a denial keeps its note, and another view begins at its top", async () => {
+  const first = "{tool: list_dir, args: {}}";
+  const asks = '{tool: http_request, args: {url: "https://api.example.com/"}}';
+  const script = `version: 1\nturns:\n  - calls: [${first}, ${asks}, {tool: file_info, args: {path: a.txt}}]\n  - say: ${JSON.stringify("A long answer.\n\n".repeat(80))}\n`;
+  await withPage(browser, script, async ({ daemon, page }) => {
+    fs.writeFileSync(path.join(daemon.workspace, "a.txt"), "one\n");
+    await ask(page, "Look");
+    const card = page.locator(".approval");
+    await card.waitFor();
+    await page.waitForTimeout(600);
+    await card.getByRole("button", { name: "Deny with note" }).click();
+    await card.locator("form input").fill("Ask <b>Bob</b> first");
+    await card.locator("form button[type=submit]").click();
+    const titles = page.locator("article[data-call] .title");
+    const tools = (await daemon.api("GET", "/tools")).items;
+    await page.locator(".md", { hasText: "A long answer." }).waitFor();
+    assert.deepEqual(await titles.allInnerTexts(), ["list_dir", "http_request", "file_info"].map((name) => tools.find((one) => one.name === name).title));
+    assert.equal(await page.locator("[data-note]").innerText(), "Ask <b>Bob</b> first");
+    await eventually(async () => (await page.evaluate(() => scrollY)) > 200, "the end of the answer");
+    await page.getByRole("link", { name: "Tools", exact: true }).first().click();
+    await page.locator(".toolcard").first().waitFor();
+    assert.equal(await page.evaluate(() => scrollY), 0);
+  });
+});

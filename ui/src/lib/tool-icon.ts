@@ -6,6 +6,7 @@ const byName: [RegExp, IconName][] = [
   [/compose_email|reply_email|^send_/, "send"],
   [/notification|alarm/, "bell"],
   [/memory|learning/, "memory"],
+  [/task|schedule/, "clock"],
   [/edit|write|patch/, "edit"],
   [/search|find|grep/, "search"],
   [/fetch|url|http|web/, "web"],
