@@ -112,7 +112,7 @@ test("a request of a run that has read text from outside is marked with that tex
 
 test("calls stand in the order of the answer, a denial keeps its note, and another view begins at its top", async () => {
   const first = "{tool: list_dir, args: {}}";
-  const asks = '{tool: http_request, args: {url: "https://api.example.com/"}}';
+  const asks = '{tool: http_request, args: {url: "https://api.example.com/", method: POST}}';
   const script = `version: 1\nturns:\n  - calls: [${first}, ${asks}, {tool: file_info, args: {path: a.txt}}]\n  - say: ${JSON.stringify("A long answer.\n\n".repeat(80))}\n`;
   await withPage(browser, script, async ({ daemon, page }) => {
     fs.writeFileSync(path.join(daemon.workspace, "a.txt"), "one\n");
