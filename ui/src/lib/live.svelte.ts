@@ -177,7 +177,9 @@ class Live {
     const one = page.items.find((row) => row.notification === fresh);
     const allowed = "Notification" in window && Notification.permission === "granted";
     if (one?.title && allowed && document.hidden) {
-      new Notification(one.title, { body: one.message ?? "", tag: one.tag ?? one.notification });
+      new Notification(one.title, {
+        body: one.message ?? "", tag: one.tag ?? one.notification, requireInteraction: one.urgency === "high", silent: one.urgency === "low",
+      });
     }
   }
 
