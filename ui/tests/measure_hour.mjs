@@ -1,9 +1,9 @@
 // Whether the page stays as large as it is over an hour of events: runs in the conversation that is open
 // and in others, questions that are asked and denied, switches, notifications, and a walk through the
-// views. Prints, for each minute, what is left after a collection of garbage. Run it by hand:
+// views. Prints, for each minute, what is left after a collection of garbage. With SNAPSHOTS, a folder,
+// the heap is written there after ten minutes and at the end. Run it by hand:
 // TOOLCRIB_BINARY=… MINUTES=60 node tests/measure_hour.mjs
 import fs from "node:fs";
-
 import path from "node:path";
 
 import { Daemon, launch, signIn } from "./support.mjs";
@@ -14,6 +14,8 @@ const PERIOD_MS = 3_000;
 /** Rounds between two runs in the open conversation, and between two steps of the walk. */
 const RUN_EVERY = 5;
 const WALK_EVERY = 7;
+/** A page that has shown every view is compared with itself. */
+const SNAPSHOT_MINUTE = 10;
 const VIEWS = ["tools", "inbox", "history", "automation", "agents", "settings", "usage"];
 /** Pairs of answers: more than the open conversation asks for in an hour. */
 const TURNS = 300;
@@ -30,6 +32,17 @@ async function sizes(client) {
   const { metrics } = await client.send("Performance.getMetrics");
   const metric = (name) => metrics.find((one) => one.name === name).value;
   return { heap: metric("JSHeapUsedSize") / 1e6, nodes: metric("Nodes"), listeners: metric("JSEventListeners"), worked: metric("TaskDuration") };
+}
+
+/** Writes the heap of the page in the format of the developer tools. */
+async function snapshot(client, name) {
+  if (!process.env.SNAPSHOTS) return;
+  const file = fs.createWriteStream(path.join(process.env.SNAPSHOTS, `${name}.heapsnapshot`));
+  const write = ({ chunk }) => file.write(chunk);
+  client.on("HeapProfiler.addHeapSnapshotChunk", write);
+  await client.send("HeapProfiler.takeHeapSnapshot", { reportProgress: false });
+  client.off("HeapProfiler.addHeapSnapshotChunk", write);
+  await new Promise((resolve) => file.end(resolve));
 }
 
 /** Megabytes of the daemon's process. */
@@ -83,6 +96,7 @@ try {
     const runs = await page.locator(".log .me").count();
     const { items: open } = await daemon.api("GET", "/approvals?limit=10");
     console.log(`${minute} min, ${rounds} rounds: heap ${heap.toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners, ${runs} runs shown, ${open.length} questions open; page worked ${worked.toFixed(0)} s; daemon ${resident().toFixed(0)} MB`);
+    if (minute === SNAPSHOT_MINUTE || minute === MINUTES) await snapshot(client, `minute-${minute}`);
     await show(back);
   }
   // The least of a quarter of an hour: the conversation in sight grows and is cut again meanwhile.

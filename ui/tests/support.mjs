@@ -101,8 +101,15 @@ export class Daemon {
 }
 
 /** A browser with a profile of its own for each context. */
-export async function launch() {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+export async function launch(more = []) {
+  return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...more] });
+}
+
+/** A browser and a context whose frames are presented: a viewport that is larger than the window is not
+ *  drawn below its edge, and the browser then times an event there until something else is drawn. */
+export async function launchMeasured() {
+  const browser = await launch(["--window-size=1280,1000"]);
+  return { browser, context: await browser.newContext({ viewport: null }) };
 }
 
 /** A page that fails the test for every error in its console, and every answer that says no. */
