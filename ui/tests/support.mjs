@@ -69,12 +69,15 @@ export class Daemon {
     await ended;
   }
 
+  async end() {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill("SIGTERM");
+    await ended;
+  }
+
   async stop() {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      const ended = new Promise((resolve) => this.child.once("exit", resolve));
-      this.child.kill("SIGTERM");
-      await ended;
-    }
+    await this.end();
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
 
