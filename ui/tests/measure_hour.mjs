@@ -9,8 +9,8 @@ import path from "node:path";
 import { Daemon, launch, signIn } from "./support.mjs";
 
 const MINUTES = Number(process.env.MINUTES ?? 60);
-/** Between two rounds of events. */
-const PERIOD_MS = 3_000;
+/** Between two rounds of events, of about fifteen each. */
+const PERIOD_MS = Number(process.env.PERIOD_MS ?? 3_000);
 /** Rounds between two runs in the open conversation, and between two steps of the walk. */
 const RUN_EVERY = 5;
 const WALK_EVERY = 7;
@@ -45,10 +45,11 @@ async function snapshot(client, name) {
   await new Promise((resolve) => file.end(resolve));
 }
 
-/** Megabytes of the daemon's process. */
+/** Megabytes of the daemon's process, and those of them that are no file, such as its own binary. */
 function resident() {
   const status = fs.readFileSync(`/proc/${daemon.child.pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  const megabytes = (name) => (Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024).toFixed(0);
+  return `${megabytes("VmRSS")} MB, of which ${megabytes("RssAnon")} MB no file`;
 }
 
 /** What happens in a round; errors of single requests are told, and do not end the hour. */
@@ -95,7 +96,7 @@ try {
     const { heap, nodes, listeners, worked } = samples.at(-1);
     const runs = await page.locator(".log .me").count();
     const { items: open } = await daemon.api("GET", "/approvals?limit=10");
-    console.log(`${minute} min, ${rounds} rounds: heap ${heap.toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners, ${runs} runs shown, ${open.length} questions open; page worked ${worked.toFixed(0)} s; daemon ${resident().toFixed(0)} MB`);
+    console.log(`${minute} min, ${rounds} rounds: heap ${heap.toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners, ${runs} runs shown, ${open.length} questions open; page worked ${worked.toFixed(0)} s; daemon ${resident()}`);
     if (minute === SNAPSHOT_MINUTE || minute === MINUTES) await snapshot(client, `minute-${minute}`);
     await show(back);
   }
