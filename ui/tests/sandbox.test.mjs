@@ -121,6 +121,8 @@ test("files of the workspace are listed, edited, uploaded and deleted", async ()
 });
 
 /** Runs a script, loads an image of another host and links to one: as an image, it can do neither. */
+/** One pixel. */
+const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
 const SVG = `<?xml version="1.0"?>
 <!-- A drawing -->
 <svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="120" height="80" onload="parent.hit = 1">
@@ -137,7 +139,8 @@ test("an SVG of the workspace is drawn as an image that does nothing, and edited
     page.on("request", (request) => request.url().includes("from=") && asked.push(request.url()));
     fs.writeFileSync(path.join(daemon.workspace, "drawing.svg"), SVG);
     fs.writeFileSync(path.join(daemon.workspace, "page.svg"), "<!DOCTYPE html><html><svg></svg></html>");
-    fs.writeFileSync(path.join(daemon.workspace, "photo.png"), Buffer.from("89504e470d0a1a0a00", "hex"));
+    fs.writeFileSync(path.join(daemon.workspace, "photo.png"), PNG);
+    fs.writeFileSync(path.join(daemon.workspace, "words.png"), "no image");
     await page.goto(`${daemon.url}/#/sandbox?tab=files`);
     await page.getByRole("button", { name: /drawing\.svg/ }).click();
     const image = page.locator("[data-preview] img");
@@ -157,6 +160,10 @@ test("an SVG of the workspace is drawn as an image that does nothing, and edited
     await page.getByRole("textbox", { name: "page.svg" }).waitFor();
     assert.equal(await image.count(), 0);
     await page.getByRole("button", { name: /photo\.png/ }).click();
+    await eventually(async () => (await image.count()) && (await image.evaluate((one) => one.naturalWidth)) === 1, "the image of bytes");
+    const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
+    assert.deepEqual(fs.readFileSync(await saved.path()), PNG);
+    await page.getByRole("button", { name: /words\.png/ }).click();
     await page.locator("[data-no-preview]").waitFor();
     await looksRight(page, "sandbox-no-preview");
   });

@@ -1,5 +1,6 @@
-//! `read_file`: reads a text file, completely or by lines.
+//! `read_file`: reads a text file, completely or by lines, or an image.
 
+use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -8,16 +9,20 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
-    Access, Assessment, Block, CallCtx, CancellationToken, ErrorType, Tool, ToolError, ToolOutput,
+    Access, Assessment, Blob, Block, CallCtx, CancellationToken, ErrorType, Tool, ToolError, ToolOutput,
     ToolSpec, Trust,
 };
 
 use super::{blocking, examples, file_manager, file_spec, on_file, path_aliases};
 use crate::fs::{FsError, FsErrorKind, Workspace, bounded_read};
+use crate::image_type::image_type;
 use crate::text_decoding::{self, TextReader};
 
 /// Largest file that is read completely, and largest part: 1 MB.
 pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
+/// Largest image, in bytes: the limit for one image of Anthropic's Messages API, the lowest of the
+/// providers' limits.
+const MAX_IMAGE: u64 = 5 * 1024 * 1024;
 /// Lines of a part if the call gives an offset only.
 const DEFAULT_LINES: u64 = 2000;
 
@@ -44,7 +49,7 @@ pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "read_file",
         "Read file",
-        "Read a text file of the workspace: the whole file up to 1 MB, or a range of lines of a file of any size.",
+        "Read a text file of the workspace: the whole file up to 1 MB, or a range of lines of a file of any size. Shows images.",
         false,
     );
     spec.aliases = file_manager(["read"]);
@@ -87,7 +92,11 @@ fn run(
     let encoding = text_decoding::encoding(args.encoding.as_deref())?;
     let (file, size) =
         bounded_read::open(workspace.roots(), path).map_err(|e| missing(workspace, e))?;
-    let content = if args.offset.is_none() && args.limit.is_none() {
+    let is_whole = args.offset.is_none() && args.limit.is_none();
+    let media_type = if is_whole { image_type(&file).ok().flatten() } else { None };
+    let content = if let Some(media_type) = media_type {
+        vec![image(file, size, path, media_type)?]
+    } else if is_whole {
         vec![Block::text(whole(file, size, path, encoding, cancel)?)]
     } else {
         let window = Window {
@@ -114,6 +123,28 @@ fn missing(workspace: &Workspace, error: FsError) -> ToolError {
         error.message.push_str(&format!("\nDid you mean {}?", near.join(" or ")));
     }
     error
+}
+
+fn image(file: File, size: u64, path: &str, media_type: &str) -> Result<Block, ToolError> {
+    let too_large = || {
+        let text = format!(
+            "{path} is an image of {size} bytes; at most {MAX_IMAGE} (5 MB) are shown. Make a smaller copy of it."
+        );
+        ToolError::new(ErrorType::FileTooLarge, text)
+    };
+    if size > MAX_IMAGE {
+        return Err(too_large());
+    }
+    let mut data = Vec::new();
+    // The limit also holds for a file that grows while it is read.
+    let read = file.take(MAX_IMAGE + 1).read_to_end(&mut data);
+    read.map_err(|error| {
+        ToolError::execution(format!("{path} cannot be read.")).with_detail(error.to_string())
+    })?;
+    if data.len() as u64 > MAX_IMAGE {
+        return Err(too_large());
+    }
+    Ok(Block::Image(Blob { media_type: media_type.to_owned(), data }))
 }
 
 fn whole(

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_core::{Answer, ArtifactRef, Call, ErrorType, ModelResult};
+use toolcrib_core::{Answer, ArtifactRef, Block, Call, ErrorType, ModelResult};
 use toolcrib_ops::settings::SECRET_MASK as MASK;
 
 use super::artifacts::run_blocking;
@@ -74,6 +74,15 @@ pub(super) fn routes(api: &mut Api) {
         .description("A call of `read_file`. Its `ETag` is for `If-Match`.")
         .query::<PathQuery>();
     api.add(document_failures(read.returns_ok::<FileDocument>("Its text.")), read_file);
+    let content = Operation::get(
+        "/files/content",
+        Role::Caller,
+        "Downloads a text file up to 1 MB, or an image (PNG, JPEG, GIF, WebP) up to 5 MB.",
+    )
+    .description("A call of `read_file`. Known secrets are masked: do not write the bytes back.")
+    .query::<PathQuery>()
+    .returns_media("application/octet-stream", "The bytes.");
+    api.add(document_failures(content), send_content);
     let list = Operation::get("/files/list", Role::Caller, "Lists a folder of the workspace.");
     let list = list
         .description("A call of `list_dir`; `structured` has the entries.")
@@ -134,6 +143,11 @@ async fn read_text(
         Ok(found) => found,
         Err(given) => return Ok(Err(given)),
     };
+    if image_bytes(&result).is_some() {
+        return Err(Problem::invalid(format!(
+            "{path} is an image; `GET /files/content` returns its bytes"
+        )));
+    }
     let (text, neutralised) = match (result.artifact, result.result) {
         // A text that is too long for a model is read from its artifact.
         (Some(artifact), _) => (read_whole_file(daemon, principal, artifact).await?, Vec::new()),
@@ -141,6 +155,14 @@ async fn read_text(
         (None, data) => (data.to_string(), result.changes),
     };
     Ok(Ok(FileDocument { path: path.to_owned(), text, neutralised, call: id.to_string() }))
+}
+
+/// Returns the bytes of the image that a call read; `None` if it read text.
+fn image_bytes(result: &ModelResult) -> Option<&[u8]> {
+    result.media.iter().find_map(|block| match block {
+        Block::Image(blob) => Some(&blob.data[..]),
+        _ => None,
+    })
 }
 
 async fn read_whole_file(
@@ -174,6 +196,43 @@ async fn read_file(
         }
         Err(given) => answer_response(*given),
     })
+}
+
+async fn send_content(
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
+    Query(query): Query<PathQuery>,
+) -> Result<Response, Problem> {
+    let args = json!({"path": query.path});
+    let (_, result) =
+        match tool_result(call_file_tool(&daemon, &principal, "read_file", args).await?) {
+            Ok(found) => found,
+            Err(given) => return Ok(answer_response(*given)),
+        };
+    let bytes = match (image_bytes(&result), &result.artifact) {
+        (Some(image), _) => image.to_vec(),
+        (None, Some(artifact)) => {
+            read_whole_file(&daemon, &principal, artifact.clone()).await?.into_bytes()
+        }
+        (None, None) => match result.result {
+            Value::String(text) => text.into_bytes(),
+            data => data.to_string().into_bytes(),
+        },
+    };
+    Ok(untrusted_bytes(bytes))
+}
+
+/// Creates a response with the bytes of a file. Never names their type: the content is untrusted,
+/// and a browser would attribute it to the daemon's origin.
+fn untrusted_bytes(bytes: Vec<u8>) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, "application/octet-stream"),
+        (header::CONTENT_DISPOSITION, "attachment"),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::CONTENT_SECURITY_POLICY, "default-src 'none'; sandbox"),
+        (header::CACHE_CONTROL, "private, no-store"),
+    ];
+    (headers, bytes).into_response()
 }
 
 async fn list_folder(
