@@ -139,6 +139,18 @@ impl Engine {
         }
     }
 
+    /// Resolves when a call had to read the stored switches, because no [refresh] did within
+    /// [`SWITCH_CACHE_TTL`](crate::SWITCH_CACHE_TTL): calls start again after a pause. Without
+    /// stored switches, resolves after that time.
+    ///
+    /// [refresh]: Self::refresh_switches
+    pub async fn switches_found_stale(&self) {
+        match &self.inner.switch_cache {
+            Some(stored) => stored.found_stale().await,
+            None => tokio::time::sleep(crate::SWITCH_CACHE_TTL).await,
+        }
+    }
+
     /// Switches a group: `off` removes its tools from every view, `ask` requires an approval for
     /// each of their calls. Their own switches stay unchanged.
     pub fn set_group_state(&self, group: &str, state: SwitchState) {
