@@ -28,7 +28,7 @@ use crate::invoke;
 use crate::open_runs::not_open;
 use crate::policy::{ActivePolicy, Policy};
 use crate::resume::recovery_result::RecoveredWork;
-use crate::resume::{decide_and_resume, environment, promise};
+use crate::resume::{batch_before_decision, decide_and_resume, environment};
 use crate::secrets::Sealing;
 use crate::settings::EngineSettings;
 use crate::switches::SwitchTarget;
@@ -256,7 +256,7 @@ impl Engine {
     /// # Errors
     /// The error of the store.
     pub async fn promise(&self, waiting: &PendingApproval) -> Result<AcceptedBatch, StoreError> {
-        promise::store(&self.inner, waiting).await
+        batch_before_decision::store(&self.inner, waiting).await
     }
 
     /// Returns the open promise of any process to run the call of a question.
@@ -267,7 +267,7 @@ impl Engine {
         &self,
         waiting: &PendingApproval,
     ) -> Result<Option<AcceptedBatch>, StoreError> {
-        promise::find(&self.inner, waiting).await
+        batch_before_decision::find(&self.inner, waiting).await
     }
 
     /// Returns why a waiting call must not be approved here: this engine cannot run it, or has
