@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use toolcrib_agent::library::Agent;
 use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
-use toolcrib_app::{Stores, SwitchWatcher, Toolcrib};
+use toolcrib_app::{StateChanges, Stores, SwitchWatcher, Toolcrib};
 use toolcrib_core::{Context, ConversationId};
 use toolcrib_providers::conversation::UserMessage;
 use toolcrib_providers::model::Model;
@@ -100,7 +100,7 @@ pub(crate) async fn open_session(
             .await?;
     let AgentAndModels { agent, models, stream, limits, warnings: more } = cast;
     setup.agent.clone_from(&agent.name);
-    let watching = toolcrib.watch_switches(|_| ());
+    let watching = toolcrib.watch_switches(StateChanges::default(), |_| ());
     let refresh = ConfigRefresh::new(toolcrib.clone(), setup.clone(), said_on_ask, config);
     let runner = runner.with_refresh(Arc::new(refresh));
     warnings.extend(more);

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use toolcrib_app::{SubmitError, Toolcrib};
+use toolcrib_app::{StateChanges, SubmitError, Toolcrib};
 use toolcrib_core::{
     Answer, ApprovalRequest, Batch, Block, Call, ErrorType, Invoker as _, ModelResult, Origin,
     Outcome, RawArgs, ToolError, ToolSpec, ViewRequest, display_text,
@@ -175,7 +175,7 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     let limit = command.max_tokens.map(ResultLimit::new).transpose()?;
     let answer = bootstrap::block_on(async {
         let toolcrib = bootstrap::build_for_calls(&command.workspace_args, command.on_ask).await?;
-        let _watching = toolcrib.watch_switches(|_| ());
+        let _watching = toolcrib.watch_switches(StateChanges::default(), |_| ());
         let batch = batch(&toolcrib, agents.as_ref(), command, RawArgs::Text(args)).await?;
         let answer = run_one(&toolcrib, batch, command.idempotency_key.as_deref()).await;
         bootstrap::flush_hooks(&toolcrib).await;
@@ -347,7 +347,7 @@ fn call_jsonl(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     let runtime = bootstrap::runtime()?;
     let (toolcrib, _watching) = runtime.block_on(async {
         let toolcrib = bootstrap::build_for_calls(&command.workspace_args, command.on_ask).await?;
-        let watching = toolcrib.watch_switches(|_| ());
+        let watching = toolcrib.watch_switches(StateChanges::default(), |_| ());
         Ok::<_, Failure>((toolcrib, watching))
     })?;
     let mut code = 0;

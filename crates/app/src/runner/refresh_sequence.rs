@@ -6,12 +6,12 @@ use toolcrib_agent::driver::ToolRefresh;
 use toolcrib_core::BoxFuture;
 
 /// Two checks that run one after the other.
-pub(super) struct RefreshBoth {
+pub(super) struct RefreshSequence {
     pub(super) first: Arc<dyn ToolRefresh>,
     pub(super) second: Arc<dyn ToolRefresh>,
 }
 
-impl ToolRefresh for RefreshBoth {
+impl ToolRefresh for RefreshSequence {
     fn refresh(&self) -> BoxFuture<'_, Vec<String>> {
         Box::pin(async {
             let mut notices = self.first.refresh().await;
