@@ -96,23 +96,6 @@ impl ImportedFile {
     }
 }
 
-/// Creates a rule without options.
-pub(super) fn plain_rule(effect: Verdict, rule: impl Into<String>) -> RuleText {
-    RuleText {
-        effect,
-        rule: rule.into(),
-        agents: Vec::new(),
-        channels: Vec::new(),
-        workspaces: Vec::new(),
-        reason: None,
-        matches: Vec::new(),
-        not_match: Vec::new(),
-        expires: None,
-        is_unsafe: false,
-        is_observed: false,
-    }
-}
-
 /// The result of an import.
 #[derive(Debug, Default)]
 pub struct ImportResult {

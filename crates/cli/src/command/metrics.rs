@@ -6,7 +6,7 @@ use toolcrib_ops::calls;
 use toolcrib_ops::tools::ToolNumbers;
 
 use super::library_snapshot::table;
-use super::lookup::{LOCAL_OWNER, store_failure};
+use super::lookup::LOCAL_OWNER;
 use crate::clap_args::{Metrics, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, json_document, op_context, terminal, time_format};
@@ -17,8 +17,7 @@ const ERROR_WIDTH: usize = 60;
 pub(crate) fn run(command: &Metrics, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
         let stores = bootstrap::stores()?;
-        let mut tools =
-            stores.history.metrics(LOCAL_OWNER, command.since).await.map_err(store_failure)?;
+        let mut tools = stores.history.metrics(LOCAL_OWNER, command.since).await?;
         if let Some(asked) = &command.tool {
             let toolcrib = bootstrap::inspect(&WorkspaceArgs::default(), json).await?;
             let name =

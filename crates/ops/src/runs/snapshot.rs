@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_agent::events::{Event, ToolEvent, ToolState};
-use toolcrib_core::{CallId, OutcomeKind, RawArgs};
+use toolcrib_core::{CallId, OutcomeKind, RawArgs, RunStatus};
 
 use crate::calls::serialized_name;
 
@@ -60,6 +60,26 @@ pub enum RunState {
     Paused,
     /// It has ended.
     Ended,
+}
+
+impl From<RunStatus> for RunState {
+    fn from(status: RunStatus) -> Self {
+        match status {
+            RunStatus::Running => Self::Running,
+            RunStatus::Paused => Self::Paused,
+            RunStatus::Ended => Self::Ended,
+        }
+    }
+}
+
+impl From<RunState> for RunStatus {
+    fn from(state: RunState) -> Self {
+        match state {
+            RunState::Running => Self::Running,
+            RunState::Paused => Self::Paused,
+            RunState::Ended => Self::Ended,
+        }
+    }
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -260,10 +280,15 @@ impl RunSnapshot {
         }
     }
 
+    /// Returns the snapshot for a caller that sees payloads, or only the rest.
+    #[must_use]
+    pub fn for_caller(self, shows_payloads: bool) -> Self {
+        if shows_payloads { self } else { self.without_payloads() }
+    }
+
     /// Returns the snapshot without texts, arguments and results, for principals with only the role
     /// viewer.
-    #[must_use]
-    pub fn without_payloads(mut self) -> Self {
+    fn without_payloads(mut self) -> Self {
         self.text.clear();
         self.message = None;
         self.waiting.clear();

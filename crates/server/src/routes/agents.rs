@@ -10,11 +10,11 @@ use toolcrib_agent::library::{Folder, Scope};
 use toolcrib_ops::OpError;
 use toolcrib_ops::agents::{
     self, AddAgentRequest, AgentDetails, AgentFiles, AgentFormat, AgentReply, CheckAgentReply,
-    CheckAgentRequest, ExpectedVersion, PutAgentRequest, RemoveAgentRequest, ShowAgentRequest,
+    CheckAgentRequest, PutAgentRequest, RemoveAgentRequest, ShowAgentRequest,
 };
 use toolcrib_ops::library::FileProblem;
 
-use crate::api::{Api, Json, Operation, Path, etag, etag_matches, etag_response};
+use crate::api::{Api, Json, Operation, Path, etag, etag_matches, etag_response, expected_version};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
@@ -172,20 +172,6 @@ async fn add_agent(
     Ok(response(StatusCode::CREATED, agent))
 }
 
-/// Returns the version that the request expects to change.
-fn expected<'a>(
-    headers: &HeaderMap,
-    matches: &'a (dyn Fn(&str) -> bool + Sync),
-) -> ExpectedVersion<'a> {
-    if headers.get(header::IF_NONE_MATCH).is_some_and(|value| value == "*") {
-        return ExpectedVersion::New;
-    }
-    match headers.get(header::IF_MATCH) {
-        Some(_) => ExpectedVersion::Matching(matches),
-        None => ExpectedVersion::Unnamed,
-    }
-}
-
 async fn put_agent(
     State(daemon): State<DaemonState>,
     principal: Principal,
@@ -194,7 +180,7 @@ async fn put_agent(
     Json(AgentText { text, form }): Json<AgentText>,
 ) -> Result<Response, Problem> {
     let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
-    let expected = expected(&headers, &matches);
+    let expected = expected_version(&headers, &matches);
     let request = PutAgentRequest { name, text, format: form, expected };
     let changed = || drop(daemon.runner().reload());
     let reply = agents::put(&context(&daemon, &principal, &changed), request).await?;
@@ -219,7 +205,7 @@ async fn remove_agent(
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
-    let request = RemoveAgentRequest { name, expected: expected(&headers, &matches) };
+    let request = RemoveAgentRequest { name, expected: expected_version(&headers, &matches) };
     let changed = || drop(daemon.runner().reload());
     agents::remove(&context(&daemon, &principal, &changed), request).await?;
     Ok(StatusCode::NO_CONTENT)

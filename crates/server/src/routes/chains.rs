@@ -5,11 +5,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_ops::chains::{
-    self, ChainDetails, ChainRow, ExpectedText, PutChainRequest, RemoveChainRequest,
-};
+use toolcrib_ops::chains::{self, ChainDetails, ChainRow, PutChainRequest, RemoveChainRequest};
 
-use crate::api::{Api, Json, Operation, Page, Path, etag, etag_matches, etag_response};
+use crate::api::{
+    Api, Json, Operation, Page, Path, etag, etag_matches, etag_response, expected_version,
+};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
@@ -74,17 +74,6 @@ async fn show_chain(
     Ok(response(StatusCode::OK, chain))
 }
 
-/// Returns the version that the request names with `If-Match`.
-fn expected<'a>(
-    headers: &HeaderMap,
-    matches: &'a (dyn Fn(&str) -> bool + Sync),
-) -> ExpectedText<'a> {
-    match headers.get(header::IF_MATCH) {
-        Some(_) => ExpectedText::Matching(matches),
-        None => ExpectedText::Unnamed,
-    }
-}
-
 async fn put_chain(
     State(daemon): State<DaemonState>,
     principal: Principal,
@@ -93,7 +82,7 @@ async fn put_chain(
     Json(ChainText { code }): Json<ChainText>,
 ) -> Result<Response, Problem> {
     let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
-    let expected = expected(&headers, &matches);
+    let expected = expected_version(&headers, &matches);
     let request = PutChainRequest { name, code, folder: None, expected };
     let ctx = daemon.op_context(&principal, None);
     let reply = chains::put(&ctx, &daemon.recorder(&principal), request).await?;
@@ -108,7 +97,8 @@ async fn remove_chain(
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
-    let request = RemoveChainRequest { name, folder: None, expected: expected(&headers, &matches) };
+    let request =
+        RemoveChainRequest { name, folder: None, expected: expected_version(&headers, &matches) };
     let ctx = daemon.op_context(&principal, None);
     chains::remove(&ctx, &daemon.recorder(&principal), request).await?;
     Ok(StatusCode::NO_CONTENT)
