@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use toolcrib_app::Toolcrib;
-use toolcrib_ops::ExpectedVersion;
-use toolcrib_ops::OpError;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::chains::{self, PutChainRequest, RemoveChainRequest};
+use toolcrib_ops::{ExpectedVersion, OpError};
 
 use super::library_snapshot;
 use crate::clap_args::{Chain, ChainRemove, ChainSave, LibraryArgs, WorkspaceArgs};

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use toolcrib_core::{ToolInfo, ViewRequest};
 
 use super::exclusions;
-use super::numbers::{self, ToolNumbers};
+use super::numbers::{ToolNumbers, all_numbers};
 use super::row::ToolRow;
 use super::search::{FindToolsRequest, search};
 use crate::context::OpContext;
@@ -34,7 +34,7 @@ pub async fn list(ctx: &OpContext<'_>, request: ListToolsRequest) -> Result<Vec<
     };
     if let Some(since) = request.metrics {
         let mut metrics: HashMap<String, ToolNumbers> =
-            numbers::all(&ctx.store, since).await?.into_iter().collect();
+            all_numbers(&ctx.store, since).await?.into_iter().collect();
         for row in &mut rows {
             row.metrics = metrics.remove(&row.name);
         }

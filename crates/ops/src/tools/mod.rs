@@ -20,7 +20,7 @@ pub use dry_run::{DryRunReply, DryRunRequest, Prediction, Refusal, dry_run};
 pub use dry_run_document::DryRunDocument;
 pub use find::find_tool;
 pub use list::{ListToolsRequest, list};
-pub use numbers::{ToolNumbers, numbers};
+pub use numbers::{LastFailure, ToolNumbers, all_numbers, numbers};
 pub use row::ToolRow;
 pub use search::{FindToolsRequest, FoundTools, search};
 pub use show::{ToolDocument, show};

@@ -21,5 +21,6 @@ pub(crate) use extract::{Bytes, Json, Path, Query, parse_id, parse_run_id};
 pub(crate) use operation::{CALLBACK_PATH, MCP_PATH};
 pub(crate) use pagination::{
     Page, PageQuery, cursor, etag, etag_matches, etag_response, expected_version, parse_cursor,
+    with_etag,
 };
 pub(crate) use router::Api;

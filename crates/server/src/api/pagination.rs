@@ -118,6 +118,14 @@ pub(crate) fn etag_response(request: &HeaderMap, body: &impl Serialize) -> Respo
     ([(header::ETAG, tag_value), (header::CONTENT_TYPE, json)], text).into_response()
 }
 
+/// Adds an `ETag` to a response.
+pub(crate) fn with_etag(mut response: Response, tag: Option<String>) -> Response {
+    if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
 /// Returns whether a list of tags (`If-Match`, `If-None-Match`) contains this one.
 pub(crate) fn etag_matches(given: Option<&HeaderValue>, tag: &str) -> bool {
     let Some(given) = given.and_then(|value| value.to_str().ok()) else { return false };

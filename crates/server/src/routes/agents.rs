@@ -1,7 +1,7 @@
 //! Agents: listing and writing their files, and showing each with the tools that its lists select.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,9 @@ use toolcrib_ops::agents::{
 };
 use toolcrib_ops::library::FileProblem;
 
-use crate::api::{Api, Json, Operation, Path, etag, etag_matches, etag_response, expected_version};
+use crate::api::{
+    Api, Json, Operation, Path, etag, etag_matches, etag_response, expected_version, with_etag,
+};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
@@ -140,11 +142,7 @@ async fn list_agents(
 /// Responds with an agent and the tag of its file.
 fn response(status: StatusCode, agent: AgentDetails) -> Response {
     let tag = agent.text.as_deref().map(etag);
-    let mut response = (status, Json(agent)).into_response();
-    if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
-        response.headers_mut().insert(header::ETAG, tag);
-    }
-    response
+    with_etag((status, Json(agent)).into_response(), tag)
 }
 
 async fn show_agent(

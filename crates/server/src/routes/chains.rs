@@ -1,7 +1,7 @@
 //! Scripts saved as tools: listing, showing, saving and removing them. Changes take effect at once.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,6 +9,7 @@ use toolcrib_ops::chains::{self, ChainDetails, ChainRow, PutChainRequest, Remove
 
 use crate::api::{
     Api, Json, Operation, Page, Path, etag, etag_matches, etag_response, expected_version,
+    with_etag,
 };
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
@@ -57,12 +58,8 @@ async fn list_chains(
 }
 
 fn response(status: StatusCode, chain: ChainDetails) -> Response {
-    let tag = HeaderValue::from_str(&etag(&chain.code));
-    let mut response = (status, Json(chain)).into_response();
-    if let Ok(tag) = tag {
-        response.headers_mut().insert(header::ETAG, tag);
-    }
-    response
+    let tag = etag(&chain.code);
+    with_etag((status, Json(chain)).into_response(), Some(tag))
 }
 
 async fn show_chain(
