@@ -3,7 +3,6 @@
 use toolcrib_core::{RunId, RunStatus};
 
 use super::row::RunRow;
-use super::snapshot::RunState;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
@@ -11,7 +10,7 @@ use crate::error::OpError;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct ListRunsRequest<'a> {
     /// Only runs in this state.
-    pub state: Option<RunState>,
+    pub state: Option<RunStatus>,
     /// Only runs before the one with this creation time and this id, for the next page.
     pub before: Option<(i64, RunId)>,
     /// Maximum number of runs.
@@ -38,7 +37,7 @@ pub async fn list(
     request: ListRunsRequest<'_>,
 ) -> Result<RunsReply, OpError> {
     let (store, owner, limit) = (&ctx.stores.runs, ctx.owner, request.limit);
-    let status = request.state.map(RunStatus::from);
+    let status = request.state;
     // Read one row more than the page, to detect a next page.
     let mut found = match request.before {
         None => store.runs(owner, status, limit + 1).await?,

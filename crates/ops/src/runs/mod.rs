@@ -14,9 +14,7 @@ pub use exit_code::ExitCodeTally;
 pub use list::{ListRunsRequest, RunsReply, list};
 pub use row::RunRow;
 pub use show::{find, show};
-pub use snapshot::{
-    ModelAnswer, RunSnapshot, RunState, SnapshotCall, SnapshotItem, args_value, to_value,
-};
+pub use snapshot::{ModelAnswer, RunSnapshot, SnapshotCall, SnapshotItem, args_value, to_value};
 pub use stored_snapshot::load_snapshot;
 pub use stored_state::{pending_questions, status_text};
 pub use waiting::{WaitingRun, open_questions, require_decision, waiting};

@@ -39,7 +39,7 @@ fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
         run: run.id.to_string(),
         conversation: run.conversation.to_string(),
         agent: run.context.agent.clone(),
-        state: run.status.into(),
+        state: run.status,
         usage: at("/state/spent/usage"),
         cost: at("/state/spent/cost"),
         tokens_saved: number("/state/spent/tokens_saved"),

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{ConversationId, RunId, RunStatus, StoredRun};
 use toolcrib_ops::Resource;
-use toolcrib_ops::runs::{self, ListRunsRequest, RunRow, RunSnapshot, RunState};
+use toolcrib_ops::runs::{self, ListRunsRequest, RunRow, RunSnapshot};
 use toolcrib_providers::conversation::UserMessage;
 
 use crate::active_requests::{
@@ -43,7 +43,7 @@ const ABOUT_LAST: &str = "The id of the last event that the client received: the
 #[serde(default, deny_unknown_fields)]
 struct ListRunsQuery {
     /// Only runs in this state: `running`, `paused` or `ended`.
-    state: Option<RunState>,
+    state: Option<RunStatus>,
     /// The maximum number of rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
@@ -164,7 +164,7 @@ fn wants_events(headers: &HeaderMap) -> bool {
 /// Responds with the current state of a run; with status 202 while it has not ended.
 async fn show(daemon: &DaemonState, principal: &Principal, id: RunId) -> Result<Response, Problem> {
     let view = view(daemon, principal, id).await?;
-    let over = view.state == RunState::Ended;
+    let over = view.state == RunStatus::Ended;
     let status = if over { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(view)).into_response())
 }

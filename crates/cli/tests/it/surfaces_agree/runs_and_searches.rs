@@ -92,6 +92,21 @@ fn a_search_for_tools_finds_the_same() {
     }
 }
 
+/// Only the command had the success rate.
+#[test]
+fn the_metrics_of_a_tool_are_the_same() {
+    let env = TestEnv::new();
+    env.run(&["tool", "call", "read_file", "path=notes.md"]).code(0);
+    env.run(&["tool", "call", "read_file", "path=missing.md"]);
+    let on = Surfaces::start(env);
+    let of_command = on.command(&["metrics", "read_file"])[0].clone();
+    let of_route = on.ok("GET", "/tools/read_file/metrics", None);
+    let differences = differences(&of_command, &of_route, &["tool"], "");
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    assert_eq!(of_route["success_rate"], json!(0.5), "{of_route}");
+    assert!(of_route["last_error"]["message"].is_string(), "{of_route}");
+}
+
 /// The command named a missing key, and the route reported every checkpoint as forged.
 #[test]
 fn the_evidence_of_the_audit_is_the_same() {
