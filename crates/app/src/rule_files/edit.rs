@@ -224,7 +224,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use toolcrib_core::Verdict;
-    use toolcrib_engine::rules::Layer;
+    use toolcrib_engine::rules::{Layer, RuleText};
 
     use super::{RuleFile, add_rules, append_rules, remove_rule, to_toml, write_rules};
 

@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use toolcrib_core::Verdict;
-use toolcrib_engine::rules::{Layer, RuleError, RuleSet, RuleSource, RuleText};
+use toolcrib_engine::rules::{Layer, RuleError, RuleSet, RuleSource};
 
 use super::error::RulesError;
 use super::parser::identity;
