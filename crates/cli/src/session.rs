@@ -9,7 +9,6 @@ mod model_connections;
 mod run_environment;
 mod run_setup;
 mod session_changes;
-mod worker_liveness;
 
 use std::sync::Arc;
 
@@ -35,7 +34,6 @@ pub(crate) use event_printer::{CallEnd, EventPrinter, call_line, describe_event,
 pub(crate) use model_connections::ModelConnections;
 pub(crate) use run_environment::{AgentAndModels, RunEnvironment, choose_models, find_agent};
 pub(crate) use run_setup::RunSetup;
-pub(crate) use worker_liveness::has_live_worker;
 
 /// A Toolcrib with a model and an agent.
 pub(crate) struct Session {

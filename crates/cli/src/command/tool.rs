@@ -5,11 +5,10 @@ use serde_json::{Map, Value, json};
 use toolcrib_app::{StateChanges, SubmitError, Toolcrib};
 use toolcrib_core::{
     Answer, ApprovalRequest, Batch, Block, Call, ErrorType, Invoker as _, ModelResult, Origin,
-    Outcome, RawArgs, ToolError, ToolSpec, ViewRequest, display_text,
+    Outcome, RawArgs, SwitchState, ToolError, ToolSpec, ViewRequest, display_text,
 };
 use toolcrib_ops::advice;
 use toolcrib_ops::calls::{self, CallDocument, CallerContextRequest, ResultLimit};
-use toolcrib_ops::switches::SwitchMode;
 use toolcrib_ops::tools::{self, ListToolsRequest, ToolRow};
 
 use super::library_snapshot::LibrarySnapshot;
@@ -79,7 +78,7 @@ fn list_line(row: &ToolRow, about: &str) -> String {
 /// Returns its status; for an available tool, whether its calls ask for an approval.
 fn status_column(row: &ToolRow) -> &str {
     match (row.status.as_str(), row.state) {
-        ("system" | "connected", SwitchMode::Ask) => "ask",
+        ("system" | "connected", SwitchState::Ask) => "ask",
         (status, _) => status,
     }
 }

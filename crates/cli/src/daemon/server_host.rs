@@ -230,10 +230,6 @@ impl DaemonHost for CliHost {
         })
     }
 
-    fn worker_of(&self, run: &StoredRun) -> Option<u64> {
-        RunSetup::from_value(&stored_setup(run)).ok()?.worker
-    }
-
     fn models(&self) -> Vec<String> {
         let now = self.current();
         let base = self.setup.model_args();

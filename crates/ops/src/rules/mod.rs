@@ -15,9 +15,9 @@ mod numbered_rule;
 mod observed;
 mod past_call;
 mod replay;
-mod rule_body;
 mod rule_row;
 mod suggest;
+mod unwritten_rules;
 mod verdict;
 
 pub use add::{AddRulesRequest, add};
@@ -35,6 +35,6 @@ pub use lint::{LintReply, RuleFinding, lint};
 pub use numbered_rule::{NumberedRule, RuleName, numbered};
 pub use observed::{ObservedRule, observed};
 pub use replay::{ReplayReply, ReplayRequest, ReplayedCall, RulesChange, replay};
-pub use rule_body::{Effect, RuleBody, unwritten};
 pub use rule_row::{RuleRow, is_effective, layer_word, list};
 pub use suggest::{APPROVALS, DAYS, RuleSuggestion, suggest};
+pub use unwritten_rules::{check_count, unwritten};

@@ -4,11 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_core::{Entry, Exclusion, Status, ToolInfo};
+use toolcrib_core::{Entry, Exclusion, Status, SwitchState, ToolInfo};
 
 use super::numbers::ToolNumbers;
 use crate::calls::serialized_name;
-use crate::switches::SwitchMode;
 
 /// A tool in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,9 +34,9 @@ pub struct ToolRow {
     /// Whether it is enabled, taking into account the switches above it.
     pub enabled: bool,
     /// The state that applies to its calls, taking into account the switches above it.
-    pub state: SwitchMode,
+    pub state: SwitchState,
     /// The state of its own switch, without the switches above it.
-    pub own_state: SwitchMode,
+    pub own_state: SwitchState,
     /// The feature that controls it, for a tool without a separate switch.
     pub controlled_by: Option<String>,
     /// Whether this caller can call it.
@@ -108,8 +107,8 @@ impl ToolRow {
             source: info.source,
             group: info.group,
             enabled: info.enabled,
-            state: info.state.into(),
-            own_state: info.own_state.into(),
+            state: info.state,
+            own_state: info.own_state,
             controlled_by: info.controlled_by,
             score: None,
             metrics: None,

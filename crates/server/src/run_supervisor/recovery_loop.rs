@@ -9,11 +9,11 @@ use toolcrib_core::{
     ApprovalId, ApprovalRequest, Clock as _, OpenRun, RunId, RunStatus, StoreError, StoredRun,
     SystemClock,
 };
+use toolcrib_ops::runs::pending_questions;
 
 use super::drive::{ResumeOptions, is_abandoned, resume_run};
 use super::resume::{finish_batch, has_decided, take_due_batches};
 use super::shutdown::shut_down;
-use super::stored_snapshot::pending_approvals;
 use super::supervisor::RunSupervisor;
 
 /// Interval of recovering calls. Also the longest time between two scans: a process that dies
@@ -166,7 +166,7 @@ impl RecoveryLoop {
                     continue;
                 }
                 let asked =
-                    pending_approvals(&stored).iter().filter_map(|wait| wait.approval()).collect();
+                    pending_questions(&stored).iter().filter_map(|wait| wait.approval()).collect();
                 self.questions.insert(run.id, (run.epoch, asked));
             }
             let Some((_, asked)) = self.questions.get(&run.id) else { continue };

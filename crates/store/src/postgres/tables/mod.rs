@@ -22,6 +22,7 @@ mod notifications;
 mod recovery;
 mod runs;
 mod settle;
+mod statement;
 mod switches;
 mod tasks;
 mod tokens;

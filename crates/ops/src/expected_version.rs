@@ -1,10 +1,12 @@
 //! The version of a file that a caller has read before it changes the file.
 
-use crate::error::OpError;
+use crate::error::{OpError, Resource};
 
 /// The version of a file that a caller has read.
 #[derive(Clone, Copy)]
 pub enum ExpectedVersion<'a> {
+    /// Any version: the caller replaces the present one.
+    Any,
     /// The caller names no version.
     Unnamed,
     /// The caller expects that the file does not exist.
@@ -15,18 +17,24 @@ pub enum ExpectedVersion<'a> {
 
 impl ExpectedVersion<'_> {
     /// Compares the expected version with the current text; `None` if the file does not exist.
-    pub(super) fn check(&self, name: &str, text: Option<&str>) -> Result<(), OpError> {
+    pub(crate) fn check(
+        &self,
+        what: Resource,
+        name: &str,
+        text: Option<&str>,
+    ) -> Result<(), OpError> {
         match (self, text) {
-            (Self::Unnamed | Self::New, None) => Ok(()),
+            (Self::Any, _) | (Self::Unnamed | Self::New, None) => Ok(()),
             (Self::New, Some(_)) => {
-                Err(OpError::Conflict(format!("there is an agent {name} already")))
+                let article = if what == Resource::Agent { "an" } else { "a" };
+                Err(OpError::Conflict(format!("there is {article} {what} {name} already")))
             }
             (Self::Unnamed, Some(_)) => Err(OpError::NeedsVersion(format!(
-                "the agent {name} is there: send the ETag of what you have read as If-Match"
+                "the {what} {name} is there: send the ETag of what you have read as If-Match"
             ))),
             (Self::Matching(is_read), Some(text)) if is_read(text) => Ok(()),
             (Self::Matching(_), _) => Err(OpError::Stale(format!(
-                "the agent {name} is not what you have read any more; read it again"
+                "the {what} {name} is not what you have read any more; read it again"
             ))),
         }
     }

@@ -2,24 +2,26 @@
 
 use serde_json::Value;
 use toolcrib_agent::events::PendingInput;
-use toolcrib_agent::machine::{Pending, PendingKind, RunEnd};
-use toolcrib_core::{RunStatus, StoreError, StoredMessage, StoredRun};
-use toolcrib_ops::calls::serialized_name;
-use toolcrib_ops::runs::{
-    ModelAnswer, RunSnapshot, RunState, SnapshotCall, SnapshotItem, args_value, to_value,
-};
+use toolcrib_agent::machine::{Pending, PendingKind};
+use toolcrib_app::{Secrets, Stores};
+use toolcrib_core::{StoreError, StoredMessage, StoredRun};
 use toolcrib_providers::conversation::{Message, ModelMessage};
 
-use super::supervisor::RunSupervisor;
+use super::snapshot::{ModelAnswer, RunSnapshot, SnapshotCall, SnapshotItem, args_value, to_value};
+use super::stored_state::{pending_questions, status_text};
+use crate::calls::serialized_name;
 
 /// Loads the snapshot of a stored run, with secrets masked: the stored state contains them for the
 /// process that resumes the run.
-pub(crate) async fn load_snapshot(
-    supervisor: &RunSupervisor,
+///
+/// # Errors
+/// [`StoreError`] if its messages cannot be read.
+pub async fn load_snapshot(
+    stores: &Stores,
+    secrets: &Secrets,
     run: &StoredRun,
 ) -> Result<RunSnapshot, StoreError> {
-    let messages = supervisor.stores().runs.messages_of_run(run.conversation, run.id).await?;
-    let secrets = &supervisor.toolcrib().engine().sealing().secrets;
+    let messages = stores.runs.messages_of_run(run.conversation, run.id).await?;
     let open = from_messages(run, &messages);
     if secrets.is_empty() {
         return Ok(open);
@@ -37,7 +39,7 @@ fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
         run: run.id.to_string(),
         conversation: run.conversation.to_string(),
         agent: run.context.agent.clone(),
-        state: run_state(run.status),
+        state: run.status,
         usage: at("/state/spent/usage"),
         cost: at("/state/spent/cost"),
         tokens_saved: number("/state/spent/tokens_saved"),
@@ -47,7 +49,7 @@ fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
     };
     (view.status, view.message) = status_text(run);
     view.waiting =
-        pending_approvals(run).iter().filter_map(|wait| to_value(&waiting(wait))).collect();
+        pending_questions(run).iter().filter_map(|wait| to_value(&waiting(wait))).collect();
     let mut round = 0;
     for message in messages {
         match serde_json::from_value(message.body.clone()) {
@@ -67,52 +69,8 @@ fn from_messages(run: &StoredRun, messages: &[StoredMessage]) -> RunSnapshot {
             Err(_) => {}
         }
     }
-    add_pending(&mut view, &pending_approvals(run), round.saturating_sub(1));
+    add_pending(&mut view, &pending_questions(run), round.saturating_sub(1));
     view
-}
-
-fn run_state(status: RunStatus) -> RunState {
-    match status {
-        RunStatus::Running => RunState::Running,
-        RunStatus::Paused => RunState::Paused,
-        RunStatus::Ended => RunState::Ended,
-    }
-}
-
-/// Returns why a stored run waits or how it ended, with a message if the status alone is not
-/// sufficient.
-pub(crate) fn status_text(run: &StoredRun) -> (Option<String>, Option<String>) {
-    match run.status {
-        RunStatus::Running => (None, None),
-        RunStatus::Paused => {
-            let waits = pending_approvals(run);
-            let asks = |wait: &Pending| matches!(wait.what, PendingKind::Answer(_));
-            let status =
-                if waits.iter().any(asks) { "clarification_needed" } else { "approval_needed" };
-            (Some(status.to_owned()), None)
-        }
-        RunStatus::Ended => {
-            let end = run.state.pointer("/state/phase/end").cloned().unwrap_or_default();
-            match serde_json::from_value::<RunEnd>(end) {
-                Ok(end) => {
-                    let message = match &end {
-                        RunEnd::Failed { message, .. } | RunEnd::Budget { message } => {
-                            Some(message.clone())
-                        }
-                        _ => None,
-                    };
-                    (Some(end.as_str().to_owned()), message)
-                }
-                Err(_) => (None, None),
-            }
-        }
-    }
-}
-
-/// Returns the approvals and questions that a stored run waits for.
-pub(crate) fn pending_approvals(run: &StoredRun) -> Vec<Pending> {
-    let pending = run.state.pointer("/state/phase/pending").cloned().unwrap_or_default();
-    serde_json::from_value(pending).unwrap_or_default()
 }
 
 /// Converts a pending question to the form of the event `run-paused`.
