@@ -252,7 +252,7 @@ test("packages of the userland: a live log, what failed, removal, and the end of
 test("background programs are listed with their output and can be ended", async () => {
   const script = "version: 1\nturns:\n  - calls: [{tool: execute_shell_command, args: {command: \"echo ready; sleep 600\", background: true}}]\n  - say: Started.\n";
   await withPage(browser, script, async ({ daemon, page }) => {
-    await daemon.api("PUT", "/switches/tool:manage_process", { state: "on" });
+    await daemon.api("PUT", "/switches/tool:execute_shell_command", { state: "on" });
     await page.fill("[data-composer]", "Start it");
     await page.press("[data-composer]", "Enter");
     const question = page.locator(".approval");

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
-    Access, Assessment, Blob, Block, CallCtx, CancellationToken, ErrorType, Tool, ToolError, ToolOutput,
-    ToolSpec, Trust,
+    Access, Assessment, Blob, Block, CallCtx, CancellationToken, ErrorType, Tool, ToolError,
+    ToolOutput, ToolSpec, Trust,
 };
 
 use super::{blocking, examples, file_manager, file_spec, on_file, path_aliases};
