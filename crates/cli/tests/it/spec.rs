@@ -195,11 +195,14 @@ fn the_hosted_search_is_preferred_where_the_person_says_so() {
         let is_search = |tool: &&Value| tool.to_string().contains("web_search");
         tools.as_array().unwrap().iter().filter(is_search).cloned().collect::<Vec<_>>()
     };
+    let own_search = "[web.searxng]\nurl = \"http://127.0.0.1:9\"\n";
+    env.own("config.toml", own_search);
     let anthropic = search("anthropic");
     assert_eq!((anthropic.len(), &anthropic[0]["name"]), (1, &"web_search".into()));
     assert!(anthropic[0]["input_schema"].is_object(), "ours: {anthropic:?}");
 
-    env.own("config.toml", "[tools.hosted_web_search]\nenabled = true\n");
+    let preferred = format!("{own_search}[tools.hosted_web_search]\nenabled = true\n");
+    env.own("config.toml", &preferred);
     let anthropic = search("anthropic");
     assert_eq!((anthropic.len(), &anthropic[0]["type"]), (1, &"web_search_20260318".into()));
     let responses = search("openai-responses");

@@ -61,7 +61,7 @@ pub struct ToolRow {
     /// Match with the search, from 0 to about 1; null if it is only listed, or if it matches but is
     /// not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score: Option<f32>,
+    pub score: Option<f64>,
     /// Metrics of its calls, if they were requested and it was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<ToolNumbers>,

@@ -76,9 +76,15 @@ pub async fn search(
         rows(ctx, caller, |_| true).into_iter().map(|row| (row.name.clone(), row)).collect();
     let mut row = |name: &str, score| known.remove(name).map(|row| ToolRow { score, ..row });
     let usable = result.usable.iter().take(limit);
-    let found =
-        usable.filter_map(|(entry, score)| row(entry.spec().name.as_str(), Some(*score))).collect();
+    let found = usable
+        .filter_map(|(entry, score)| row(entry.spec().name.as_str(), Some(rounded(*score))))
+        .collect();
     let not_ready =
         result.not_ready.iter().filter_map(|(name, _)| row(name.as_str(), None)).collect();
     Ok(FoundTools { found, not_ready, nearest: result.nearest, note: result.note, limit })
+}
+
+/// Rounds a score to four digits: more of them differ between the ways of printing an `f32`.
+fn rounded(score: f32) -> f64 {
+    (f64::from(score) * 1e4).round() / 1e4
 }

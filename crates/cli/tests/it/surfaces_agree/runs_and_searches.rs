@@ -61,7 +61,7 @@ fn the_open_questions_of_a_run_are_the_same() {
     let resume = format!("/runs/{run}/resume");
     let (status, problem) = on.send("POST", &resume, Some(&json!({})));
     assert_eq!(status, 409, "{problem}");
-    let open: Vec<Value> = problem["approvals"].as_array().unwrap().clone();
+    let open: Vec<Value> = problem["about"]["approvals"].as_array().unwrap().clone();
     assert_eq!(open.len(), 2, "{problem}");
     let refused = on.env.run(&["resume", &run, "--approve"]).code(2);
     let listed = on.command(&["resume", "--list"]);
@@ -99,7 +99,7 @@ fn the_metrics_of_a_tool_are_the_same() {
     env.run(&["tool", "call", "read_file", "path=notes.md"]).code(0);
     env.run(&["tool", "call", "read_file", "path=missing.md"]);
     let on = Surfaces::start(env);
-    let of_command = on.command(&["metrics", "read_file"])[0].clone();
+    let of_command = on.command(&["metrics", "--tool", "read_file"])[0].clone();
     let of_route = on.ok("GET", "/tools/read_file/metrics", None);
     let differences = differences(&of_command, &of_route, &["tool"], "");
     assert!(differences.is_empty(), "{}", differences.join("\n"));
