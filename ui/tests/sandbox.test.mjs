@@ -166,7 +166,7 @@ test("an SVG of the workspace is drawn as an image that does nothing, and edited
     await page.getByRole("button", { name: /words\.png/ }).click();
     await page.locator("[data-no-preview]").waitFor();
     await looksRight(page, "sandbox-no-preview");
-  });
+  }, { expected: ["422"] });
 });
 
 /** Stands in for Alpine's package manager, slow enough to be watched. */

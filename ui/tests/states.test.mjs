@@ -63,7 +63,6 @@ before(async () => {
   for (const { notification } of (await full.api("GET", "/notifications")).items) await full.api("POST", `/notifications/${notification}/dismiss`, {});
   await full.api("POST", "/heartbeat/arrivals", { from: "Bank", title: "A letter", text: "You paid 12.00." });
   fs.writeFileSync(path.join(full.workspace, "drawing.svg"), '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="80"><rect width="1200" height="80" fill="teal"/></svg>');
-  fs.writeFileSync(path.join(full.workspace, "photo.png"), "");
   empty = await Daemon.start("version: 1\nturns:\n  - say: Nothing.\n");
 });
 after(async () => {
@@ -125,7 +124,6 @@ function opened(t) {
     "sandbox-terminal": [() => "sandbox", null, ".terminal"],
     "sandbox-file": [() => "sandbox?tab=files&path=a.txt", null, ".main"],
     "sandbox-image": [() => "sandbox?tab=files&path=drawing.svg", null, "[data-preview]"],
-    "sandbox-no-image": [() => "sandbox?tab=files&path=photo.png", null, "[data-no-preview]"],
     "sandbox-processes": [() => "sandbox?tab=processes", null, ".main"],
     "sandbox-packages": [() => "sandbox?tab=packages", null, "[data-userland]"],
     "settings-model": [() => "settings", async (page) => page.locator("summary", { hasText: t["models.addTitle"] }).click(), ".main form"],

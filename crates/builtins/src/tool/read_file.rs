@@ -43,13 +43,15 @@ pub(crate) struct Args {
     /// Number of lines to read. Default with offset: 2000.
     #[schemars(range(min = 1))]
     limit: Option<u64>,
+    /// Return a PNG, JPEG, GIF or WebP as an image.
+    image: Option<bool>,
 }
 
 pub(crate) fn spec() -> ToolSpec {
     let mut spec = file_spec::<Args>(
         "read_file",
         "Read file",
-        "Read a text file of the workspace: the whole file up to 1 MB, or a range of lines of a file of any size. Shows images.",
+        "Read a text file of the workspace: the whole file up to 1 MB, or a range of lines of a file of any size.",
         false,
     );
     spec.aliases = file_manager(["read"]);
@@ -92,11 +94,9 @@ fn run(
     let encoding = text_decoding::encoding(args.encoding.as_deref())?;
     let (file, size) =
         bounded_read::open(workspace.roots(), path).map_err(|e| missing(workspace, e))?;
-    let is_whole = args.offset.is_none() && args.limit.is_none();
-    let media_type = if is_whole { image_type(&file).ok().flatten() } else { None };
-    let content = if let Some(media_type) = media_type {
-        vec![image(file, size, path, media_type)?]
-    } else if is_whole {
+    let content = if args.image == Some(true) {
+        vec![image(file, size, path)?]
+    } else if args.offset.is_none() && args.limit.is_none() {
         vec![Block::text(whole(file, size, path, encoding, cancel)?)]
     } else {
         let window = Window {
@@ -125,7 +125,11 @@ fn missing(workspace: &Workspace, error: FsError) -> ToolError {
     error
 }
 
-fn image(file: File, size: u64, path: &str, media_type: &str) -> Result<Block, ToolError> {
+fn image(file: File, size: u64, path: &str) -> Result<Block, ToolError> {
+    let Some(media_type) = image_type(&file).ok().flatten() else {
+        let text = format!("{path} is not a PNG, JPEG, GIF or WebP image.");
+        return Err(ToolError::execution(text));
+    };
     let too_large = || {
         let text = format!(
             "{path} is an image of {size} bytes; at most {MAX_IMAGE} (5 MB) are shown. Make a smaller copy of it."

@@ -74,15 +74,15 @@ pub(super) fn routes(api: &mut Api) {
         .description("A call of `read_file`. Its `ETag` is for `If-Match`.")
         .query::<PathQuery>();
     api.add(document_failures(read.returns_ok::<FileDocument>("Its text.")), read_file);
-    let content = Operation::get(
-        "/files/content",
+    let image = Operation::get(
+        "/files/image",
         Role::Caller,
-        "Downloads a text file up to 1 MB, or an image (PNG, JPEG, GIF, WebP) up to 5 MB.",
+        "Downloads an image of the workspace: PNG, JPEG, GIF or WebP, up to 5 MB.",
     )
-    .description("A call of `read_file`. Known secrets are masked: do not write the bytes back.")
+    .description("A call of `read_file` with `image`. Known secrets are masked: do not write the bytes back.")
     .query::<PathQuery>()
     .returns_media("application/octet-stream", "The bytes.");
-    api.add(document_failures(content), send_content);
+    api.add(document_failures(image), send_image);
     let list = Operation::get("/files/list", Role::Caller, "Lists a folder of the workspace.");
     let list = list
         .description("A call of `list_dir`; `structured` has the entries.")
@@ -143,11 +143,6 @@ async fn read_text(
         Ok(found) => found,
         Err(given) => return Ok(Err(given)),
     };
-    if image_bytes(&result).is_some() {
-        return Err(Problem::invalid(format!(
-            "{path} is an image; `GET /files/content` returns its bytes"
-        )));
-    }
     let (text, neutralised) = match (result.artifact, result.result) {
         // A text that is too long for a model is read from its artifact.
         (Some(artifact), _) => (read_whole_file(daemon, principal, artifact).await?, Vec::new()),
@@ -155,14 +150,6 @@ async fn read_text(
         (None, data) => (data.to_string(), result.changes),
     };
     Ok(Ok(FileDocument { path: path.to_owned(), text, neutralised, call: id.to_string() }))
-}
-
-/// Returns the bytes of the image that a call read; `None` if it read text.
-fn image_bytes(result: &ModelResult) -> Option<&[u8]> {
-    result.media.iter().find_map(|block| match block {
-        Block::Image(blob) => Some(&blob.data[..]),
-        _ => None,
-    })
 }
 
 async fn read_whole_file(
@@ -198,28 +185,22 @@ async fn read_file(
     })
 }
 
-async fn send_content(
+async fn send_image(
     State(daemon): State<DaemonState>,
     principal: AdmittedCaller,
     Query(query): Query<PathQuery>,
 ) -> Result<Response, Problem> {
-    let args = json!({"path": query.path});
+    let args = json!({"path": query.path, "image": true});
     let (_, result) =
         match tool_result(call_file_tool(&daemon, &principal, "read_file", args).await?) {
             Ok(found) => found,
             Err(given) => return Ok(answer_response(*given)),
         };
-    let bytes = match (image_bytes(&result), &result.artifact) {
-        (Some(image), _) => image.to_vec(),
-        (None, Some(artifact)) => {
-            read_whole_file(&daemon, &principal, artifact.clone()).await?.into_bytes()
-        }
-        (None, None) => match result.result {
-            Value::String(text) => text.into_bytes(),
-            data => data.to_string().into_bytes(),
-        },
-    };
-    Ok(untrusted_bytes(bytes))
+    let image = result.media.into_iter().find_map(|block| match block {
+        Block::Image(blob) => Some(blob.data),
+        _ => None,
+    });
+    Ok(untrusted_bytes(image.unwrap_or_default()))
 }
 
 /// Creates a response with the bytes of a file. Never names their type: the content is untrusted,

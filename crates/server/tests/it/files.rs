@@ -96,25 +96,23 @@ async fn a_long_file_is_read_whole() {
 /// The bytes of an image are never given out under a type that a browser would render on the
 /// daemon's origin.
 #[tokio::test]
-async fn an_image_is_given_out_as_bytes_and_not_as_text() {
+async fn an_image_is_given_out_as_bytes_without_its_type() {
     let daemon = TestDaemon::start().await;
     let image = [&b"\x89PNG\r\n\x1a\n"[..], &[0; 40]].concat();
     std::fs::write(daemon.workspace().join("photo.png"), &image).unwrap();
     std::fs::write(daemon.workspace().join("page.png"), "<script>1</script>").unwrap();
     let content = async |name: &str| {
-        let path = format!("/api/v1/files/content?path={name}");
+        let path = format!("/api/v1/files/image?path={name}");
         bytes(&daemon, Method::GET, &path, &[], Body::empty()).await
     };
     let (status, headers, body) = content("photo.png").await;
     assert_eq!((status, body), (StatusCode::OK, image));
-    let (_, _, body) = content("page.png").await;
-    assert_eq!(body, b"<script>1</script>");
     assert_eq!(headers["content-type"], "application/octet-stream");
     assert_eq!(headers["x-content-type-options"], "nosniff");
-    let refused = daemon.client().get("/api/v1/files?path=photo.png").await;
-    assert_eq!(refused.problem(), "invalid");
+    let (status, _, body) = content("page.png").await;
+    assert!(String::from_utf8_lossy(&body).contains("is not a PNG"), "{status}");
     // A call of a model sees the image.
-    let call = json!({"tool": "read_file", "arguments": {"path": "photo.png"}});
+    let call = json!({"tool": "read_file", "arguments": {"path": "photo.png", "image": true}});
     let answer = daemon.client().post("/api/v1/calls", &call).await.expect(200);
     assert_eq!(answer["blocks"][0]["media_type"], "image/png", "{answer}");
 
