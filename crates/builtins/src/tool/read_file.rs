@@ -128,7 +128,7 @@ fn missing(workspace: &Workspace, error: FsError) -> ToolError {
 fn image(file: File, size: u64, path: &str) -> Result<Block, ToolError> {
     let Some(media_type) = image_type(&file).ok().flatten() else {
         let text = format!("{path} is not a PNG, JPEG, GIF or WebP image.");
-        return Err(ToolError::execution(text));
+        return Err(ToolError::new(ErrorType::ValidationError, text));
     };
     let too_large = || {
         let text = format!(

@@ -52,8 +52,8 @@ impl FoundTools {
 /// Finds tools of a caller.
 ///
 /// # Errors
-/// [`OpError::Invalid`] for a limit out of range; [`OpError::Unreadable`] if the configured model for
-/// the search cannot be used.
+/// [`OpError::Invalid`] for a limit out of range; [`OpError::Unreadable`] if the configured model
+/// for the search cannot be used.
 pub async fn search(
     ctx: &OpContext<'_>,
     caller: &ViewRequest,

@@ -10,7 +10,8 @@ use toolcrib_app::StateChanges;
 use super::follow::pursue;
 use crate::run_supervisor::RunSupervisor;
 
-/// Shortest time between two reads of the goals: a goal that another process starts begins within this time.
+/// Shortest time between two reads of the goals: a goal that another process starts begins within
+/// this time.
 const LOOK: Duration = Duration::from_secs(1);
 /// The tool that is available only while goals are enabled.
 const GOAL_PURSUIT: &str = "goal_pursuit";

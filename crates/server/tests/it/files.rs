@@ -110,7 +110,8 @@ async fn an_image_is_given_out_as_bytes_without_its_type() {
     assert_eq!(headers["content-type"], "application/octet-stream");
     assert_eq!(headers["x-content-type-options"], "nosniff");
     let (status, _, body) = content("page.png").await;
-    assert!(String::from_utf8_lossy(&body).contains("is not a PNG"), "{status}");
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(String::from_utf8_lossy(&body).contains("is not a PNG"));
     // A call of a model sees the image.
     let call = json!({"tool": "read_file", "arguments": {"path": "photo.png", "image": true}});
     let answer = daemon.client().post("/api/v1/calls", &call).await.expect(200);

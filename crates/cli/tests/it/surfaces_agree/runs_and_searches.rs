@@ -1,4 +1,5 @@
-//! Runs with the questions for which they wait, the search for tools, and the evidence of the audit.
+//! Runs with the questions for which they wait, the search for tools, and the evidence of the
+//! audit.
 
 use serde_json::{Value, json};
 
