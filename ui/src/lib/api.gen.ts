@@ -986,7 +986,7 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/api/v1/files/content": {
+    "/api/v1/files/image": {
         parameters: {
             query?: never;
             header?: never;
@@ -994,10 +994,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Downloads a text file up to 1 MB, or an image (PNG, JPEG, GIF, WebP) up to 5 MB.
-         * @description A call of `read_file`. Known secrets are masked: do not write the bytes back.
+         * Downloads an image of the workspace: PNG, JPEG, GIF or WebP, up to 5 MB.
+         * @description A call of `read_file` with `image`. Known secrets are masked: do not write the bytes back.
          */
-        get: operations["get_files_content"];
+        get: operations["get_files_image"];
         put?: never;
         post?: never;
         delete?: never;
@@ -6888,7 +6888,7 @@ export interface components {
             /** @description Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`. */
             page?: boolean;
             /**
-             * Format: float
+             * Format: double
              * @description Match with the search, from 0 to about 1; null if it is only listed, or if it matches but is
              *     not ready.
              */
@@ -7019,7 +7019,7 @@ export interface components {
             /** @description Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`. */
             page?: boolean;
             /**
-             * Format: float
+             * Format: double
              * @description Match with the search, from 0 to about 1; null if it is only listed, or if it matches but is
              *     not ready.
              */
@@ -11165,7 +11165,7 @@ export interface operations {
             };
         };
     };
-    get_files_content: {
+    get_files_image: {
         parameters: {
             query: {
                 /** @description The path, relative to the workspace folder. */

@@ -62,7 +62,7 @@ function addresses(value: unknown): string[] {
   return all.map((one) => one.trim()).filter(Boolean);
 }
 
-/** A mail: recipients, a subject and a text, whatever the tool is called. */
+/** A mail: recipients, a subject and a text. The name of the tool does not count. */
 export function letterOf(args: Args): Letter | null {
   const to = addresses(args.to);
   if (!to.length || typeof args.subject !== "string" || typeof args.body !== "string") return null;

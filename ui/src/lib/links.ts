@@ -1,4 +1,4 @@
-// Where the link of a notification may lead, whatever its text says.
+// The addresses to which the link of a notification may lead. Its text does not count.
 
 /** Only web addresses become links. */
 export const webLink = (link: string | null | undefined) => (link && /^https?:\/\//.test(link) ? link : undefined);

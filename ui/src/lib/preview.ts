@@ -1,4 +1,4 @@
-// Files that are shown as an image: checked by what they begin with, whatever their name says. The page
+// Files that are shown as an image: checked by their first bytes, not by their names. The page
 // draws them from an address of its own (`blob:`), never from one of a file, and SVG only in `<img>`,
 // where browsers run no script of it and load nothing that it names.
 

@@ -15,14 +15,11 @@ use toolcrib_core::{
 
 use super::{blocking, examples, file_manager, file_spec, on_file, path_aliases};
 use crate::fs::{FsError, FsErrorKind, Workspace, bounded_read};
-use crate::image_type::image_type;
+use crate::image_type::{MAX_IMAGE_BYTES, image_type};
 use crate::text_decoding::{self, TextReader};
 
 /// Largest file that is read completely, and largest part: 1 MB.
 pub(crate) const MAX_BYTES: u64 = 1024 * 1024;
-/// Largest image, in bytes: the limit for one image of Anthropic's Messages API, the lowest of the
-/// providers' limits.
-const MAX_IMAGE: u64 = 5 * 1024 * 1024;
 /// Lines of a part if the call gives an offset only.
 const DEFAULT_LINES: u64 = 2000;
 
@@ -126,27 +123,21 @@ fn missing(workspace: &Workspace, error: FsError) -> ToolError {
 }
 
 fn image(file: File, size: u64, path: &str) -> Result<Block, ToolError> {
-    let Some(media_type) = image_type(&file).ok().flatten() else {
-        let text = format!("{path} is not a PNG, JPEG, GIF or WebP image.");
-        return Err(ToolError::new(ErrorType::ValidationError, text));
-    };
-    let too_large = || {
-        let text = format!(
-            "{path} is an image of {size} bytes; at most {MAX_IMAGE} (5 MB) are shown. Make a smaller copy of it."
-        );
-        ToolError::new(ErrorType::FileTooLarge, text)
-    };
-    if size > MAX_IMAGE {
-        return Err(too_large());
-    }
     let mut data = Vec::new();
     // The limit also holds for a file that grows while it is read.
-    let read = file.take(MAX_IMAGE + 1).read_to_end(&mut data);
+    let read = file.take(MAX_IMAGE_BYTES as u64 + 1).read_to_end(&mut data);
     read.map_err(|error| {
         ToolError::execution(format!("{path} cannot be read.")).with_detail(error.to_string())
     })?;
-    if data.len() as u64 > MAX_IMAGE {
-        return Err(too_large());
+    let Some(media_type) = image_type(&data) else {
+        let text = format!("{path} is not a PNG, JPEG, GIF or WebP image.");
+        return Err(ToolError::new(ErrorType::ValidationError, text));
+    };
+    if data.len() > MAX_IMAGE_BYTES {
+        let text = format!(
+            "{path} is an image of {size} bytes; at most {MAX_IMAGE_BYTES} (5 MB) are shown. Make a smaller copy of it."
+        );
+        return Err(ToolError::new(ErrorType::FileTooLarge, text));
     }
     Ok(Block::Image(Blob { media_type: media_type.to_owned(), data }))
 }

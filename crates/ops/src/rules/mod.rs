@@ -15,9 +15,9 @@ mod numbered_rule;
 mod observed;
 mod past_call;
 mod replay;
+mod request_rules;
 mod rule_row;
 mod suggest;
-mod unwritten_rules;
 mod verdict;
 
 pub use add::{AddRulesRequest, add};
@@ -35,6 +35,6 @@ pub use lint::{LintReply, RuleFinding, lint};
 pub use numbered_rule::{NumberedRule, RuleName, numbered};
 pub use observed::{ObservedRule, observed};
 pub use replay::{ReplayReply, ReplayRequest, ReplayedCall, RulesChange, replay};
+pub use request_rules::{check_count, unwritten};
 pub use rule_row::{RuleRow, is_effective, layer_word, list};
 pub use suggest::{APPROVALS, DAYS, RuleSuggestion, suggest};
-pub use unwritten_rules::{check_count, unwritten};
