@@ -127,6 +127,8 @@ test("notifications are listed by urgency, sent, dismissed, and kept quiet", asy
     await eventually(async () => (await banner.count()) === 1, "only the urgent one");
     await page.reload();
     await list.nth(2).waitFor();
+    // The list and the banners are read by requests of their own.
+    await banner.first().waitFor();
     assert.equal(await banner.count(), 1, "this browser remembers it");
     await page.getByLabel("Urgency", { exact: true }).selectOption("high");
     await eventually(async () => (await list.count()) === 1, "one that is urgent");
