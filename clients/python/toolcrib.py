@@ -14,9 +14,11 @@ import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from toolcrib_types import Approval, CallDocument, Problem, RunSnapshot, ToolRow
+if TYPE_CHECKING:
+    # The types need the package typing_extensions, which only a type checker brings along.
+    from toolcrib_types import Approval, CallDocument, Problem, RunSnapshot, ToolRow
 
 
 class ToolcribError(Exception):
@@ -49,14 +51,14 @@ class Toolcrib:
     def call(self, tool: str, arguments: Mapping[str, object]) -> CallDocument:
         """Runs one tool through the pipeline. What came of it is in `status`; a call that did not succeed is an answer, too."""
         body = {"tool": tool, "arguments": arguments}
-        return cast(CallDocument, self._json("POST", "/calls", body, outcomes=True))
+        return cast("CallDocument", self._json("POST", "/calls", body, outcomes=True))
 
     def wait(self, call: str, patience_s: float = 600.0) -> CallDocument:
         """Waits for the end of a call that runs or waits for a person; after `patience_s` it is returned as it is then."""
         deadline = time.monotonic() + patience_s
         while True:
             left_ms = max(0, int((deadline - time.monotonic()) * 1000))
-            found = cast(CallDocument, self._json("GET", f"/calls/{call}?wait_ms={min(left_ms, 30_000)}", outcomes=True))
+            found = cast("CallDocument", self._json("GET", f"/calls/{call}?wait_ms={min(left_ms, 30_000)}", outcomes=True))
             if found["status"] not in ("running", "waiting") or left_ms == 0:
                 return found
             # A call that waits for a person may be answered at once.
@@ -64,11 +66,11 @@ class Toolcrib:
 
     def run(self, text: str) -> RunSnapshot:
         """Lets an agent work until it is done or waits for a person."""
-        return cast(RunSnapshot, self._json("POST", "/runs", {"text": text, "wait": True}))
+        return cast("RunSnapshot", self._json("POST", "/runs", {"text": text, "wait": True}))
 
     def show(self, run: str) -> RunSnapshot:
         """A run as it is now."""
-        return cast(RunSnapshot, self._json("GET", f"/runs/{run}"))
+        return cast("RunSnapshot", self._json("GET", f"/runs/{run}"))
 
     def inbox(self) -> list[Approval]:
         """What waits for a person."""
@@ -112,4 +114,4 @@ class Toolcrib:
             document = json.load(error)
             if outcomes and error.headers.get_content_type() == "application/json":
                 return document
-            raise ToolcribError(cast(Problem, document)) from None
+            raise ToolcribError(cast("Problem", document)) from None

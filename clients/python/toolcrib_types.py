@@ -202,12 +202,9 @@ class RecordRow(TypedDict):
     record: Any
 
 
-class Verified(TypedDict):
-    sound: bool
-    chains: Any
-    calls: NotRequired[Any]
-    decisions: NotRequired[Any]
-    remarks: list[Any]
+class EvidenceSummary(TypedDict):
+    keys: int
+    anchors: NotRequired[int | None]
 
 
 class VerifyBody(TypedDict, closed=True):
@@ -1144,17 +1141,11 @@ class NewToken(TypedDict, closed=True):
     expires_in_seconds: NotRequired[int | None]
 
 
-class ToolNumbers(TypedDict):
-    count: int
-    succeeded: int
-    failed: int
-    timed_out: int
-    not_run: int
-    unknown: int
-    p50_ms: NotRequired[float | None]
-    p95_ms: NotRequired[float | None]
-    last_error: NotRequired[Any]
-    last_at: NotRequired[int | None]
+class LastFailure(TypedDict):
+    error_type: str
+    message: NotRequired[str | None]
+    at: int
+    call: str
 
 
 class ConfigRow(TypedDict):
@@ -1417,6 +1408,15 @@ class Problem(TypedDict):
 class RecordRowPage(TypedDict):
     items: list[RecordRow]
     next: NotRequired[str | None]
+
+
+class Verified(TypedDict):
+    sound: bool
+    evidence: EvidenceSummary
+    chains: Any
+    calls: NotRequired[Any]
+    decisions: NotRequired[Any]
+    remarks: list[Any]
 
 
 class CallsDocument(TypedDict):
@@ -1935,30 +1935,18 @@ class TokenRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
-class ToolRow(TypedDict):
-    name: str
-    title: str
-    description: str
-    source: str
-    tier: str
-    group: NotRequired[str | None]
-    status: str
-    missing: list[str]
-    reason: NotRequired[str | None]
-    enabled: bool
-    state: SwitchMode
-    own_state: SwitchMode
-    controlled_by: NotRequired[str | None]
-    offered: bool
-    excluded: NotRequired[Any]
-    risk: str
-    effect: str
-    permissions: list[str]
-    kind: str
-    tokens: int
-    page: NotRequired[bool]
-    score: NotRequired[float | None]
-    metrics: NotRequired[ToolNumbers | None]
+class ToolNumbers(TypedDict):
+    count: int
+    succeeded: int
+    failed: int
+    timed_out: int
+    not_run: int
+    unknown: int
+    success_rate: NotRequired[float | None]
+    p50_ms: NotRequired[float | None]
+    p95_ms: NotRequired[float | None]
+    last_error: NotRequired[LastFailure | None]
+    last_at: NotRequired[int | None]
 
 
 class ToolDocument(TypedDict):
@@ -2127,11 +2115,37 @@ class SwitchRowPage(TypedDict):
     next: NotRequired[str | None]
 
 
-class ToolRowPage(TypedDict):
-    items: list[ToolRow]
-    next: NotRequired[str | None]
+class ToolRow(TypedDict):
+    name: str
+    title: str
+    description: str
+    source: str
+    tier: str
+    group: NotRequired[str | None]
+    status: str
+    missing: list[str]
+    reason: NotRequired[str | None]
+    enabled: bool
+    state: SwitchMode
+    own_state: SwitchMode
+    controlled_by: NotRequired[str | None]
+    offered: bool
+    excluded: NotRequired[Any]
+    risk: str
+    effect: str
+    permissions: list[str]
+    kind: str
+    tokens: int
+    page: NotRequired[bool]
+    score: NotRequired[float | None]
+    metrics: NotRequired[ToolNumbers | None]
 
 
 class McpServerRowPage(TypedDict):
     items: list[McpServerRow]
+    next: NotRequired[str | None]
+
+
+class ToolRowPage(TypedDict):
+    items: list[ToolRow]
     next: NotRequired[str | None]

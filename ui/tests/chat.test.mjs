@@ -131,7 +131,8 @@ turns:
     assert.equal(await said(page, "The first answer.").count(), 1);
     const branch = page.url().split("/").pop();
     assert.equal((await daemon.api("GET", `/conversations/${branch}/messages`)).items.length, 4);
-    // The message of a branch waits in the composer, to be changed.
+    // The message of a branch waits in the composer, to be changed. A run that has not ended has no branch.
+    await eventually(async () => (await page.getByRole("button", { name: "Branch from here" }).count()) === 2, "the end of both runs");
     await page.getByRole("button", { name: "Branch from here" }).last().click();
     await eventually(async () => !page.url().endsWith(branch), "a branch of the branch");
     await eventually(async () => (await page.locator("[data-composer]").inputValue()) === "Two", "the message");

@@ -1,6 +1,8 @@
 // What is wrong with the looks of a page, whatever it shows: axe, its width, and cut texts.
+import assert from "node:assert/strict";
 import fs from "node:fs";
 import { createRequire } from "node:module";
+import path from "node:path";
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -52,4 +54,23 @@ export async function sizeFaults(page, name) {
     }
     return faults;
   }, name);
+}
+
+/** Fails if what is shown now looks wrong in one of the themes, wide or narrow. TOOLCRIB_SHOTS names a
+ *  folder for pictures. */
+export async function looksRight(page, name) {
+  const faults = [];
+  const before = page.viewportSize();
+  for (const [width, height] of [[1280, 900], [360, 740]]) {
+    for (const colorScheme of ["light", "dark"]) {
+      await page.setViewportSize({ width, height });
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      await page.waitForTimeout(200);
+      const id = `${name} at ${width} px, ${colorScheme}`;
+      if (process.env.TOOLCRIB_SHOTS) await page.screenshot({ path: path.join(process.env.TOOLCRIB_SHOTS, `${name}-${width}-${colorScheme}.png`) });
+      faults.push(...(await sizeFaults(page, id)), ...(await axeFaults(page, id)));
+    }
+  }
+  await page.setViewportSize(before);
+  assert.deepEqual(faults, []);
 }

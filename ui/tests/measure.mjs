@@ -3,17 +3,21 @@
 // TOOLCRIB_BINARY=… node tests/measure.mjs
 import fs from "node:fs";
 import http from "node:http";
+import os from "node:os";
 import path from "node:path";
 
-import { ask, Daemon, eventually, launch, signIn } from "./support.mjs";
+import { ask, Daemon, eventually, launchMeasured, signIn } from "./support.mjs";
 
-const ROUNDS = 12;
-const calls = Array.from({ length: ROUNDS }, (_, number) => `  - calls: [{tool: delete_file, args: {path: f${number}.txt}}]`).join("\n");
+const ROUNDS = 20;
+/** Questions of one run: with more, it would end for its limits. */
+const EACH = 10;
+const calls = (run) => Array.from({ length: EACH }, (_, number) => `  - calls: [{tool: delete_file, args: {path: f${run * EACH + number}.txt}}]\n`).join("");
 const KILOBYTES = 100;
 /** 1,700 characters a second: four times as fast as models that are called fast. */
 const STREAM_SECONDS = Number(process.env.STREAM_SECONDS ?? 60);
 const PIECE = 8;
 const median = (values) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)];
+const said = (values) => `median ${median(values).toFixed(0)} ms, longest ${Math.max(...values).toFixed(0)} ms of ${values.length}`;
 
 /** What models write: headings, paragraphs, lists, tables and code. */
 function markdown(at) {
@@ -84,11 +88,10 @@ async function worked(client) {
   return sums;
 }
 
-const daemon = await Daemon.start(`version: 1\nturns:\n${calls}\n  - say: Done.\n`);
-const browser = await launch();
+const daemon = await Daemon.start(`version: 1\nturns:\n${[0, 1].map((run) => `${calls(run)}  - say: Done.\n`).join("")}`);
+const { browser, context } = await launchMeasured();
 const own = profile();
 try {
-  const context = await browser.newContext();
   const page = await signIn(context, daemon);
   const loads = [];
   for (let round = 0; round < 7; round++) {
@@ -106,42 +109,53 @@ try {
 
   await page.goto(`${daemon.url}/#/tools`);
   await page.waitForSelector('[data-tool="read_file"]');
+  // When a change came to the screen: behind the frame that shows it.
+  await page.evaluate(() => {
+    window.turned = [];
+    const card = document.querySelector('[data-tool="read_file"]');
+    let before = card.classList.contains("off");
+    new MutationObserver(() => {
+      const off = card.classList.contains("off");
+      if (off !== before) requestAnimationFrame(() => setTimeout(() => window.turned.push(Date.now())));
+      before = off;
+    }).observe(card, { attributes: true, attributeFilter: ["class"] });
+  });
   const switches = [];
-  for (let round = 0; round < 10; round++) {
-    const state = round % 2 ? "on" : "off";
-    await daemon.api("PUT", "/switches/tool:read_file", { state });
+  for (let round = 0; round < ROUNDS; round++) {
+    await daemon.api("PUT", "/switches/tool:read_file", { state: round % 2 ? "on" : "off" });
     const answered = Date.now();
-    await page.waitForFunction((off) => document.querySelector('[data-tool="read_file"]').classList.contains("off") === off, state === "off");
-    switches.push(Date.now() - answered);
+    await eventually(() => page.evaluate((count) => window.turned.length > count, round), "the switch");
+    switches.push((await page.evaluate(() => window.turned.at(-1))) - answered);
+    await page.waitForTimeout(200);
   }
-  console.log(`a switch that another program sets is on the screen: median ${median(switches)} ms after the answer to it`);
+  console.log(`load average ${os.loadavg()[0].toFixed(1)}`);
+  console.log(`a switch that another program sets is on the screen: ${said(switches)} after the answer to it`);
 
   for (let number = 0; number < ROUNDS; number++) fs.writeFileSync(path.join(daemon.workspace, `f${number}.txt`), "x");
   await page.goto(`${daemon.url}/#/chat`);
-  // When a question, and the card of a call that has ended, came to the screen: the frame behind the change.
+  // When a question, and the card of a call that has ended, came to the screen, and when a click was made.
   await page.evaluate(() => {
     window.shown = {};
     const seen = (name) => {
       if (name in window.shown) return;
       window.shown[name] = 0;
-      requestAnimationFrame(() => (window.shown[name] = Date.now()));
+      requestAnimationFrame(() => setTimeout(() => (window.shown[name] = Date.now())));
     };
     new MutationObserver(() => {
       for (const one of document.querySelectorAll(".approval")) seen(`asked ${/f\d+\.txt/.exec(one.textContent)?.[0]}`);
       for (const one of document.querySelectorAll("[data-call]")) if (/Succeeded|Done/.test(one.textContent)) seen(`ended ${one.dataset.call}`);
     }).observe(document.body, { childList: true, subtree: true, characterData: true });
+    addEventListener("click", (event) => (window.clicked = performance.timeOrigin + event.timeStamp), true);
   });
-  await ask(page, "Delete them");
   const [decisions, asked, ended] = [[], [], []];
   for (let number = 0; number < ROUNDS; number++) {
+    if (number % EACH === 0) await ask(page, "Delete them");
     const card = page.locator(".approval", { hasText: `f${number}.txt` });
     await card.waitFor();
     await page.waitForTimeout(600);
     const question = (await daemon.api("GET", "/approvals?limit=10")).items.find((one) => JSON.stringify(one).includes(`f${number}.txt`));
-    const clicked = await card.getByRole("button", { name: "Allow once" }).evaluate((button) => {
-      button.click();
-      return Date.now();
-    });
+    await card.getByRole("button", { name: "Allow once" }).click();
+    const clicked = await page.evaluate(() => window.clicked);
     const row = await eventually(async () => {
       const { items } = await daemon.api("GET", "/calls?tool=delete_file&limit=20");
       return items.find((one) => one.args?.path === `f${number}.txt` && one.ended_at);
@@ -152,9 +166,9 @@ try {
     asked.push(shown[`asked f${number}.txt`] - question.requested_at);
     ended.push(shown[`ended ${row.call}`] - row.ended_at);
   }
-  console.log(`a decision clicked starts the call: median ${median(decisions)} ms, longest ${Math.max(...decisions)} ms`);
-  console.log(`a question is on the screen: median ${median(asked)} ms after the daemon asked, longest ${Math.max(...asked)} ms`);
-  console.log(`the end of a call is on the screen: median ${median(ended)} ms after it, longest ${Math.max(...ended)} ms`);
+  console.log(`a decision clicked starts the call: ${said(decisions)} after the event of the click`);
+  console.log(`a question is on the screen: ${said(asked)} after the daemon asked`);
+  console.log(`the end of a call is on the screen: ${said(ended)} after it; load average ${os.loadavg()[0].toFixed(1)}`);
 
   const client = await context.newCDPSession(page);
   await client.send("Performance.enable", { timeDomain: "threadTicks" });

@@ -1,19 +1,21 @@
 // Whether the page stays as large as it is over an hour of events: runs in the conversation that is open
 // and in others, questions that are asked and denied, switches, notifications, and a walk through the
-// views. Prints, for each minute, what is left after a collection of garbage. Run it by hand:
+// views. Prints, for each minute, what is left after a collection of garbage. With SNAPSHOTS, a folder,
+// the heap is written there after ten minutes and at the end. Run it by hand:
 // TOOLCRIB_BINARY=… MINUTES=60 node tests/measure_hour.mjs
 import fs from "node:fs";
-
 import path from "node:path";
 
 import { Daemon, launch, signIn } from "./support.mjs";
 
 const MINUTES = Number(process.env.MINUTES ?? 60);
-/** Between two rounds of events. */
-const PERIOD_MS = 3_000;
+/** Between two rounds of events, of about fifteen each. */
+const PERIOD_MS = Number(process.env.PERIOD_MS ?? 3_000);
 /** Rounds between two runs in the open conversation, and between two steps of the walk. */
 const RUN_EVERY = 5;
 const WALK_EVERY = 7;
+/** A page that has shown every view is compared with itself. */
+const SNAPSHOT_MINUTE = 10;
 const VIEWS = ["tools", "inbox", "history", "automation", "agents", "settings", "usage"];
 /** Pairs of answers: more than the open conversation asks for in an hour. */
 const TURNS = 300;
@@ -32,10 +34,22 @@ async function sizes(client) {
   return { heap: metric("JSHeapUsedSize") / 1e6, nodes: metric("Nodes"), listeners: metric("JSEventListeners"), worked: metric("TaskDuration") };
 }
 
-/** Megabytes of the daemon's process. */
+/** Writes the heap of the page in the format of the developer tools. */
+async function snapshot(client, name) {
+  if (!process.env.SNAPSHOTS) return;
+  const file = fs.createWriteStream(path.join(process.env.SNAPSHOTS, `${name}.heapsnapshot`));
+  const write = ({ chunk }) => file.write(chunk);
+  client.on("HeapProfiler.addHeapSnapshotChunk", write);
+  await client.send("HeapProfiler.takeHeapSnapshot", { reportProgress: false });
+  client.off("HeapProfiler.addHeapSnapshotChunk", write);
+  await new Promise((resolve) => file.end(resolve));
+}
+
+/** Megabytes of the daemon's process, and those of them that are no file, such as its own binary. */
 function resident() {
   const status = fs.readFileSync(`/proc/${daemon.child.pid}/status`, "utf8");
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
+  const megabytes = (name) => (Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1] ?? 0) / 1024).toFixed(0);
+  return `${megabytes("VmRSS")} MB, of which ${megabytes("RssAnon")} MB no file`;
 }
 
 /** What happens in a round; errors of single requests are told, and do not end the hour. */
@@ -82,7 +96,8 @@ try {
     const { heap, nodes, listeners, worked } = samples.at(-1);
     const runs = await page.locator(".log .me").count();
     const { items: open } = await daemon.api("GET", "/approvals?limit=10");
-    console.log(`${minute} min, ${rounds} rounds: heap ${heap.toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners, ${runs} runs shown, ${open.length} questions open; page worked ${worked.toFixed(0)} s; daemon ${resident().toFixed(0)} MB`);
+    console.log(`${minute} min, ${rounds} rounds: heap ${heap.toFixed(1)} MB, ${nodes} nodes, ${listeners} listeners, ${runs} runs shown, ${open.length} questions open; page worked ${worked.toFixed(0)} s; daemon ${resident()}`);
+    if (minute === SNAPSHOT_MINUTE || minute === MINUTES) await snapshot(client, `minute-${minute}`);
     await show(back);
   }
   // The least of a quarter of an hour: the conversation in sight grows and is cut again meanwhile.

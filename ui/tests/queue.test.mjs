@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
+import { looksRight } from "./look.mjs";
 import { ask, eventually, launch, watched, withPage } from "./support.mjs";
 
 let browser;
@@ -45,6 +46,26 @@ test("a queued message is sent after a reload that came after the end of the run
     await page.goto(url);
     await said(page, "Second over.").waitFor();
     assert.equal(await page.locator(".queued").count(), 0);
+  });
+});
+
+test("messages that wait say their place in the queue, which moves up when one is withdrawn", async () => {
+  const turns = script("{delay_ms: 25000, say: First over.}");
+  await withPage(browser, turns, async ({ page }) => {
+    await ask(page, "one");
+    await send(page, "two");
+    const queued = page.locator(".queued");
+    await queued.waitFor();
+    // One alone is simply the next.
+    assert.equal(await page.locator("[data-place]").count(), 0);
+    for (const text of ["three", "four is a longer message that does not fit into its line, however wide it is"]) await send(page, text);
+    await queued.nth(2).waitFor();
+    const places = () => page.locator("[data-place]").allInnerTexts();
+    assert.deepEqual(await places(), ["1st in the queue", "2nd in the queue", "3rd in the queue"]);
+    await looksRight(page, "queue");
+    await queued.filter({ hasText: "two" }).getByRole("button", { name: "Withdraw" }).click();
+    assert.deepEqual(await places(), ["1st in the queue", "2nd in the queue"]);
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
   });
 });
 

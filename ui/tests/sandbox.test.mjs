@@ -8,6 +8,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { promisify } from "node:util";
 
+import { looksRight } from "./look.mjs";
 import { eventually, launch, withPage } from "./support.mjs";
 
 const SCRIPT = "version: 1\nturns:\n  - say: Nothing.\n";
@@ -119,6 +120,55 @@ test("files of the workspace are listed, edited, uploaded and deleted", async ()
   });
 });
 
+/** Runs a script, loads an image of another host and links to one: as an image, it can do neither. */
+/** One pixel. */
+const PNG = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==", "base64");
+const SVG = `<?xml version="1.0"?>
+<!-- A drawing -->
+<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="120" height="80" onload="parent.hit = 1">
+  <script>parent.hit = 1; fetch("/api/v1/status?from=svg");</script>
+  <rect width="120" height="80" fill="teal"/>
+  <image xlink:href="/api/v1/status?from=image" width="10" height="10"/>
+  <foreignObject width="10" height="10"><iframe xmlns="http://www.w3.org/1999/xhtml" src="/api/v1/status?from=frame"></iframe></foreignObject>
+</svg>
+`;
+
+test("an SVG of the workspace is drawn as an image that does nothing, and edited as its text", async () => {
+  await withPage(browser, SCRIPT, async ({ daemon, page }) => {
+    const asked = [];
+    page.on("request", (request) => request.url().includes("from=") && asked.push(request.url()));
+    fs.writeFileSync(path.join(daemon.workspace, "drawing.svg"), SVG);
+    fs.writeFileSync(path.join(daemon.workspace, "page.svg"), "<!DOCTYPE html><html><svg></svg></html>");
+    fs.writeFileSync(path.join(daemon.workspace, "photo.png"), PNG);
+    fs.writeFileSync(path.join(daemon.workspace, "words.png"), "no image");
+    await page.goto(`${daemon.url}/#/sandbox?tab=files`);
+    await page.getByRole("button", { name: /drawing\.svg/ }).click();
+    const image = page.locator("[data-preview] img");
+    await eventually(async () => (await image.count()) && (await image.evaluate((one) => one.naturalWidth)) === 120, "the image");
+    assert.match(await image.getAttribute("src"), /^blob:/);
+    await page.waitForTimeout(500);
+    assert.deepEqual(asked, []);
+    assert.equal(await page.evaluate(() => window.hit), undefined);
+    await looksRight(page, "sandbox-svg");
+    await page.getByRole("button", { name: "Text", exact: true }).click();
+    const source = page.getByRole("textbox", { name: "drawing.svg" });
+    await source.fill(SVG.replace('width="120"', 'width="60"'));
+    await page.getByRole("button", { name: "Image", exact: true }).click();
+    await eventually(async () => (await image.evaluate((one) => one.naturalWidth)) === 60, "the image as it was edited");
+    // What only has the name of an image is text.
+    await page.getByRole("button", { name: /page\.svg/ }).click();
+    await page.getByRole("textbox", { name: "page.svg" }).waitFor();
+    assert.equal(await image.count(), 0);
+    await page.getByRole("button", { name: /photo\.png/ }).click();
+    await eventually(async () => (await image.count()) && (await image.evaluate((one) => one.naturalWidth)) === 1, "the image of bytes");
+    const [saved] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download" }).click()]);
+    assert.deepEqual(fs.readFileSync(await saved.path()), PNG);
+    await page.getByRole("button", { name: /words\.png/ }).click();
+    await page.locator("[data-no-preview]").waitFor();
+    await looksRight(page, "sandbox-no-preview");
+  }, { expected: ["422"] });
+});
+
 /** Stands in for Alpine's package manager, slow enough to be watched. */
 const APK = `#!/bin/sh
 installed=/lib/apk/db/installed
@@ -202,7 +252,7 @@ test("packages of the userland: a live log, what failed, removal, and the end of
 test("background programs are listed with their output and can be ended", async () => {
   const script = "version: 1\nturns:\n  - calls: [{tool: execute_shell_command, args: {command: \"echo ready; sleep 600\", background: true}}]\n  - say: Started.\n";
   await withPage(browser, script, async ({ daemon, page }) => {
-    await daemon.api("PUT", "/switches/tool:manage_process", { state: "on" });
+    await daemon.api("PUT", "/switches/tool:execute_shell_command", { state: "on" });
     await page.fill("[data-composer]", "Start it");
     await page.press("[data-composer]", "Enter");
     const question = page.locator(".approval");

@@ -5,6 +5,7 @@ import path from "node:path";
 import zlib from "node:zlib";
 import { after, before, test } from "node:test";
 
+import { looksRight } from "./look.mjs";
 import { eventually, launch, withPage } from "./support.mjs";
 
 const SCRIPT = "version: 1\nturns:\n  - say: Nothing.\n";
@@ -78,5 +79,70 @@ test("the page can be installed: its manifest is sound and has real icons", asyn
     const { installabilityErrors } = await session.send("Page.getInstallabilityErrors");
     assert.deepEqual(installabilityErrors.filter((one) => one.errorId !== "in-incognito"), []);
     assert.equal(await page.evaluate(async () => (await navigator.serviceWorker?.getRegistrations())?.length ?? 0), 0, "nothing is cached outside of the browser's own cache");
+  });
+});
+
+const TWO_CALLS = `version: 1
+turns:
+  - calls:
+      - {tool: list_dir, args: {}}
+      - {tool: read_file, args: {path: missing.txt}}
+  - say: Over.
+`;
+
+test("a tool's details say its state, its figures, its last failure, and every rule that names it", async () => {
+  await withPage(browser, TWO_CALLS, async ({ daemon, page }) => {
+    await daemon.api("POST", "/runs", { text: "Look", wait: true });
+    const rules = ["Read(./.env)", "file_manager.read", "read_*", "Bash(git push:*)", "list_dir"];
+    const added = await daemon.api("POST", "/rules/own", rules.map((rule) => ({ effect: "ask", rule })));
+    assert.equal(added.rules?.length, rules.length, JSON.stringify(added));
+    await page.goto(`${daemon.url}/#/tools?tool=read_file`);
+    const drawer = page.locator(".drawer");
+    const figures = drawer.locator("[data-figures]");
+    await figures.waitFor();
+    assert.match(await figures.innerText(), /Figures of 1 call\n[\s\S]*Failed · 1[\s\S]*half within [\d.,]+ (µs|ms|s)[\s\S]*Last failure\s+File not found: missing\.txt/);
+    const said = await drawer.innerText();
+    for (const part of [/System/, /\d+ tokens/, /Read files/, /up to 3 attempts/, /file_manager\.read/]) assert.match(said, part);
+    // A rule for shell commands is none of a tool that only reads.
+    const named = await drawer.locator("[data-rule]").evaluateAll((all) => all.map((one) => one.dataset.rule));
+    assert.deepEqual(named, ["Read(./.env)", "file_manager.read", "read_*"]);
+    await looksRight(page, "tool-detail");
+    // The switch is here, too, and other pages see it.
+    await drawer.getByRole("radio", { name: "Ask", exact: true }).click();
+    await eventually(async () => (await daemon.api("GET", "/tools/read_file")).own_state === "ask", "its switch");
+    await figures.getByRole("link", { name: "Open in history" }).click();
+    await page.locator(".drawer .stagelist").waitFor();
+    await page.goto(`${daemon.url}/#/tools?tool=execute_shell_command`);
+    await drawer.locator('[data-rule="Bash(git push:*)"]').waitFor();
+    // Why it cannot be used is said with its state.
+    await page.goto(`${daemon.url}/#/tools?tool=web_search`);
+    await drawer.locator('[data-status="available"]').waitFor();
+    await looksRight(page, "tool-detail-setup");
+  });
+});
+
+test("the history is filtered by agent and by operation, from its own controls", async () => {
+  await withPage(browser, TWO_CALLS, async ({ daemon, page }) => {
+    await daemon.api("POST", "/agents", { name: "helper", from: "general-assistant" });
+    await daemon.api("POST", "/runs", { text: "Look", wait: true });
+    await daemon.api("POST", "/runs", { text: "Look", agent: "helper", wait: true });
+    for (const action of ["add", "view"]) await daemon.api("POST", "/calls", { tool: "list", arguments: { action, name: "x", ...(action === "add" ? { items: ["a"] } : {}) } });
+    await page.goto(`${daemon.url}/#/history`);
+    const rows = page.locator(".hrow");
+    await eventually(async () => (await rows.count()) >= 4, "the calls");
+    await page.getByLabel("Agent", { exact: true }).selectOption("helper");
+    await eventually(async () => (await rows.count()) === 2, "the calls of the agent");
+    assert.match(page.url(), /agent=helper/);
+    await looksRight(page, "history-agent");
+    await page.getByLabel("Agent", { exact: true }).selectOption("");
+    await page.locator("[data-search]").fill("read_file");
+    await page.locator("[data-search]").press("Enter");
+    await eventually(async () => (await rows.count()) === 2, "the calls of the tool");
+    await page.locator("[data-search]").fill("list.add");
+    await page.locator("[data-search]").press("Enter");
+    await eventually(async () => (await rows.count()) === 1, "the calls of the operation");
+    assert.match(page.url(), /operation=list\.add/);
+    await page.reload();
+    await eventually(async () => (await page.locator("[data-search]").inputValue()) === "list.add", "the operation of the address");
   });
 });

@@ -21,9 +21,12 @@ turns:
 `;
 /** Nothing listens at port 1, so nothing leaves. */
 const ACCOUNT = `[[account]]\nid = "ann"\naddress = "ann@example.org"\nown_network = true\nimap = { host = "127.0.0.1", port = 1 }\nsmtp = { host = "127.0.0.1", port = 1, security = "tls" }\n`;
-const EMPTY = ["inbox", "history", "drafts", "servers", "automation", "automation?tab=goals", "automation?tab=webhooks", "automation?tab=heartbeat", "memory", "memory?find=zzz", "lists", "documents", "documents?show=deleted", "usage", "usage?by=tool", "sandbox?tab=files", "tools?find=qqqqqq", "history?tool=nosuch"];
+const EMPTY = ["inbox", "history", "drafts", "servers", "automation", "automation?tab=goals", "automation?tab=webhooks", "automation?tab=heartbeat", "automation?tab=notices", "memory", "memory?find=zzz", "lists", "documents", "documents?show=deleted", "usage", "usage?by=tool", "sandbox?tab=files", "tools?find=qqqqqq", "history?tool=nosuch"];
 
-let browser, full, empty, draft, run, conversation, call;
+/** A request that a person has to decide about, with what is easily overlooked. */
+const REQUEST = { url: "http://ann@API.example.com:8080/v1/tickets?state=open&note=a%20long%20note", method: "POST", headers: { Accept: "application/json", "X-Request-Origin-Of-The-Call": "a1b2c3d4e5f6a7b8c9d0e1f2a3b4c5d6e7f8" }, body: '{"title": "Broken link", "text": "The link in the second paragraph of the page leads nowhere."}' };
+
+let browser, full, empty, draft, run, conversation, call, request, letter;
 
 before(async () => {
   browser = await launch();
@@ -52,6 +55,14 @@ before(async () => {
   await full.api("POST", "/calls", { tool: "compose_email", arguments: { to: "bob@example.net", subject: "The offer for the garden house and its foundation", body: "Dear Bob,\nyes.\nAnn" } });
   draft = (await full.api("GET", "/drafts")).items[0].draft;
   await full.api("POST", "/mcp/import", { servers: [{ name: "docs", command: "/bin/cat" }] }).catch(() => null);
+  await full.api("POST", "/rules/own", [{ effect: "ask", rule: "compose_email" }]);
+  const pending = async (tool, args) => (await full.api("POST", "/calls", { tool, arguments: args, wait_ms: 0 }), eventually(async () => (await full.api("GET", "/approvals")).items.find((one) => one.tool === tool)?.approval, tool));
+  request = await pending("http_request", REQUEST);
+  letter = await pending("compose_email", { to: "bob@example.net, b\u043eb@example.org", subject: "The offer for the garden house", body: "Dear Bob,\nyes.\nAnn", attachments: ["a.txt"] });
+  for (const urgency of ["high", "normal", "low"]) await full.api("POST", "/notifications", { title: `A notification of urgency ${urgency}`, message: "The backup of the garden house is done.", urgency });
+  for (const { notification } of (await full.api("GET", "/notifications")).items) await full.api("POST", `/notifications/${notification}/dismiss`, {});
+  await full.api("POST", "/heartbeat/arrivals", { from: "Bank", title: "A letter", text: "You paid 12.00." });
+  fs.writeFileSync(path.join(full.workspace, "drawing.svg"), '<svg xmlns="http://www.w3.org/2000/svg" width="1200" height="80"><rect width="1200" height="80" fill="teal"/></svg>');
   empty = await Daemon.start("version: 1\nturns:\n  - say: Nothing.\n");
 });
 after(async () => {
@@ -89,6 +100,14 @@ function opened(t) {
     "task-new": [() => "automation", async (page) => { await click("auto.new")(page); await button(page, t["auto.kind.repeat"]).click(); await page.locator("dialog select").first().selectOption("interval"); }, "dialog[open] form"],
     "goal-new": [() => "automation?tab=goals", click("goals.new"), "dialog[open] form"],
     "heartbeat": [() => "automation?tab=heartbeat", null, "[data-heartbeat]"],
+    "heartbeat-arrivals": [() => "automation?tab=heartbeat", async (page) => page.locator("[data-arrival]").scrollIntoViewIfNeeded(), "[data-arrival]"],
+    "arrival-new": [() => "automation?tab=heartbeat", async (page) => { await page.locator("[data-arrival]").waitFor(); await click("arrive.new")(page); await page.locator("dialog .seg button").last().click(); }, "dialog[open] form"],
+    "notices": [() => "automation?tab=notices&show=all", null, '[data-notice="high"]'],
+    "notice-settings": [() => "automation?tab=notices", async (page) => page.getByLabel(t["notices.quietFrom"]).fill("22:00"), "form .btn.p"],
+    "notice-new": [() => "automation?tab=notices", click("notices.new"), "dialog[open] form"],
+    "approval-request": [() => `inbox/${request}`, null, "[data-request]"],
+    "approval-letter": [() => `inbox/${letter}`, null, "[data-letter]"],
+    "approval-edit": [() => `inbox/${request}`, async (page) => { await page.waitForTimeout(500); await page.locator(".approval .acts button", { hasText: t["approval.edit"] }).last().click(); }, ".approval textarea"],
     "draft": [() => `drafts/${draft}`, null, ".letter"],
     "draft-edit": [() => `drafts/${draft}`, click("approval.edit"), "textarea"],
     "draft-send": [() => `drafts/${draft}`, click("drafts.send"), "[data-leaves]"],
@@ -104,6 +123,7 @@ function opened(t) {
     "replay": [() => `history?run=${run}&replay=${run}&step=1`, null, ".replay[open] .replaystage *"],
     "sandbox-terminal": [() => "sandbox", null, ".terminal"],
     "sandbox-file": [() => "sandbox?tab=files&path=a.txt", null, ".main"],
+    "sandbox-image": [() => "sandbox?tab=files&path=drawing.svg", null, "[data-preview]"],
     "sandbox-processes": [() => "sandbox?tab=processes", null, ".main"],
     "sandbox-packages": [() => "sandbox?tab=packages", null, "[data-userland]"],
     "settings-model": [() => "settings", async (page) => page.locator("summary", { hasText: t["models.addTitle"] }).click(), ".main form"],

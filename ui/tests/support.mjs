@@ -69,12 +69,15 @@ export class Daemon {
     await ended;
   }
 
+  async end() {
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const ended = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill("SIGTERM");
+    await ended;
+  }
+
   async stop() {
-    if (this.child.exitCode === null && this.child.signalCode === null) {
-      const ended = new Promise((resolve) => this.child.once("exit", resolve));
-      this.child.kill("SIGTERM");
-      await ended;
-    }
+    await this.end();
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
 
@@ -101,8 +104,15 @@ export class Daemon {
 }
 
 /** A browser with a profile of its own for each context. */
-export async function launch() {
-  return chromium.launch({ executablePath: CHROMIUM, args: FLAGS });
+export async function launch(more = []) {
+  return chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS, ...more] });
+}
+
+/** A browser and a context whose frames are presented: a viewport that is larger than the window is not
+ *  drawn below its edge, and the browser then times an event there until something else is drawn. */
+export async function launchMeasured() {
+  const browser = await launch(["--window-size=1280,1000"]);
+  return { browser, context: await browser.newContext({ viewport: null }) };
 }
 
 /** A page that fails the test for every error in its console, and every answer that says no. */

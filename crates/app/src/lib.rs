@@ -46,6 +46,7 @@ pub mod runner;
 mod saved_chains;
 mod sealed_stores;
 mod settings;
+mod state_changes;
 mod stores;
 mod switch_watcher;
 mod tool_folders;
@@ -63,6 +64,7 @@ pub use permission_table::{
 pub use python_settings::{PythonSettings, python_environment};
 pub use saved_chains::ChainEntry;
 pub use settings::{Settings, SetupError, ToolFolder};
+pub use state_changes::StateChanges;
 pub use stores::{ANCHORS_FILE, Stores, StoresError};
 pub use switch_watcher::{SwitchEvent, SwitchWatcher};
 pub use tool_search::{EmbeddingModel, ToolSearchSettings};

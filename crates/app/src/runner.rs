@@ -6,7 +6,7 @@ mod job_builder;
 mod library_loader;
 mod person_texts;
 mod prompt_preview;
-mod refresh_both;
+mod refresh_sequence;
 mod restored_labels;
 mod run_limits;
 mod wait_for_decision;
@@ -34,7 +34,7 @@ use crate::sealed_stores::MaskedApprovalStore;
 use crate::settings::SetupError;
 use crate::toolcrib::Toolcrib;
 use conversation_summaries::Summaries;
-use refresh_both::RefreshBoth;
+use refresh_sequence::RefreshSequence;
 
 pub use library_loader::{load_library, tool_names};
 pub use prompt_preview::PromptPreview;
@@ -392,7 +392,7 @@ impl Runner {
             tool_selection: self.toolcrib.settings().discovery.offer,
             on_device_tools: self.toolcrib.on_device_tools().into(),
             request_tools: Arc::clone(&self.toolcrib.discovery.exposed),
-            refresh: Arc::new(RefreshBoth {
+            refresh: Arc::new(RefreshSequence {
                 first: Arc::clone(&self.refresh),
                 second: self.toolcrib.reload(),
             }),

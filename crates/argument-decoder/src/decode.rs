@@ -5,8 +5,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::changes::{Change, ChangeKind, Changes};
-use super::coerce::{Coercer, remove_defaults};
 use super::error_message;
+use super::fit_to_schema::{Coercer, remove_defaults};
 use super::schema::Schema;
 use super::schema_plan::ROOT;
 use super::unwrap_text::{self, Content};

@@ -5,10 +5,10 @@
 //! # Structure
 //!
 //! [`decode()`] runs `unwrap_text` (encoding, fence, double encoding), `surroundings` (words and
-//! lost braces around text that is not JSON), `parser` (strict JSON and the repairs) and `coerce`
-//! (conversions, defaults); `jsonschema` validates before and after, and `error_message` explains a
-//! failure. [`Schema`] is checked once, by `schema_check` and `schema_cost`, and compiled at first
-//! use.
+//! lost braces around text that is not JSON), `parser` (strict JSON and the repairs) and
+//! `fit_to_schema` (conversions, defaults); `jsonschema` validates before and after, and
+//! `error_message` explains a failure. [`Schema`] is checked once, by `schema_check` and
+//! `schema_cost`, and compiled at first use.
 //!
 //! # Invariants
 //!
@@ -21,9 +21,9 @@
 
 mod argument_error;
 mod changes;
-mod coerce;
 mod decode;
 mod error_message;
+mod fit_to_schema;
 mod number;
 mod object_parser;
 mod parser;

@@ -31,6 +31,14 @@ pub enum RowError {
     Store(#[from] StoreError),
 }
 
+/// Returns the sentence about similar names in an error about an unknown one.
+pub(crate) fn near_names(near: &[String]) -> String {
+    match near {
+        [] => String::new(),
+        near => format!(" Did you mean {}?", near.join(" or ")),
+    }
+}
+
 /// The author of changes to rows.
 #[derive(Debug, Clone)]
 pub struct Writer {

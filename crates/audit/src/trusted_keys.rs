@@ -93,6 +93,12 @@ impl TrustedKeys {
         Ok(self)
     }
 
+    /// Returns the number of keys.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.keys.len()
+    }
+
     /// Returns whether this public key, in hexadecimal digits, is one of them.
     #[must_use]
     pub fn contains(&self, key: &str) -> bool {

@@ -29,6 +29,7 @@ pub mod fs;
 mod git;
 mod html_to_markdown;
 mod http_fetch;
+pub mod image_type;
 mod introspection;
 mod lsp;
 pub mod patch;

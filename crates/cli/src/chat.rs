@@ -91,18 +91,17 @@ async fn conversation(
     session: &Session,
 ) -> Result<(ConversationId, usize), Failure> {
     let store = session.runner.store();
-    let failed = |error: toolcrib_core::StoreError| Failure::run(error.to_string());
     let id = match command.conversation {
         Some(id) => id,
         None if command.newest => {
-            let newest = store.conversations("", 1).await.map_err(failed)?.pop();
+            let newest = store.conversations("", 1).await?.pop();
             let none = || Failure::not_found("there is no conversation to continue yet");
             newest.ok_or_else(none)?.id
         }
         None => return Ok((ConversationId::fresh(), 0)),
     };
     check_continuable(&session.stores, id).await?;
-    Ok((id, store.messages(id, 0).await.map_err(failed)?.len()))
+    Ok((id, store.messages(id, 0).await?.len()))
 }
 
 impl Chat {

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use toolcrib_app::{ExecError, Secrets, SetupError, SubmitError};
-use toolcrib_core::{ErrorType, ToolError};
+use toolcrib_core::{ErrorType, StoreError, ToolError};
 
 /// The reason why a command ends without its result.
 #[derive(Debug)]
@@ -67,6 +67,12 @@ impl From<ExecError> for Failure {
             ExecError::Key(why) => why.clone().into(),
             ExecError::UnknownFormat | ExecError::Parse(_) => Self::usage(error.to_string()),
         }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::run(error.to_string())
     }
 }
 

@@ -9,13 +9,12 @@ mod model_connections;
 mod run_environment;
 mod run_setup;
 mod session_changes;
-mod worker_liveness;
 
 use std::sync::Arc;
 
 use toolcrib_agent::library::Agent;
 use toolcrib_app::runner::{Runner, RunnerLimits, StartRequest};
-use toolcrib_app::{Stores, SwitchWatcher, Toolcrib};
+use toolcrib_app::{StateChanges, Stores, SwitchWatcher, Toolcrib};
 use toolcrib_core::{Context, ConversationId};
 use toolcrib_providers::conversation::UserMessage;
 use toolcrib_providers::model::Model;
@@ -35,7 +34,6 @@ pub(crate) use event_printer::{CallEnd, EventPrinter, call_line, describe_event,
 pub(crate) use model_connections::ModelConnections;
 pub(crate) use run_environment::{AgentAndModels, RunEnvironment, choose_models, find_agent};
 pub(crate) use run_setup::RunSetup;
-pub(crate) use worker_liveness::has_live_worker;
 
 /// A Toolcrib with a model and an agent.
 pub(crate) struct Session {
@@ -100,7 +98,7 @@ pub(crate) async fn open_session(
             .await?;
     let AgentAndModels { agent, models, stream, limits, warnings: more } = cast;
     setup.agent.clone_from(&agent.name);
-    let watching = toolcrib.watch_switches(|_| ());
+    let watching = toolcrib.watch_switches(StateChanges::default(), |_| ());
     let refresh = ConfigRefresh::new(toolcrib.clone(), setup.clone(), said_on_ask, config);
     let runner = runner.with_refresh(Arc::new(refresh));
     warnings.extend(more);

@@ -79,7 +79,7 @@ pub(crate) struct Args {
         something."
     )]
     level: Option<CodeExecLevel>,
-    /// Seconds that it may run, at most 120. Default: 10 at the level expression, 30 at full.
+    /// Time limit in seconds, at most 120. Default: 10 at the level expression, 30 at full.
     #[schemars(range(min = 1, max = 120))]
     timeout: Option<u32>,
     /// Forget the variables and files of earlier calls of this run first. Default: false.
@@ -93,6 +93,13 @@ enum CodeExecLevel {
     Auto,
     Expression,
     Full,
+}
+
+/// Returns the aliases of the parameters of a tool that runs code.
+pub(crate) fn parameter_aliases() -> Vec<(String, String)> {
+    [("script", "code"), ("source", "code"), ("python", "code"), ("timeout_seconds", "timeout")]
+        .map(|(other, name)| (other.to_owned(), name.to_owned()))
+        .to_vec()
 }
 
 fn spec(full: bool) -> ToolSpec {
@@ -112,13 +119,7 @@ fn spec(full: bool) -> ToolSpec {
     spec.title = "Run Python".to_owned();
     spec.group = Some("code".to_owned());
     spec.aliases = vec!["code_eval".to_owned()];
-    let alias = |other: &str, name: &str| (other.to_owned(), name.to_owned());
-    spec.parameter_aliases = vec![
-        alias("script", "code"),
-        alias("source", "code"),
-        alias("python", "code"),
-        alias("timeout_seconds", "timeout"),
-    ];
+    spec.parameter_aliases = parameter_aliases();
     // Code execution always has at least high risk.
     (spec.effect, spec.risk) = (Effect::SideEffect, Risk::High);
     spec.reach = Reach { exec: true, ..Reach::default() };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::BoxFuture;
 use crate::call::{Context, Origin};
@@ -108,6 +108,20 @@ pub struct UserQuestion {
     /// Suggested answers: none, or two to four. Free text and skipping are always possible.
     #[serde(default)]
     pub options: Vec<String>,
+}
+
+impl UserQuestion {
+    /// Returns the result of the tool for an answer: every result has a `status`.
+    #[must_use]
+    pub fn answered(&self, text: &str) -> Value {
+        let selected = self.options.iter().position(|option| option == text);
+        json!({
+            "status": "answered",
+            "user_choice": text,
+            "was_freeform": selected.is_none(),
+            "selected_option": selected.map(|at| at + 1),
+        })
+    }
 }
 
 impl ApprovalRequest {

@@ -5,6 +5,7 @@
 //! never delete stored messages. A user deletes a conversation as a whole, and can restore it for
 //! [`RESTORABLE_MS`].
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -169,10 +170,12 @@ pub trait ConversationStore: Send + Sync {
 }
 
 /// Status of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "RunState")]
 pub enum RunStatus {
     /// A process works on the run, or died while working on it.
+    #[default]
     Running,
     /// The run waits for a person; any process may resume it.
     Paused,

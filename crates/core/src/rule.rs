@@ -4,12 +4,16 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The verdict of a rule, or of policy as a whole. Ordered from mildest to strictest, so that the
 /// larger one wins (deny > ask > allow).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "Effect", description = "The verdict of a rule.")]
 pub enum Verdict {
     /// The call may run.
     Allow,

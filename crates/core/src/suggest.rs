@@ -21,6 +21,18 @@ pub fn likely_typos<'a>(asked: &str, names: impl Iterator<Item = &'a str>) -> Ve
     closest(asked, names, |_, _| false)
 }
 
+/// Rewords serde's "`wrong`, expected one of `a`, `b`" for people; `what` is the kind of name.
+#[must_use]
+pub fn unknown_name(what: &str, names: &str) -> String {
+    let mut quoted = names.split('`').skip(1).step_by(2);
+    let wrong = quoted.next().unwrap_or_default();
+    let known: Vec<&str> = quoted.collect();
+    match likely_typos(wrong, known.iter().copied()).first() {
+        Some(near) => format!("unknown {what} `{wrong}`, did you mean `{near}`?"),
+        None => format!("unknown {what} `{wrong}`; known are {}", known.join(", ")),
+    }
+}
+
 fn closest<'a>(
     asked: &str,
     names: impl Iterator<Item = &'a str>,

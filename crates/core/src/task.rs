@@ -318,6 +318,38 @@ pub struct Task {
 }
 
 impl Task {
+    /// Creates a pending task without a text, which has never run.
+    #[must_use]
+    pub fn new(id: TaskId, owner: String, kind: TaskKind, trigger: TaskTrigger, at: i64) -> Self {
+        Self {
+            id,
+            owner,
+            description: String::new(),
+            kind,
+            prompt: String::new(),
+            trigger,
+            zone: String::new(),
+            agent: String::new(),
+            surroundings: Surroundings::default(),
+            status: TaskStatus::Pending,
+            due_at: None,
+            lease: None,
+            conversation: None,
+            consecutive_failures: 0,
+            last_result: None,
+            history: Vec::new(),
+            rings: 0,
+            events: Vec::new(),
+            taken_events: Vec::new(),
+            depth: 0,
+            untrusted: None,
+            author: Author::default(),
+            created_at: at,
+            updated_at: at,
+            revision: 1,
+        }
+    }
+
     /// Returns when a scheduler must check the task, Unix time in milliseconds: when it is due, or
     /// when a claim on it has ended.
     #[must_use]

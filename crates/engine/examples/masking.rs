@@ -1,4 +1,4 @@
-//! What masking costs: 20 secrets over a text of 1 MB, whole and as a stream. `cargo run --release
+//! Cost of masking: 20 secrets over a text of 1 MB, whole and as a stream. `cargo run --release
 //! --example masking`.
 #![expect(clippy::print_stdout, reason = "it is for people")]
 

@@ -28,7 +28,7 @@ use crate::invoke;
 use crate::open_runs::not_open;
 use crate::policy::{ActivePolicy, Policy};
 use crate::resume::recovery_result::RecoveredWork;
-use crate::resume::{decide_and_resume, environment, promise};
+use crate::resume::{batch_before_decision, decide_and_resume, environment};
 use crate::secrets::Sealing;
 use crate::settings::EngineSettings;
 use crate::switches::SwitchTarget;
@@ -139,6 +139,18 @@ impl Engine {
         }
     }
 
+    /// Resolves when a call had to read the stored switches, because no [refresh] did within
+    /// [`SWITCH_CACHE_TTL`](crate::SWITCH_CACHE_TTL): calls start again after a pause. Without
+    /// stored switches, resolves after that time.
+    ///
+    /// [refresh]: Self::refresh_switches
+    pub async fn switches_found_stale(&self) {
+        match &self.inner.switch_cache {
+            Some(stored) => stored.found_stale().await,
+            None => tokio::time::sleep(crate::SWITCH_CACHE_TTL).await,
+        }
+    }
+
     /// Switches a group: `off` removes its tools from every view, `ask` requires an approval for
     /// each of their calls. Their own switches stay unchanged.
     pub fn set_group_state(&self, group: &str, state: SwitchState) {
@@ -244,7 +256,7 @@ impl Engine {
     /// # Errors
     /// The error of the store.
     pub async fn promise(&self, waiting: &PendingApproval) -> Result<AcceptedBatch, StoreError> {
-        promise::store(&self.inner, waiting).await
+        batch_before_decision::store(&self.inner, waiting).await
     }
 
     /// Returns the open promise of any process to run the call of a question.
@@ -255,7 +267,7 @@ impl Engine {
         &self,
         waiting: &PendingApproval,
     ) -> Result<Option<AcceptedBatch>, StoreError> {
-        promise::find(&self.inner, waiting).await
+        batch_before_decision::find(&self.inner, waiting).await
     }
 
     /// Returns why a waiting call must not be approved here: this engine cannot run it, or has

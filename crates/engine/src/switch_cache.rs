@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
 use toolcrib_core::{StoreError, SwitchState, SwitchStore};
 
 use crate::registry::Registry;
@@ -25,12 +26,14 @@ pub(crate) struct SwitchCache {
     /// Microseconds from the start to the beginning of the last successful read, plus one; 0 if
     /// there was none.
     read_at: AtomicU64,
+    /// Notified when a call found the switches too old and read them.
+    stale: Notify,
 }
 
 impl SwitchCache {
     pub(crate) fn new(store: Arc<dyn SwitchStore>, owner: String) -> Self {
-        let (reading, read_at) = Default::default();
-        Self { store, owner, reading, start: Instant::now(), read_at }
+        let (reading, read_at, stale) = Default::default();
+        Self { store, owner, reading, start: Instant::now(), read_at, stale }
     }
 
     /// Applies the stored switches; returns whether any switch changed.
@@ -50,9 +53,16 @@ impl SwitchCache {
         let _one_at_a_time = self.reading.lock().await;
         // Another task may have read them meanwhile.
         if !self.is_fresh() {
+            // Also if the read fails: the notification only tells that calls start again.
+            self.stale.notify_one();
             self.read_alone(registry).await?;
         }
         Ok(())
+    }
+
+    /// Resolves after a call found the switches too old; at once if one did since the last time.
+    pub(crate) async fn found_stale(&self) {
+        self.stale.notified().await;
     }
 
     fn is_fresh(&self) -> bool {

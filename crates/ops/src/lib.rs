@@ -29,6 +29,7 @@ pub mod custom_instructions;
 pub mod documents;
 pub mod drafts;
 mod error;
+mod expected_version;
 pub mod goals;
 pub mod grants;
 pub mod heartbeat;
@@ -58,3 +59,4 @@ pub mod userland;
 
 pub use context::{AcceptedCall, ActiveCalls, NoActiveCalls, OpContext, StoreContext};
 pub use error::{ErrorClass, OpError, Resource};
+pub use expected_version::ExpectedVersion;

@@ -16,6 +16,7 @@ use toolcrib_core::CancellationToken;
 use crate::active_requests::CallRunner;
 use crate::admission::{Admission, ClientRateLimits};
 use crate::daemon_host::DaemonHost;
+use crate::folder_watcher::{FolderWatcher, watch_state};
 use crate::listen::{self, ListenContext, Tls};
 use crate::middleware::{self, MiddlewareState};
 use crate::run_supervisor::{self, RunSupervisor, SupervisorSettings};
@@ -125,25 +126,30 @@ impl Daemon {
     /// Recovers and supervises runs, watches switches, and drains calls when the daemon stops.
     async fn run_background_tasks(&self) {
         let state = &self.state;
-        let _watcher = state.toolcrib().watch_switches(log_switch_event);
+        let toolcrib = state.toolcrib();
+        let database = toolcrib.stores().monitor.database_file();
+        let watcher =
+            database.and_then(|database| watch_state(&database, &toolcrib.kill_switch().path));
+        let changes = || watcher.as_ref().map(FolderWatcher::changes).unwrap_or_default();
+        let _switches = toolcrib.watch_switches(changes(), log_switch_event);
         let supervisor = state.run_supervisor();
-        let runs = run_supervisor::run_recovery_loop(supervisor);
-        let scheduler = scheduler::run_scheduler(supervisor);
-        let changes = scheduler::run_change_watcher(supervisor);
+        let runs = run_supervisor::run_recovery_loop(supervisor, changes());
+        let scheduler = scheduler::run_scheduler(supervisor, changes());
+        let file_changes = scheduler::run_change_watcher(supervisor, changes());
         let mail = scheduler::run_mail_watcher(supervisor);
-        let notifications = notification_feed::run_feed(supervisor);
-        let drafts = draft_feed::run_feed(supervisor);
+        let notifications = notification_feed::run_feed(supervisor, changes());
+        let drafts = draft_feed::run_feed(supervisor, changes());
         // Another process may have left documents whose reading it started. /health reports an
         // error of the store.
         let documents = state.toolcrib().documents().clone();
         tokio::spawn(async move { documents.finish().await });
-        let pursuits = pursuit::run_pursuits(supervisor);
+        let pursuits = pursuit::run_pursuits(supervisor, changes());
         let purge = conversation_purge::run_purge(supervisor);
         let channels = channels::run_channels(supervisor, state.settings().four_eyes);
         tokio::join!(
             runs,
             scheduler,
-            changes,
+            file_changes,
             mail,
             notifications,
             drafts,

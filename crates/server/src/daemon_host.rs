@@ -8,6 +8,7 @@ use toolcrib_app::mcp::client::ServerConfig;
 use toolcrib_app::runner::{RunnerLimits, StartRequest};
 use toolcrib_core::{Blob, BoxFuture, ConversationId, StoredRun, Surroundings};
 use toolcrib_ops::OpError;
+use toolcrib_ops::runs;
 use toolcrib_ops::secrets::SecretConsumer;
 use toolcrib_ops::settings::{Configuration, Reloaded, SettingRow};
 use toolcrib_sandbox::userland::Userland;
@@ -101,10 +102,6 @@ pub enum HostError {
 ///         Box::pin(std::future::ready(Err(no_models())))
 ///     }
 ///
-///     fn worker_of(&self, _: &StoredRun) -> Option<u64> {
-///         None
-///     }
-///
 ///     fn models(&self) -> Vec<String> {
 ///         Vec::new()
 ///     }
@@ -154,9 +151,11 @@ pub trait DaemonHost: Send + Sync {
         run: &'a StoredRun,
     ) -> BoxFuture<'a, Result<StartRequest, HostError>>;
 
-    /// Returns the worker that drives a stored run (`CallStore::worker` reports whether it is
-    /// alive); `None` if there is none.
-    fn worker_of(&self, run: &StoredRun) -> Option<u64>;
+    /// Returns the number of the worker that drives a stored run (`CallStore::worker` reports
+    /// whether it is alive); `None` if there is none. The daemon adds it to every setup.
+    fn worker_of(&self, run: &StoredRun) -> Option<u64> {
+        runs::worker_of(run)
+    }
 
     /// Returns the configured models, as a [`RunRequest`] names them, the default first.
     fn models(&self) -> Vec<String>;

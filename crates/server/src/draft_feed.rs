@@ -4,15 +4,16 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use toolcrib_app::StateChanges;
 use toolcrib_assistant::draft::DraftError;
 
 use crate::run_supervisor::RunSupervisor;
 
-/// Interval for reading the store; changes of this process are published at once.
+/// Shortest time between two reads of the store; changes of this process are published at once.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Publishes until the daemon is told to stop.
-pub(crate) async fn run_feed(supervisor: &RunSupervisor) {
+pub(crate) async fn run_feed(supervisor: &RunSupervisor, mut changes: StateChanges) {
     let mut last: Option<HashMap<String, i64>> = None;
     loop {
         match look(supervisor, last.as_ref()).await {
@@ -22,7 +23,7 @@ pub(crate) async fn run_feed(supervisor: &RunSupervisor) {
         tokio::select! {
             () = supervisor.shutdown_token().cancelled() => return,
             () = supervisor.toolcrib().drafts().written() => {}
-            () = tokio::time::sleep(LOOK) => {}
+            () = changes.next(LOOK) => {}
         }
     }
 }

@@ -4,11 +4,12 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use toolcrib_app::StateChanges;
 use toolcrib_core::{Clock as _, NotificationId, SystemClock};
 
 use crate::run_supervisor::RunSupervisor;
 
-/// Interval for reading the store.
+/// Shortest time between two reads of the store.
 const LOOK: Duration = Duration::from_secs(1);
 /// Milliseconds by which consecutive reads overlap: another process may commit a row after rows
 /// that were created later.
@@ -17,11 +18,13 @@ const OVERLAP_MS: i64 = 10_000;
 const MOST: usize = 200;
 
 /// Publishes until the daemon is told to stop.
-pub(crate) async fn run_feed(supervisor: &RunSupervisor) {
+pub(crate) async fn run_feed(supervisor: &RunSupervisor, mut changes: StateChanges) {
     let started = SystemClock.now_ms();
+    let mut last_read = started;
     let mut seen: HashSet<NotificationId> = HashSet::new();
     loop {
-        let since = (SystemClock.now_ms() - OVERLAP_MS).max(started);
+        let since = (last_read - OVERLAP_MS).max(started);
+        last_read = SystemClock.now_ms();
         match supervisor.toolcrib().notifier().since(since, MOST).await {
             Ok(rows) => {
                 for row in &rows {
@@ -36,7 +39,7 @@ pub(crate) async fn run_feed(supervisor: &RunSupervisor) {
         }
         tokio::select! {
             () = supervisor.shutdown_token().cancelled() => return,
-            () = tokio::time::sleep(LOOK) => {}
+            () = changes.next(LOOK) => {}
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Pool of read-only SQLite connections.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rusqlite::Connection;
@@ -22,6 +22,11 @@ pub(crate) struct ReadPool {
 }
 
 impl ReadPool {
+    /// Returns the path of the database file.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(crate) fn new(path: PathBuf, place: Arc<DatabaseFiles>, health: Arc<Health>) -> Self {
         Self { path, place, health, idle: Mutex::default() }
     }

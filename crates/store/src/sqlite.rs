@@ -416,4 +416,8 @@ impl<F: FnOnce()> Drop for RunOnDrop<F> {
     }
 }
 /// A file is used by one daemon.
-impl StoreMonitor for SqliteStore {}
+impl StoreMonitor for SqliteStore {
+    fn database_file(&self) -> Option<PathBuf> {
+        self.inner.readers.as_ref().map(|readers| readers.path().to_owned())
+    }
+}

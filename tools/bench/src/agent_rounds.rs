@@ -1,6 +1,6 @@
-//! What the agent loop adds to a round over the HTTP floor of the same endpoint: the same bodies,
-//! posted by the same client over a kept connection, and read. One call of a tool per round; the
-//! answers come from loopback. And a turn of 16 parallel calls through the loop.
+//! Time that the agent loop adds to a round over the HTTP floor of the same endpoint: the same
+//! bodies, posted by the same client over a kept connection, and read. One call of a tool per
+//! round; the answers come from loopback. Also a turn of 16 parallel calls through the loop.
 
 use std::path::Path;
 use std::sync::Arc;

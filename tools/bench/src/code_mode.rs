@@ -1,6 +1,6 @@
-//! What scripts that call tools cost: a worker that waits, a call over the bridge beside the same
-//! call through the pipeline alone, a script that is put aside and gone on with, and how long after
-//! its time a hostile one is gone. Beside them the floor of a bridged call: a message to another
+//! Cost of scripts that call tools: a waiting worker, a call over the bridge compared with the same
+//! call through the pipeline alone, a script that is suspended and resumed, and the time until a
+//! hostile script is gone after its limit. The floor of a bridged call is a message to another
 //! process and back.
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What documents cost with a hundred thousand passages in a database: indexing them, and a search
-//! by words and meaning.
+//! Cost of documents with a hundred thousand passages in a database: indexing them, and a search by
+//! words and meaning.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -120,7 +120,7 @@ async fn measure(table: &mut Results) {
     let (sentence, of_cpu) = time_searches(&documents, query).await;
     table.at_most("documents: a search among 100,000 passages, p50", sentence, "ms", 5.0);
     let name = |n: usize| format!("what is said about n{}", n as u64 * 7 % NAMES);
-    // What all threads together work: where nobody else does, a search takes no longer.
+    // Work of all threads together: an upper bound of the time of a search on an idle machine.
     table.at_most("documents: the same in CPU time, p50", of_cpu, "ms", 5.0);
     let (name, _) = time_searches(&documents, name).await;
     table.at_most("documents: a search for a name in few of them, p50", name, "ms", 5.0);

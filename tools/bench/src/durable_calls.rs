@@ -1,5 +1,5 @@
-//! What durability costs: a call whose intent, outcome and audit record are in the database,
-//! against the same call in memory; and what group commit makes of a slow disk.
+//! Cost of durability: a call whose intent, outcome and audit record are in the database, compared
+//! with the same call in memory; and group commit on a slow disk.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -15,6 +15,7 @@ mod document_search;
 mod durable_calls;
 mod fake_provider;
 mod first_model_request;
+mod idle_daemon;
 mod mcp;
 mod memory_recall;
 mod parallel_calls;
@@ -61,6 +62,7 @@ fn main() {
         ("text", sanitizer::run),
         ("loop", agent_rounds::run),
         ("binary", cold_start::run),
+        ("idle", idle_daemon::run),
         ("rules", rules::run),
         ("start", first_model_request::run),
         ("rest", rest::run),

@@ -1,6 +1,6 @@
-//! MCP: a call of a trivial tool through the whole pipeline beside the same call of a bare `rmcp`
-//! server, over pipes and over HTTP; a long list of tools; and what we add in front of somebody
-//! else's server. The programs stand beside this one: `cargo xtask bench` builds both.
+//! MCP: a call of a trivial tool through the whole pipeline compared with the same call of a bare
+//! `rmcp` server, over pipes and over HTTP; a long list of tools; and the time that Toolcrib adds
+//! in front of an MCP server. `cargo xtask bench` builds both programs into one folder.
 
 mod minimal_client;
 mod rmcp_baseline;

@@ -1,5 +1,4 @@
-//! What memories cost with ten thousand of them in a database: a recall, and their part of a
-//! prompt.
+//! Cost of memories with ten thousand of them in a database: a recall, and their part of a prompt.
 
 use std::sync::Arc;
 use std::time::Instant;

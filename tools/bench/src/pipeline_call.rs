@@ -1,5 +1,5 @@
-//! What the whole pipeline costs for one validated call of a trivial tool, against the floor: serde
-//! decode, schema check, direct call of the same function.
+//! Cost of the whole pipeline for one validated call of a trivial tool, compared with the floor:
+//! serde decode, schema check, direct call of the same function.
 
 use std::hint::black_box;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
-//! What code of a model costs through the whole pipeline: at the level `expression` with a worker
-//! that waits and with one that has to be started, in a kernel that is there and in one that is
-//! not; and how long after its time hostile code is gone.
+//! Cost of a model's code through the whole pipeline: at the level `expression` with a waiting
+//! worker and with one that has to start, in a kernel that exists and in one that does not; and the
+//! time until hostile code is gone after its limit.
 
 use std::time::{Duration, Instant};
 

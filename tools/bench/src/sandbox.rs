@@ -1,6 +1,6 @@
-//! What a sandbox costs: one command in it against the same command in bubblewrap with the same
-//! folders, and trying out what the host gives. Ours has Landlock, a filter for system calls and a
-//! watch over its limits on top.
+//! Cost of a sandbox: one command in it compared with the same command in bubblewrap with the same
+//! folders, and probing the host. In addition, this sandbox uses Landlock, a filter for system
+//! calls, and supervision of its limits.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

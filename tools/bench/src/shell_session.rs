@@ -1,6 +1,6 @@
-//! What a command costs in the shell of a conversation beside its own work: one that does nothing,
-//! and the start of a shell. Its own work is what the same command takes in a bare bash that reads
-//! it from a pipe and says a word when it is done.
+//! Overhead of a command in the shell of a conversation: a command that does nothing, and the start
+//! of a shell. The baseline is the same command in a bare bash that reads it from a pipe and
+//! reports its end.
 
 use std::io::{Read as _, Write as _};
 use std::process::{Child, Command, Stdio};

@@ -1,4 +1,4 @@
-//! What callers were told, by all workers of one database.
+//! The replies that callers received, from all workers of one database.
 
 use std::collections::{HashMap, HashSet};
 

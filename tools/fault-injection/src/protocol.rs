@@ -1,5 +1,5 @@
-//! What a worker tells its parent, a line of JSON each: only what its callers know by then. A line
-//! that was written is read, whatever becomes of the worker.
+//! The lines of JSON that a worker sends to its parent: only facts that its callers know by then.
+//! The parent reads every line that was written, even if the worker dies.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! What was found, counted and in words.
+//! The report of the findings: counts and texts.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -107,7 +107,7 @@ impl Trial {
         self.tally.rounds += 1;
         let reached = self.die(subject)?;
         while self.rng.u8(..5) == 0 {
-            // Whoever deals with the dead can die of the same.
+            // The process that recovers can be killed in the same way.
             let death = self.death(KillPoint::Commit);
             self.settle(Some(death))?;
         }

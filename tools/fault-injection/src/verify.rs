@@ -71,8 +71,8 @@ struct Case<'a> {
     after: FailureKind,
 }
 
-/// Judges the calls that something was said of since the last time, or `all` of them, when nobody
-/// works on the database.
+/// Checks the calls that were reported since the last time, or `all` of them, while no process
+/// uses the database.
 pub(crate) fn verify(
     database: &Path,
     ledger: &mut CallerLog,

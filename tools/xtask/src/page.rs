@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::flags::flags;
 use crate::{process, setup, tree};
@@ -54,6 +54,7 @@ pub(crate) fn try_browser() -> Result<Option<String>> {
         Err(error) => return Ok(Some(format!("there is no Chromium here: {error:#}"))),
     };
     let binary = process::build_binary()?;
+    let mut failed = Vec::new();
     for file in browser_tests(&workshop.ui)? {
         let run = || {
             process::run(
@@ -68,9 +69,13 @@ pub(crate) fn try_browser() -> Result<Option<String>> {
         // loses a key or a frame now and then.
         if let Err(error) = run() {
             println!("xtask page: {error:#}; {file} is run once more");
-            run()?;
+            // The other files run all the same: one failure must not hide the next.
+            if run().is_err() {
+                failed.push(file);
+            }
         }
     }
+    ensure!(failed.is_empty(), "failed: {}", failed.join(", "));
     Ok(None)
 }
 

@@ -70,8 +70,8 @@ impl Served {
         }
     }
 
-    /// Waits until it ends by itself, or somebody tells this process to end: then the daemon is
-    /// told first, and what is here is cleaned up.
+    /// Waits until it ends, or until this process is told to end; then stops the daemon and removes
+    /// its folder.
     pub(crate) fn wait(mut self) -> Result<()> {
         let id = self.child.id().to_string();
         ctrlc::set_handler(move || {

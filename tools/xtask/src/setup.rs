@@ -1,4 +1,4 @@
-//! What a fresh machine lacks: installed where that is allowed, named where it is not.
+//! Installs the missing programs of a new machine where that is allowed, and lists the others.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

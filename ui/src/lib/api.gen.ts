@@ -986,6 +986,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/files/image": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Downloads an image of the workspace: PNG, JPEG, GIF or WebP, up to 5 MB.
+         * @description A call of `read_file` with `image`. Known secrets are masked: do not write the bytes back.
+         */
+        get: operations["get_files_image"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/files/list": {
         parameters: {
             query?: never;
@@ -3727,6 +3747,8 @@ export interface components {
              *     verify an export with a key that they hold.
              */
             sound: boolean;
+            /** @description The keys and anchors that were used. */
+            evidence: components["schemas"]["EvidenceSummary"];
             /** @description Each chain with its findings. */
             chains: unknown;
             /** @description The outcomes of the calls; absent unless requested. */
@@ -3735,6 +3757,20 @@ export interface components {
             decisions?: unknown;
             /** @description Remarks that are no findings. */
             remarks: unknown[];
+        };
+        /** @description The evidence against which records were verified. */
+        EvidenceSummary: {
+            /**
+             * Format: uint
+             * @description Number of trusted public keys.
+             */
+            keys: number;
+            /**
+             * Format: uint
+             * @description Number of anchors that the records were compared with; null if there was no anchor file, so
+             *     that records that were cut off are not detected.
+             */
+            anchors?: number | null;
         };
         /** @description The scope of the verification. */
         VerifyBody: {
@@ -5640,31 +5676,40 @@ export interface components {
             /** @description The fault, and the spelling that works. */
             what: string;
         };
-        /** @description A rule as written (docs/rules.md). */
+        /** @description One rule of a TOML file, a table of `[[rules]]`, or of a request over REST (docs/rules.md). */
         RuleBody: {
-            /** @description Its verdict. */
+            /** @description Effect: `allow`, `ask` or `deny`. */
             effect: components["schemas"]["Effect"];
-            /** @description The matching calls: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`. */
+            /** @description Target: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`. */
             rule: string;
-            /** @description Agents to which it applies; empty = all. */
+            /** @description Agents to which it applies; empty for all. */
             agents?: string[];
-            /** @description Channels to which it applies (`chat`, `background`, `external-agent`); empty = all. */
+            /** @description Channels to which it applies (`chat`, `background`, `external-agent`); empty for all. */
             channels?: string[];
-            /** @description Workspace folders to which it applies; empty = all. */
+            /** @description Workspace folders to which it applies; empty for all. */
             workspaces?: string[];
-            /** @description The reason for the rule, shown with each of its decisions. */
+            /** @description Reason for the rule, shown wherever it decides. */
             reason?: string | null;
-            /** @description Calls that it must match: checked before it is accepted. */
+            /**
+             * @description Calls that it must match, checked when it is loaded: the text inside the parentheses of a
+             *     rule.
+             */
             match?: string[];
-            /** @description Calls that it must not match: checked before it is accepted. */
+            /** @description Calls that it must not match, checked when it is loaded. */
             not_match?: string[];
-            /** @description When it expires: a date, or a time with its zone. */
+            /**
+             * @description Expiry: a date (`2027-01-31`, the end of that day in UTC) or a time with its zone (RFC
+             *     3339).
+             */
             expires?: string | null;
-            /** @description Whether its author accepts that it allows more than it seems to. */
+            /**
+             * @description The author confirms that the rule allows more than it seems to: an allow rule that would be
+             *     refused as dangerous is accepted.
+             */
             unsafe?: boolean;
             /**
-             * @description Whether it is only observed and decides nothing: `POST /rules/replay` shows what it would
-             *     have decided.
+             * @description The rule does not decide yet: `rules list` counts the past calls that it would have decided,
+             *     and `rules replay` shows them.
              */
             observe?: boolean;
         };
@@ -5978,7 +6023,7 @@ export interface components {
              */
             tokens_saved: number;
         };
-        /** @description The state of a run. */
+        /** @description Status of a run. */
         RunState: "running" | "paused" | "ended";
         /** @description One message, answer, call, question or notice. */
         SnapshotItem: {
@@ -6843,7 +6888,7 @@ export interface components {
             /** @description Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`. */
             page?: boolean;
             /**
-             * Format: float
+             * Format: double
              * @description Match with the search, from 0 to about 1; null if it is only listed, or if it matches but is
              *     not ready.
              */
@@ -6885,6 +6930,11 @@ export interface components {
             unknown: number;
             /**
              * Format: double
+             * @description Share of the successful calls among those that ran; null if none ran.
+             */
+            success_rate?: number | null;
+            /**
+             * Format: double
              * @description Median run time of the calls that ran, in milliseconds.
              */
             p50_ms?: number | null;
@@ -6893,13 +6943,27 @@ export interface components {
              * @description 95th percentile of the run time, in milliseconds.
              */
             p95_ms?: number | null;
-            /** @description The newest failure: type, message, time, call. */
-            last_error?: unknown;
+            /** @description The newest failure. */
+            last_error?: components["schemas"]["LastFailure"] | null;
             /**
              * Format: int64
              * @description When the newest call was received, milliseconds since 1970.
              */
             last_at?: number | null;
+        };
+        /** @description The newest failure of a tool. */
+        LastFailure: {
+            /** @description The type of the error. */
+            error_type: string;
+            /** @description Beginning of its message; null for callers that see no texts of calls. */
+            message?: string | null;
+            /**
+             * Format: int64
+             * @description When it happened, milliseconds since 1970.
+             */
+            at: number;
+            /** @description The call. */
+            call: string;
         };
         /** @description A tool. */
         ToolDocument: {
@@ -6955,7 +7019,7 @@ export interface components {
             /** @description Whether its server has a page that shows its results (MCP Apps): `/calls/{id}/page`. */
             page?: boolean;
             /**
-             * Format: float
+             * Format: double
              * @description Match with the search, from 0 to about 1; null if it is only listed, or if it matches but is
              *     not ready.
              */
@@ -10951,6 +11015,175 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["CallDocument"];
+                };
+            };
+            /** @description The call waits for a person or is still running; get it by its id. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            /** @description There is no result; `error_type` has the reason. */
+            403: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            405: components["responses"]["Problem"];
+            /** @description There is no result; `error_type` has the reason. */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            412: components["responses"]["Problem"];
+            /** @description There is no result; `error_type` has the reason. */
+            413: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            /** @description There is no result; `error_type` has the reason. */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            428: components["responses"]["Problem"];
+            /** @description There is no result; `error_type` has the reason. */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            499: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            500: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            502: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            504: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description There is no result; `error_type` has the reason. */
+            507: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallDocument"];
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    get_files_image: {
+        parameters: {
+            query: {
+                /** @description The path, relative to the workspace folder. */
+                path: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The bytes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": unknown;
                 };
             };
             /** @description The call waits for a person or is still running; get it by its id. */

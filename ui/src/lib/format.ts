@@ -1,5 +1,5 @@
 // Numbers, times and texts as people read them.
-import { i18n } from "./i18n.svelte";
+import { i18n, t } from "./i18n.svelte";
 
 export function duration(ms: number | null | undefined): string {
   if (ms === null || ms === undefined) return "";
@@ -24,6 +24,12 @@ export function number(value: number, digits = 0): string {
 export function compact(value: number): string {
   const format = { notation: "compact", maximumFractionDigits: 1 } as const;
   return new Intl.NumberFormat(i18n.language, format).format(value);
+}
+
+/** A place in an order, such as 2nd. */
+export function ordinal(number: number): string {
+  const rule = new Intl.PluralRules(i18n.language, { type: "ordinal" }).select(number);
+  return t(rule === "one" || rule === "two" || rule === "few" ? `ordinal.${rule}` : "ordinal.other", { number });
 }
 
 export function clock(ms: number): string {

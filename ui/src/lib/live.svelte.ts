@@ -50,6 +50,7 @@ class Live {
   private close: (() => void) | undefined;
   private banner: ReturnType<typeof setTimeout> | undefined;
   private due = new Map<string, ReturnType<typeof setTimeout>>();
+  private reading = new Set<string>();
 
   get waiting(): number {
     return this.approvals.length;
@@ -104,7 +105,7 @@ class Live {
         if (name === "run") this.run(data as OpenRun);
         if (name === "approval" || name === "decision") {
           if (name === "decision") this.decisions++;
-          this.soon("approvals", () => this.readApprovals());
+          this.atOnce("approvals", () => this.readApprovals());
         }
         if (name === "notification") {
           const fresh = data as { notification: string; dismissed_at: number | null };
@@ -114,7 +115,7 @@ class Live {
         if (name === "drafts.changed") this.soon("drafts", () => this.readDrafts());
         if (name === "switch") {
           this.switches++;
-          this.soon("switches", () => this.readSwitches());
+          this.atOnce("switches", () => this.readSwitches());
         }
       },
     });
@@ -165,6 +166,16 @@ class Live {
     );
   }
 
+  /** What a person waits for is read without delay, and once more if an event comes meanwhile. */
+  private atOnce(name: string, read: () => Promise<void>): void {
+    if (this.reading.has(name)) {
+      this.soon(name, async () => this.atOnce(name, read));
+      return;
+    }
+    this.reading.add(name);
+    void read().catch(() => undefined).finally(() => this.reading.delete(name));
+  }
+
   async readApprovals(): Promise<void> {
     const page = await api.get<Schemas["ApprovalPage"]>("/approvals?limit=500");
     this.approvals = page.items;
@@ -177,7 +188,9 @@ class Live {
     const one = page.items.find((row) => row.notification === fresh);
     const allowed = "Notification" in window && Notification.permission === "granted";
     if (one?.title && allowed && document.hidden) {
-      new Notification(one.title, { body: one.message ?? "", tag: one.tag ?? one.notification });
+      new Notification(one.title, {
+        body: one.message ?? "", tag: one.tag ?? one.notification, requireInteraction: one.urgency === "high", silent: one.urgency === "low",
+      });
     }
   }
 
@@ -187,16 +200,13 @@ class Live {
   }
 
   async readSwitches(): Promise<void> {
-    const [status, kill, tools, switches] = await Promise.all([
-      api.get<Schemas["Status"]>("/status"),
-      api.get<Schemas["KillSwitchDocument"]>("/kill-switch"),
-      api.get<Schemas["ToolRowPage"]>("/tools?metrics=true"),
-      api.get<Schemas["SwitchRowPage"]>("/switches"),
+    // Each is shown when it is there: a switch does not wait for the status.
+    await Promise.all([
+      api.get<Schemas["ToolRowPage"]>("/tools?metrics=true").then(({ items }) => (this.tools = items)),
+      api.get<Schemas["SwitchRowPage"]>("/switches").then(({ items }) => (this.groupsOff = items.filter((row) => row.state === "off").map((row) => row.name))),
+      api.get<Schemas["KillSwitchDocument"]>("/kill-switch").then((kill) => (this.kill = kill)),
+      api.get<Schemas["Status"]>("/status").then((status) => (this.status = status)),
     ]);
-    this.status = status;
-    this.kill = kill;
-    this.tools = tools.items;
-    this.groupsOff = switches.items.filter((row) => row.state === "off").map((row) => row.name);
   }
 
   async readConversations(): Promise<void> {

@@ -3,6 +3,10 @@ import type { IconName } from "../parts/Icon.svelte";
 
 const byName: [RegExp, IconName][] = [
   [/delete|remove/, "trash"],
+  [/compose_email|reply_email|^send_/, "send"],
+  [/notification|alarm/, "bell"],
+  [/memory|learning/, "memory"],
+  [/task|schedule/, "clock"],
   [/edit|write|patch/, "edit"],
   [/search|find|grep/, "search"],
   [/fetch|url|http|web/, "web"],

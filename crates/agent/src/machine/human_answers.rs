@@ -119,15 +119,7 @@ impl Machine {
 /// Returns the result of `ask_user`, which always has a status.
 fn answer(call: CallId, question: &Question, said: &QuestionAnswer) -> CallAnswer {
     let result = match said {
-        QuestionAnswer::Answered { text } => {
-            let selected = question.options.iter().position(|option| option == text);
-            json!({
-                "status": "answered",
-                "user_choice": text,
-                "was_freeform": selected.is_none(),
-                "selected_option": selected.map(|at| at + 1),
-            })
-        }
+        QuestionAnswer::Answered { text } => question.answered(text),
         QuestionAnswer::Skipped => json!({
             "status": "skipped",
             "message": "The user skipped the question. Go on with what you know, and say what you assumed.",

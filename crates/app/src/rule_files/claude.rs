@@ -7,7 +7,7 @@ use toolcrib_core::suggest::likely_typos;
 use toolcrib_engine::rules::{RuleSource, RuleText};
 
 use super::parser::line_of;
-use super::rule_import::{Skipped, plain_rule};
+use super::rule_import::Skipped;
 
 /// Content of an object of rule lists.
 #[derive(Debug, Default)]
@@ -99,7 +99,7 @@ fn rules(
             counted = at;
             from = at + literal.len();
         }
-        found.push((line, plain_rule(effect, rule)));
+        found.push((line, RuleText::new(effect, rule)));
     }
     Ok(found)
 }

@@ -7,7 +7,7 @@ use toolcrib_core::suggest::likely_typos;
 use toolcrib_engine::rules::RuleText;
 
 use super::parser::line_of;
-use super::rule_import::{Skipped, plain_rule};
+use super::rule_import::Skipped;
 use super::starlark::{self, Call, StarlarkValue};
 
 /// Maximum number of rules to which the alternatives of one pattern may expand.
@@ -119,7 +119,7 @@ impl PrefixRule {
                 .strip_prefix(&prefix)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
-        let mut rule = plain_rule(self.decision, format!("Bash({prefix}:*)"));
+        let mut rule = RuleText::new(self.decision, format!("Bash({prefix}:*)"));
         rule.reason.clone_from(&self.justification);
         rule.matches = self.matches.iter().filter(is_about).cloned().collect();
         rule.not_match.clone_from(&self.not_match);

@@ -224,9 +224,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use toolcrib_core::Verdict;
-    use toolcrib_engine::rules::Layer;
+    use toolcrib_engine::rules::{Layer, RuleText};
 
-    use super::super::rule_import::plain_rule;
     use super::{RuleFile, add_rules, append_rules, remove_rule, to_toml, write_rules};
 
     fn place(folder: &tempfile::TempDir) -> RuleFile {
@@ -237,14 +236,14 @@ mod tests {
     fn comments_and_order_stay() {
         let folder = tempfile::tempdir().unwrap();
         let place = place(&folder);
-        let mut rule = plain_rule(Verdict::Deny, "Edit(./a \"b\"/**)");
+        let mut rule = RuleText::new(Verdict::Deny, "Edit(./a \"b\"/**)");
         rule.reason = Some("two\nlines".to_owned());
         add_rules(&place, &[rule.clone()]).unwrap();
         let mode = fs::metadata(&place.path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let text = format!("# mine\n{}\n# the end", fs::read_to_string(&place.path).unwrap());
         fs::write(&place.path, &text).unwrap();
-        let second = plain_rule(Verdict::Ask, "Edit");
+        let second = RuleText::new(Verdict::Ask, "Edit");
         let change = add_rules(&place, &[rule.clone(), second.clone()]).unwrap();
         assert_eq!(change.before, text);
         assert_eq!(change.after, format!("{text}\n\n{}", to_toml(&second)));
@@ -268,7 +267,7 @@ mod tests {
     fn an_inline_list_stays_one() {
         let place = RuleFile::new(Layer::User, "r.toml");
         let text = "rules = [{ effect = \"deny\", rule = \"Edit\" }] # all\n";
-        let after = append_rules(&place, text, &[plain_rule(Verdict::Ask, "Read")]).unwrap();
+        let after = append_rules(&place, text, &[RuleText::new(Verdict::Ask, "Read")]).unwrap();
         assert!(after.starts_with("rules = [{ effect = \"deny\", rule = \"Edit\" }, {"), "{after}");
         assert!(after.ends_with("] # all\n"), "{after}");
         let after = remove_rule(&place, &after, 0).unwrap();
@@ -282,7 +281,7 @@ mod tests {
         fs::write(&target, "").unwrap();
         let link = folder.path().join("rules.toml");
         std::os::unix::fs::symlink(&target, &link).unwrap();
-        let rule = [plain_rule(Verdict::Deny, "Edit")];
+        let rule = [RuleText::new(Verdict::Deny, "Edit")];
         for (layer, works) in
             [(Layer::Untrusted, false), (Layer::Project, false), (Layer::User, true)]
         {
@@ -300,7 +299,7 @@ mod tests {
             for at in 0..8 {
                 let place = &place;
                 scope.spawn(move || {
-                    add_rules(place, &[plain_rule(Verdict::Deny, format!("Read(./{at})"))])
+                    add_rules(place, &[RuleText::new(Verdict::Deny, format!("Read(./{at})"))])
                         .unwrap();
                 });
             }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use toml::Spanned;
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::suggest::unknown_name;
 use toolcrib_engine::rules::{Layer, RuleSource, RuleText};
 
 use super::claude;
@@ -97,17 +97,6 @@ fn error_message(said: &str, at: &str) -> String {
         return format!("a date is written in quotes: \"{at}\"");
     }
     said.lines().next().unwrap_or_default().to_owned()
-}
-
-/// Rewords "`wrong`, expected one of `a`, `b`".
-fn unknown_name(what: &str, names: &str) -> String {
-    let mut quoted = names.split('`').skip(1).step_by(2);
-    let wrong = quoted.next().unwrap_or_default();
-    let known: Vec<&str> = quoted.collect();
-    match likely_typos(wrong, known.iter().copied()).first() {
-        Some(near) => format!("unknown {what} `{wrong}`, did you mean `{near}`?"),
-        None => format!("unknown {what} `{wrong}`; known are {}", known.join(", ")),
-    }
 }
 
 #[cfg(test)]

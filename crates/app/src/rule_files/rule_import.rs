@@ -3,8 +3,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use toolcrib_core::Verdict;
-use toolcrib_engine::rules::{Layer, RuleError, RuleSet, RuleSource, RuleText};
+use toolcrib_engine::rules::{Layer, RuleError, RuleSet, RuleSource};
 
 use super::error::RulesError;
 use super::parser::identity;
@@ -93,23 +92,6 @@ impl ImportedFile {
             origin: format!("{}:{line}", path.display()),
         });
         Ok(Self { rules: rules.collect(), skipped })
-    }
-}
-
-/// Creates a rule without options.
-pub(super) fn plain_rule(effect: Verdict, rule: impl Into<String>) -> RuleText {
-    RuleText {
-        effect,
-        rule: rule.into(),
-        agents: Vec::new(),
-        channels: Vec::new(),
-        workspaces: Vec::new(),
-        reason: None,
-        matches: Vec::new(),
-        not_match: Vec::new(),
-        expires: None,
-        is_unsafe: false,
-        is_observed: false,
     }
 }
 

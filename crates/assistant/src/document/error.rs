@@ -4,7 +4,7 @@ use toolcrib_core::{StoreError, ToolError};
 
 use super::documents::MAX_DOCUMENTS;
 use super::model::MAX_BYTES;
-use crate::rows::RowError;
+use crate::rows::{RowError, near_names};
 
 /// Why an operation on documents failed. The texts are for models and people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,13 +67,6 @@ pub enum DocumentError {
     /// The rows cannot be read or written.
     #[error(transparent)]
     Row(#[from] RowError),
-}
-
-fn near_names(near: &[String]) -> String {
-    match near {
-        [] => String::new(),
-        near => format!(" Did you mean {}?", near.join(" or ")),
-    }
 }
 
 impl From<StoreError> for DocumentError {

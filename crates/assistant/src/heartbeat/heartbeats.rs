@@ -5,8 +5,8 @@ use std::sync::{Arc, PoisonError, RwLock};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use toolcrib_core::{
-    AssistantRowStore, Author, StoreError, Surroundings, Task, TaskExecution, TaskId, TaskKind,
-    TaskStatus, TaskTrigger, canonical_json,
+    AssistantRowStore, StoreError, Task, TaskExecution, TaskId, TaskKind, TaskStatus, TaskTrigger,
+    canonical_json,
 };
 
 use super::arrivals::Arrivals;
@@ -105,32 +105,11 @@ impl Heartbeats {
     fn new_row(&self, owner: &str, settings: &HeartbeatSettings) -> Result<Task, TaskError> {
         let now = self.tasks.now()?;
         let zone = TimeZone::system();
+        let (id, owner, kind) = (heartbeat_task_id(owner), owner.to_owned(), TaskKind::Heartbeat);
         let row = Task {
-            id: heartbeat_task_id(owner),
-            owner: owner.to_owned(),
             description: "Heartbeat".to_owned(),
-            kind: TaskKind::Heartbeat,
-            prompt: String::new(),
-            trigger: trigger(settings),
             zone: zone.iana_name().unwrap_or("UTC").to_owned(),
-            agent: String::new(),
-            surroundings: Surroundings::default(),
-            status: TaskStatus::Pending,
-            due_at: None,
-            lease: None,
-            conversation: None,
-            consecutive_failures: 0,
-            last_result: None,
-            history: Vec::new(),
-            rings: 0,
-            events: Vec::new(),
-            taken_events: Vec::new(),
-            depth: 0,
-            untrusted: None,
-            author: Author::default(),
-            created_at: now.as_millisecond(),
-            updated_at: now.as_millisecond(),
-            revision: 1,
+            ..Task::new(id, owner, kind, trigger(settings), now.as_millisecond())
         };
         let due_at = first_due(&row, now)?;
         Ok(Task { due_at, ..row })

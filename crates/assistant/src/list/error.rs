@@ -4,7 +4,7 @@ use toolcrib_core::{StoreError, ToolError};
 
 use super::lists::MAX_LISTS;
 use super::model::{MAX_ITEM_CHARS, MAX_ITEMS, MAX_NAME_CHARS};
-use crate::rows::RowError;
+use crate::rows::{RowError, near_names};
 use crate::time::TimeError;
 
 /// Why an operation on lists failed. The texts are for models and people.
@@ -64,13 +64,6 @@ pub enum ListError {
     /// The rows cannot be read or written.
     #[error(transparent)]
     Row(#[from] RowError),
-}
-
-fn near_names(near: &[String]) -> String {
-    match near {
-        [] => String::new(),
-        near => format!(" Did you mean {}?", near.join(" or ")),
-    }
 }
 
 fn quoted(items: &[String]) -> String {

@@ -3,12 +3,13 @@
 use toolcrib_core::{StoreError, ToolError};
 
 use super::memories::{MAX_CONTENT_CHARS, MAX_KEY_CHARS, MAX_MEMORIES};
+use crate::rows::near_names;
 
 /// Why an operation on memories failed. The texts are for models and people.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MemoryError {
     /// No memory has this key.
-    #[error("There is no memory \"{key}\".{}", near_keys(near))]
+    #[error("There is no memory \"{key}\".{}", near_names(near))]
     UnknownKey {
         /// The key.
         key: String,
@@ -66,13 +67,6 @@ pub enum MemoryError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-}
-
-fn near_keys(near: &[String]) -> String {
-    match near {
-        [] => String::new(),
-        near => format!(" Did you mean {}?", near.join(" or ")),
-    }
 }
 
 impl From<MemoryError> for ToolError {

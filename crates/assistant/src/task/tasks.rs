@@ -98,31 +98,17 @@ impl Tasks {
             _ => TaskStatus::Pending,
         };
         let task = Task {
-            id: TaskId::fresh(),
-            owner: new.owner,
             description: new.description.trim().to_owned(),
-            kind: new.kind,
             prompt: new.prompt.trim().to_owned(),
-            trigger,
             zone: zone.iana_name().unwrap_or("UTC").to_owned(),
             agent: new.agent,
             surroundings: new.surroundings,
             status,
             due_at: due.map(Timestamp::as_millisecond),
-            lease: None,
-            conversation: None,
-            consecutive_failures: 0,
-            last_result: None,
-            history: Vec::new(),
-            rings: 0,
-            events: Vec::new(),
-            taken_events: Vec::new(),
             depth: new.depth,
             untrusted: new.untrusted,
             author: new.author,
-            created_at: now_ms,
-            updated_at: now_ms,
-            revision: 1,
+            ..Task::new(TaskId::fresh(), new.owner, new.kind, trigger, now_ms)
         };
         self.store.add_task(task.clone()).await?;
         Ok(task)

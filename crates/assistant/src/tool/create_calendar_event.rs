@@ -42,7 +42,7 @@ pub(super) struct Args {
     duration_minutes: Option<i64>,
     /// IANA name such as Europe/Berlin. Default: the user's.
     time_zone: Option<String>,
-    /// It lasts whole days.
+    /// Whether it lasts whole days.
     all_day: Option<bool>,
     /// daily, weekly, monthly, yearly, weekdays, or an RRULE such as FREQ=WEEKLY;BYDAY=TU;COUNT=10.
     recurrence: Option<String>,
@@ -52,9 +52,9 @@ pub(super) struct Args {
     attendees: Option<Vec<String>>,
     /// Notes in plain text.
     description: Option<String>,
-    /// Where it takes place.
+    /// Location of the event.
     location: Option<String>,
-    /// Instead of creating: finds free times of this length from start_time until this time, from 8
+    /// Instead of creating: find free times of this length from start_time until this time, from 8
     /// to 20 o'clock. Needs a calendar account.
     find_free_until: Option<String>,
 }

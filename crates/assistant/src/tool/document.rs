@@ -52,23 +52,23 @@ impl Action {
 pub(super) struct Args {
     /// delete takes two steps: the first returns a code for confirm.
     action: Action,
-    /// What you look for, for search.
+    /// For search: what to look for.
     query: Option<String>,
-    /// Id or name, for view, delete and restore.
+    /// For view, delete and restore: id or name.
     document: Option<String>,
-    /// File of the workspace, for add.
+    /// For add: file of the workspace.
     path: Option<String>,
-    /// First page or sheet of view. Default: 1.
+    /// For view: first page or sheet. Default: 1.
     page: Option<u32>,
     /// First character in that page. Default: 0.
     offset: Option<u32>,
-    /// Passages of search. Default: 5.
+    /// For search: number of passages. Default: 5.
     #[schemars(range(min = 1, max = 20))]
     limit: Option<usize>,
-    /// Characters of view. Default: 4000.
+    /// For view: number of characters. Default: 4000.
     #[schemars(range(min = 1, max = 8000))]
     max_chars: Option<usize>,
-    /// The code of the first step of delete.
+    /// For delete: the code of the first step.
     confirm: Option<String>,
 }
 

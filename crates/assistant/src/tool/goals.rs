@@ -28,7 +28,7 @@ pub(super) enum Action {
 pub(super) struct Args {
     /// list, inspect (with the result) or close (an open one is cancelled). Default: list.
     action: Option<Action>,
-    /// Id of the goal, for inspect and close.
+    /// For inspect and close: id of the goal.
     goal_id: Option<String>,
 }
 

@@ -52,13 +52,13 @@ impl Action {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// add makes the list if there is none.
+    /// add creates the list if there is none.
     action: Action,
     /// Name of the list. Default: the list that was changed last.
     name: Option<String>,
     /// Items of add, remove, check, uncheck and create; case does not matter.
     items: Option<Vec<String>>,
-    /// New name, for rename.
+    /// For rename: the new name.
     new_name: Option<String>,
     /// First day or time of history, such as 2026-11-20.
     since: Option<String>,

@@ -24,10 +24,9 @@ pub(super) struct ListTasks(pub(super) AssistantTools);
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// PENDING: those that will run. COMPLETED: those that are over. Default: all.
+    /// PENDING: tasks that will run. COMPLETED: tasks that have ended. Default: all.
     status: Option<Status>,
-    /// Only those due in: today, tomorrow, week, month, or START/END such as
-    /// 2026-12-01/2026-12-08.
+    /// Only tasks due in: today, tomorrow, week, month, or START/END such as 2026-12-01/2026-12-08.
     time_range: Option<String>,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct MemoryRecall(pub(super) AssistantTools);
 pub(super) struct Args {
     /// What you want to know, in plain words, or a key.
     query: String,
-    /// How many memories at most. Default: 5.
+    /// Maximum number of memories. Default: 5.
     #[schemars(range(min = 1, max = 20))]
     limit: Option<usize>,
 }

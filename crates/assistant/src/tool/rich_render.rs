@@ -18,7 +18,7 @@ pub(super) struct RichRender(pub(super) AssistantTools);
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// The blocks, each an object with a type: metric, card, chart, progress, timeline, alert,
-    /// badge, keyvalue, columns, section, table, text, buttons, form. Left out: their reference.
+    /// badge, keyvalue, columns, section, table, text, buttons, form. Omit to get their reference.
     #[schemars(with = "Option<Vec<serde_json::Map<String, Value>>>")]
     blocks: Option<Vec<Value>>,
 }

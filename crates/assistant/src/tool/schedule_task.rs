@@ -31,9 +31,9 @@ pub(super) struct Args {
     cron: Option<String>,
     /// daily, weekly, monthly, weekdays, hourly or interval:N (minutes), from execute_at on.
     recurrence: Option<String>,
-    /// With hourly or interval:N: when it begins each day, such as 9:00.
+    /// With hourly or interval:N: start of each day, such as 9:00.
     window_start: Option<String>,
-    /// When it ends each day.
+    /// With hourly or interval:N: end of each day.
     window_end: Option<String>,
     /// notification: sends prompt to the user, without a model. Default: prompt.
     item_type: Option<ItemType>,

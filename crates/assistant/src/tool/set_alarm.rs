@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// Minutes of the alarm. Default: 0.
     #[schemars(range(min = 0, max = 59))]
     minutes: Option<i8>,
-    /// What the alarm says.
+    /// Text of the alarm.
     label: Option<String>,
     /// Seconds of a countdown, instead of hour and minutes.
     #[schemars(range(min = 1, max = 86_400))]

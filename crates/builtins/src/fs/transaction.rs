@@ -101,6 +101,23 @@ impl<'a> Transaction<'a> {
         self.steps.push(Step::Created { place, after, parent: false });
     }
 
+    /// Plans a file that is created, or that replaces the one of `before`. A former file whose
+    /// content was not stored has no step.
+    fn plan_file(
+        &mut self,
+        place: RootedPath,
+        before: Option<&(Option<Snapshot>, Stat)>,
+        after: Snapshot,
+    ) {
+        match before {
+            None => self.plan_created(place, after),
+            Some((Some(former), _)) => {
+                self.steps.push(Step::Replaced { place, before: former.clone(), after });
+            }
+            Some((None, _)) => {}
+        }
+    }
+
     /// Plans the missing folders above a path.
     pub(super) fn plan_parents(&mut self, spot: &ResolvedPath) -> Vec<RootedPath> {
         self.plan_other_parents(spot, &[])
@@ -190,13 +207,7 @@ impl<'a> Transaction<'a> {
         let mode = before.as_ref().map_or(0o644, |(_, stat)| mode_of(stat));
         let after = Snapshot::file(content, mode);
         let place = RootedPath::from_resolved(&spot);
-        match &before {
-            None => self.plan_created(place, after),
-            Some((Some(former), _)) => {
-                self.steps.push(Step::Replaced { place, before: former.clone(), after });
-            }
-            Some((None, _)) => {}
-        }
+        self.plan_file(place, before.as_ref(), after);
         let stat = before.map(|(_, stat)| stat);
         let shown = spot.display();
         self.commit(summary, shown, parents, || {
@@ -269,13 +280,7 @@ impl<'a> Transaction<'a> {
         let (temp, after) = dir_tree::copy_file(source, &target, cancel)
             .inspect_err(|_| self.discard_parents(&parents))?;
         let place = RootedPath::from_resolved(&target);
-        match &former {
-            None => self.plan_created(place, after),
-            Some((Some(before), _)) => {
-                self.steps.push(Step::Replaced { place, before: before.clone(), after });
-            }
-            Some((None, _)) => {}
-        }
+        self.plan_file(place, former.as_ref(), after);
         let stat = former.map(|(_, stat)| stat);
         self.commit(summary, shown, parents, || {
             check_unchanged(&target, stat.as_ref())?;

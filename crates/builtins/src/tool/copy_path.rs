@@ -21,7 +21,7 @@ pub(crate) struct CopyPath {
 pub(crate) struct Args {
     /// File or folder to copy, relative to the workspace folder.
     from: String,
-    /// Full path of the copy. Missing folders are made.
+    /// Full path of the copy. Missing folders are created.
     to: String,
     /// Whether an existing file at `to` is replaced. Default: false. A folder is never replaced.
     overwrite: Option<bool>,

@@ -19,11 +19,11 @@ pub(crate) struct DeleteFile {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// File, link or folder to delete, relative to the workspace folder. Of a link only the link
-    /// goes, not what it leads to.
+    /// File, link or folder to delete, relative to the workspace folder. A link is deleted, not its
+    /// target.
     path: String,
-    /// Whether a folder is deleted with everything in it. Default: false, which deletes empty
-    /// folders only.
+    /// Whether to delete a folder with its contents. Default: false, which deletes only empty
+    /// folders.
     recursive: Option<bool>,
 }
 

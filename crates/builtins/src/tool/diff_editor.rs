@@ -38,12 +38,11 @@ pub(crate) struct DiffEditor {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// apply (default) changes the files; create shows the changes of a file since the last commit
-    /// as a diff.
+    /// apply (default) changes the files; create returns the diff of a file since the last commit.
     action: Option<Action>,
     /// The file, relative to the workspace folder; for several files give paths.
     path: Option<String>,
-    /// All files of the diff, under the names that it has for them.
+    /// All files of the diff, named as in the diff.
     paths: Option<Vec<String>>,
     /// For apply: a unified diff (--- a/FILE, +++ b/FILE, @@ -1,3 +1,4 @@, lines that begin with a
     /// blank, - or +), or for one file blocks: <<<<<<< ORIGINAL, the old lines, =======, the new

@@ -30,10 +30,10 @@ pub(crate) struct EditFile {
 pub(crate) struct Args {
     /// File, relative to the workspace folder.
     path: String,
-    /// Text to replace, exactly as in the file, with blanks and line breaks.
+    /// Text to replace, exactly as in the file, including spaces and line breaks.
     #[schemars(length(min = 1))]
     old_text: String,
-    /// Text to put in its place; empty to delete.
+    /// The new text; empty to delete.
     new_text: String,
     /// Replace every occurrence. Without it, old_text must occur exactly once.
     replace_all: Option<bool>,

@@ -68,8 +68,7 @@ pub(crate) struct Args {
     /// Run it in the background and return a session_id at once, for manage_process. Default:
     /// false.
     background: Option<bool>,
-    /// Run it in a clean shell of its own: nothing carries over, in either direction. Default:
-    /// false.
+    /// Run it in a separate clean shell: no state carries over in either direction. Default: false.
     fresh: Option<bool>,
     /// Hosts on the network that the command needs and that are not allowed yet, such as
     /// "example.com" or "example.com:8443"; the user is asked. It runs in a clean shell then.

@@ -22,8 +22,8 @@ pub(crate) struct GetLocationFromIp {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Another address, looked up in the person's database of places. Default: the address of
-    /// this machine.
+    /// Another address, looked up in the user's location database. Default: the address of this
+    /// machine.
     ip: Option<String>,
 }
 

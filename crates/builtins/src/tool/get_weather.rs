@@ -23,9 +23,9 @@ pub(crate) struct GetWeather {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// City, `City, Region or Country`, or `LATITUDE,LONGITUDE`. Default: the place of the person.
+    /// City, `City, Region or Country`, or `LATITUDE,LONGITUDE`. Default: the user's place.
     place: Option<String>,
-    /// metric or imperial. Default: those of the person.
+    /// metric or imperial. Default: the user's.
     units: Option<UnitSystem>,
 }
 

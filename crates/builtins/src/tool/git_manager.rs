@@ -32,28 +32,28 @@ pub(crate) struct GitManager {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// What to do. branch lists the branches, or with name switches to that one and makes it if it
-    /// is missing.
+    /// The action. branch lists the branches, or with name switches to that branch and creates it
+    /// if missing.
     action: Action,
     /// Folder of the repository. Default: the workspace.
     path: Option<String>,
-    /// Files and folders in the repository: what to add (default all), or what log, diff and show
-    /// are limited to.
+    /// Files and folders in the repository: those to add (default: all), or the limit of log, diff
+    /// and show.
     paths: Option<Vec<String>>,
     /// For commit: the message.
     message: Option<String>,
-    /// For commit: first add the changes of files that git knows.
+    /// For commit: first add the changes of tracked files.
     all: Option<bool>,
     /// For log, diff, show: a commit, branch or range such as HEAD~2 or main..work; diff compares
-    /// it with the files.
+    /// the files with it.
     revision: Option<String>,
-    /// For diff: what is added, instead of what is not.
+    /// For diff: show staged changes instead of unstaged ones.
     staged: Option<bool>,
-    /// For branch and push: the branch. push without it pushes the current one.
+    /// For branch and push: the branch. Default of push: the current one.
     name: Option<String>,
     /// For push: the remote. Default: origin.
     remote: Option<String>,
-    /// For log: how many commits. Default: 5.
+    /// For log: number of commits. Default: 5.
     #[schemars(range(min = 1, max = 200))]
     count: Option<u32>,
 }

@@ -34,8 +34,8 @@ pub(crate) struct Args {
     line: Option<u32>,
     /// Character in the line, from 0; or give symbol.
     character: Option<u32>,
-    /// The name, instead of character; without line, where it first stands in the file. For
-    /// symbols: a name to find in the whole project.
+    /// The name, instead of character; without line, its first occurrence in the file. For symbols:
+    /// a name to find in the whole project.
     symbol: Option<String>,
     /// For rename: the new name.
     new_name: Option<String>,

@@ -17,7 +17,7 @@ pub(crate) struct MakeDir {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Folder to make, relative to the workspace folder. Missing parents are made too.
+    /// Folder to create, relative to the workspace folder. Missing parents are created too.
     path: String,
 }
 

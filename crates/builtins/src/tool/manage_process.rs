@@ -33,7 +33,7 @@ pub(crate) struct ManageProcess {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// list: show all running and finished background processes. log: output of one. kill: end a
-    /// running one. remove: take a finished one off the list.
+    /// running one. remove: delete a finished one from the list.
     action: Action,
     /// The process, as execute_shell_command named it. Needed for log, kill and remove.
     session_id: Option<String>,

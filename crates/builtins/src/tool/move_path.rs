@@ -20,7 +20,7 @@ pub(crate) struct MovePath {
 pub(crate) struct Args {
     /// File, link or folder to move, relative to the workspace folder.
     from: String,
-    /// Full new path. Missing folders are made.
+    /// Full new path. Missing folders are created.
     to: String,
     /// Whether an existing file at `to` is replaced. Default: false. A folder is never replaced.
     overwrite: Option<bool>,

@@ -25,7 +25,7 @@ pub(crate) struct News {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// Words that articles must have. Either query or feed is needed.
+    /// Words that articles must contain. Either query or feed is needed.
     query: Option<String>,
     /// Address of an RSS, Atom or JSON feed.
     feed: Option<String>,

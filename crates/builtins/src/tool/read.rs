@@ -38,12 +38,12 @@ pub(crate) struct Read {
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
     /// An address (https://…) of an article, a feed or a document, the path of a file, or
-    /// document:NAME for a document that the user put in.
+    /// document:NAME for a document that the user added.
     source: String,
-    /// How many characters at most. Default: 4000.
+    /// Maximum number of characters. Default: 4000.
     #[schemars(range(min = 1, max = 8000))]
     max_chars: Option<usize>,
-    /// First character, to go on where a result ended. Default: 0.
+    /// First character, to continue a result. Default: 0.
     offset: Option<usize>,
     /// First page of document:NAME; offset counts from there. Default: 1.
     #[schemars(range(min = 1))]

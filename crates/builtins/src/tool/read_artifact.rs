@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// Reference of the stored result, such as art_0123456789abcdef0123456789abcdef.
     #[serde(rename = "ref")]
     artifact: String,
-    /// Byte to begin at. Default: 0. Each page says the next offset.
+    /// First byte. Default: 0. Each page states the next offset.
     offset: Option<u64>,
     /// Bytes to read, at most 19000. Default: 16000.
     #[schemars(range(min = 1))]

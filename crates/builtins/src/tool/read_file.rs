@@ -1,5 +1,6 @@
-//! `read_file`: reads a text file, completely or by lines.
+//! `read_file`: reads a text file, completely or by lines, or an image.
 
+use std::fs::File;
 use std::io::Read;
 use std::sync::Arc;
 
@@ -8,12 +9,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 use toolcrib_core::{
-    Access, Assessment, Block, CallCtx, CancellationToken, ErrorType, Tool, ToolError, ToolOutput,
-    ToolSpec, Trust,
+    Access, Assessment, Blob, Block, CallCtx, CancellationToken, ErrorType, Tool, ToolError,
+    ToolOutput, ToolSpec, Trust,
 };
 
 use super::{blocking, examples, file_manager, file_spec, on_file, path_aliases};
 use crate::fs::{FsError, FsErrorKind, Workspace, bounded_read};
+use crate::image_type::{MAX_IMAGE_BYTES, image_type};
 use crate::text_decoding::{self, TextReader};
 
 /// Largest file that is read completely, and largest part: 1 MB.
@@ -38,6 +40,8 @@ pub(crate) struct Args {
     /// Number of lines to read. Default with offset: 2000.
     #[schemars(range(min = 1))]
     limit: Option<u64>,
+    /// Return a PNG, JPEG, GIF or WebP as an image.
+    image: Option<bool>,
 }
 
 pub(crate) fn spec() -> ToolSpec {
@@ -87,7 +91,9 @@ fn run(
     let encoding = text_decoding::encoding(args.encoding.as_deref())?;
     let (file, size) =
         bounded_read::open(workspace.roots(), path).map_err(|e| missing(workspace, e))?;
-    let content = if args.offset.is_none() && args.limit.is_none() {
+    let content = if args.image == Some(true) {
+        vec![image(file, size, path)?]
+    } else if args.offset.is_none() && args.limit.is_none() {
         vec![Block::text(whole(file, size, path, encoding, cancel)?)]
     } else {
         let window = Window {
@@ -114,6 +120,26 @@ fn missing(workspace: &Workspace, error: FsError) -> ToolError {
         error.message.push_str(&format!("\nDid you mean {}?", near.join(" or ")));
     }
     error
+}
+
+fn image(file: File, size: u64, path: &str) -> Result<Block, ToolError> {
+    let mut data = Vec::new();
+    // The limit also holds for a file that grows while it is read.
+    let read = file.take(MAX_IMAGE_BYTES as u64 + 1).read_to_end(&mut data);
+    read.map_err(|error| {
+        ToolError::execution(format!("{path} cannot be read.")).with_detail(error.to_string())
+    })?;
+    let Some(media_type) = image_type(&data) else {
+        let text = format!("{path} is not a PNG, JPEG, GIF or WebP image.");
+        return Err(ToolError::new(ErrorType::ValidationError, text));
+    };
+    if data.len() > MAX_IMAGE_BYTES {
+        let text = format!(
+            "{path} is an image of {size} bytes; at most {MAX_IMAGE_BYTES} (5 MB) are shown. Make a smaller copy of it."
+        );
+        return Err(ToolError::new(ErrorType::FileTooLarge, text));
+    }
+    Ok(Block::Image(Blob { media_type: media_type.to_owned(), data }))
 }
 
 fn whole(

@@ -42,7 +42,7 @@ pub(crate) struct Args {
     /// Only calls of this tool.
     #[schemars(length(min = 1))]
     tool: Option<String>,
-    /// Most entries, the newest first. Default: 20.
+    /// Maximum number of entries, newest first. Default: 20.
     #[schemars(range(min = 1, max = MOST_ENTRIES))]
     limit: Option<u32>,
 }

@@ -21,7 +21,7 @@ pub(crate) struct WriteFile {
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Args {
-    /// File to write, relative to the workspace folder. Missing folders are made.
+    /// File to write, relative to the workspace folder. Missing folders are created.
     path: String,
     /// The text to write, as UTF-8.
     content: String,

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde::de::DeserializeOwned;
 use toolcrib_core::CallCtx;
-use toolcrib_net::{AllowEntry, HttpClient, Limits, Request, Response};
+use toolcrib_net::{AllowEntry, HttpClient, Limits, Method, Request, Response};
 use url::Url;
 
 use super::request_error::{self, ServiceError};
@@ -60,6 +60,14 @@ impl Service {
         let query = text.finish();
         let mark = if query.is_empty() { "" } else { "?" };
         format!("{}{path}{mark}{query}", self.base)
+    }
+
+    /// Creates a `POST` request with this JSON.
+    pub(crate) fn post_json(&self, path: &str, body: &serde_json::Value) -> Request {
+        let mut request = Request::new(Method::POST, self.url(path, &[]));
+        request.headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+        request.body = body.to_string().into();
+        request
     }
 
     /// Sends a request within the time of the call. A response with any status is returned.

@@ -143,18 +143,17 @@ impl Chat {
     /// the newest message.
     async fn remark(&self, text: &str) -> Result<(), Failure> {
         let store = self.session.runner.store();
-        let failed = |error: toolcrib_core::StoreError| Failure::run(error.to_string());
         if check_continuable(&self.session.stores, self.conversation).await.is_err() {
             return Ok(());
         }
-        let seq = store.messages(self.conversation, 0).await.map_err(failed)?.len() as u64;
+        let seq = store.messages(self.conversation, 0).await?.len() as u64;
         let message =
             UserMessage { text: text.to_owned(), kind: UserKind::Guard, ..UserMessage::default() };
         let body = serde_json::to_value(Message::User(message))
             .map_err(|error| Failure::run(error.to_string()))?;
         let created_at = toolcrib_core::Clock::now_ms(&toolcrib_core::SystemClock);
         let message = StoredMessage { seq, run: None, body, created_at };
-        store.put_messages(self.conversation, vec![message]).await.map_err(failed)
+        Ok(store.put_messages(self.conversation, vec![message]).await?)
     }
 
     async fn use_workspace(&mut self, path: &Path) -> Result<String, Failure> {

@@ -112,10 +112,7 @@ fn show(meta: &ArtifactMeta, json: bool) -> Result<u8, Failure> {
 
 /// Read the complete artifact, so that damage is detected before anything is printed.
 fn print(stores: &Stores, artifact: &ArtifactRef) -> Result<u8, Failure> {
-    let bytes = stores
-        .artifacts
-        .read(artifact, lookup::LOCAL_OWNER, 0, usize::MAX)
-        .map_err(lookup::store_failure)?;
+    let bytes = stores.artifacts.read(artifact, lookup::LOCAL_OWNER, 0, usize::MAX)?;
     let bytes = bytes.ok_or_else(|| missing_artifact(artifact))?;
     let mut out = std::io::stdout().lock();
     out.write_all(&bytes)?;

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use serde_json::Value;
-use toolcrib_app::{ExecReply, ExecRequest};
+use toolcrib_app::{ExecReply, ExecRequest, StateChanges};
 use toolcrib_core::{Answer, Context, Origin, RunLimits, ViewRequest};
 use toolcrib_ops::calls::ExecDocument;
 
@@ -24,7 +24,7 @@ pub(crate) fn run(command: &Exec, json: bool) -> Result<u8, Failure> {
     }
     let reply = bootstrap::block_on(async {
         let toolcrib = bootstrap::build_for_calls(&command.workspace_args, command.on_ask).await?;
-        let _watching = toolcrib.watch_switches(|_| ());
+        let _watching = toolcrib.watch_switches(StateChanges::default(), |_| ());
         let request = ExecRequest {
             body: &body,
             format: command.format,

@@ -2,12 +2,14 @@
 
 use serde_json::{Value, json};
 use toolcrib_app::Stores;
-use toolcrib_core::{CallRow, RunId, RunStatus, StoredRun};
-use toolcrib_ops::calls::{self, CallSummary, HistoryReply, HistoryRequest};
+use toolcrib_core::{CallFilter, CallRow, RunId, RunStatus, StoredRun};
+use toolcrib_ops::calls::{self, CallSummary, HistoryReply};
+use toolcrib_ops::runs::{self, RunRow};
 
 use super::lookup;
+use crate::json_document::with_members;
 use crate::output::{self, Failure};
-use crate::{op_context, session, terminal, time_format};
+use crate::{op_context, terminal, time_format};
 
 /// Maximum number of listed calls of a run.
 const CALL_LIMIT: usize = 200;
@@ -22,8 +24,8 @@ pub(super) async fn run(stores: &Stores, text: &str, json: bool) -> Result<u8, F
         Ok(id) => id,
         Err(_) => calls::resolve_run(&ctx, text).await?,
     };
-    let stored = stores.runs.run(id).await.map_err(lookup::store_failure)?;
-    let request = HistoryRequest { run: Some(id), limit: CALL_LIMIT, ..HistoryRequest::default() };
+    let stored = stores.runs.run(id).await?;
+    let request = CallFilter { run: Some(id), limit: CALL_LIMIT, ..CallFilter::default() };
     let HistoryReply { calls: mut rows, undone, .. } = calls::history(&ctx, request).await?;
     rows.reverse();
     if stored.is_none() && rows.is_empty() {
@@ -32,7 +34,7 @@ pub(super) async fn run(stores: &Stores, text: &str, json: bool) -> Result<u8, F
         )));
     }
     let is_alive = match &stored {
-        Some(run) => session::has_live_worker(run, stores).await.unwrap_or_default(),
+        Some(run) => runs::has_live_worker(stores, run).await.unwrap_or_default(),
         None => false,
     };
     let advice = stored.as_ref().and_then(|run| advice(run, is_alive));
@@ -67,16 +69,11 @@ fn to_json(
     calls: Vec<CallSummary>,
     advice: Option<&str>,
 ) -> Value {
-    json!({
-        "run": id,
-        "status": run.map(|run| run.status.as_str()),
-        "conversation": run.map(|run| run.conversation),
-        "agent": run.and_then(|run| lookup::non_empty(&run.context.agent)),
-        "created_at": run.map(|run| run.created_at),
-        "updated_at": run.map(|run| run.updated_at),
-        "calls": calls,
-        "advice": advice,
-    })
+    let mut all = json!({ "run": id, "calls": calls, "advice": advice });
+    if let Some(run) = run {
+        all = with_members(&RunRow::new(run, true), all);
+    }
+    all
 }
 
 fn to_text(id: RunId, run: Option<&StoredRun>, rows: &[CallRow], advice: Option<&str>) -> String {

@@ -1,9 +1,9 @@
 //! `toolcrib history`: past calls, newest first.
 
 use serde_json::json;
-use toolcrib_core::CallRow;
+use toolcrib_core::{CallFilter, CallRow};
 use toolcrib_ops::StoreContext;
-use toolcrib_ops::calls::{self, CallSummary, HistoryReply, HistoryRequest};
+use toolcrib_ops::calls::{self, CallSummary, HistoryReply};
 
 use super::library_snapshot::{LibrarySnapshot, table};
 use super::lookup;
@@ -43,18 +43,18 @@ async fn parse(
     command: &History,
     agents: &[String],
     json: bool,
-) -> Result<HistoryRequest, Failure> {
+) -> Result<CallFilter, Failure> {
     if let (Some(since), Some(until)) = (command.since, command.until)
         && since >= until
     {
         return Err(Failure::usage("--since must be before --until"));
     }
-    let mut request = HistoryRequest {
+    let mut request = CallFilter {
         status: command.status,
         since: command.since,
         until: command.until,
         limit: usize::from(command.limit),
-        ..HistoryRequest::default()
+        ..CallFilter::default()
     };
     if let Some(name) = &command.tool {
         let toolcrib = bootstrap::inspect(&WorkspaceArgs::default(), json).await?;

@@ -1,19 +1,14 @@
 //! Renders calls as text and JSON, for the commands that read past calls.
 
 use serde_json::Value;
-use toolcrib_core::{CallRow, CallStatus, Reach, StoreError};
+use toolcrib_core::{CallRow, CallStatus, Reach};
 
-use crate::output::Failure;
 use crate::terminal;
 
 pub(super) use crate::op_context::LOCAL_OWNER;
 
 /// Number of columns of a call's arguments in a list.
 const ARGUMENTS_WIDTH: usize = 44;
-
-pub(super) fn store_failure(error: StoreError) -> Failure {
-    Failure::run(error.to_string())
-}
 
 /// Returns the status of a call.
 pub(super) fn call_status(row: &CallRow) -> CallStatus {

@@ -1,12 +1,11 @@
 //! `toolcrib metrics`: metrics of the calls of each tool.
 
 use serde_json::{Value, json};
-use toolcrib_core::{Clock as _, SystemClock, ToolMetrics};
+use toolcrib_core::{Clock as _, SystemClock};
 use toolcrib_ops::calls;
-use toolcrib_ops::tools::ToolNumbers;
+use toolcrib_ops::tools::{self, ToolNumbers};
 
 use super::library_snapshot::table;
-use super::lookup::{LOCAL_OWNER, store_failure};
 use crate::clap_args::{Metrics, WorkspaceArgs};
 use crate::output::{self, Failure};
 use crate::{bootstrap, json_document, op_context, terminal, time_format};
@@ -17,42 +16,34 @@ const ERROR_WIDTH: usize = 60;
 pub(crate) fn run(command: &Metrics, json: bool) -> Result<u8, Failure> {
     bootstrap::block_on(async {
         let stores = bootstrap::stores()?;
-        let mut tools =
-            stores.history.metrics(LOCAL_OWNER, command.since).await.map_err(store_failure)?;
+        let ctx = op_context::for_stores(&stores);
+        let mut rows = tools::all_numbers(&ctx, command.since).await?;
         if let Some(asked) = &command.tool {
             let toolcrib = bootstrap::inspect(&WorkspaceArgs::default(), json).await?;
-            let name =
-                calls::resolve_tool(&op_context::for_stores(&stores), &toolcrib, asked).await?;
-            tools.retain(|tool| tool.tool == name);
+            let name = calls::resolve_tool(&ctx, &toolcrib, asked).await?;
+            rows.retain(|(tool, _)| *tool == name);
         }
         if json {
-            output::print_json(&tools.iter().map(to_json).collect::<Value>(), true)?;
-        } else if !tools.is_empty() {
-            output::print_line(&to_text(&tools))?;
+            let row = |(tool, numbers): &(String, _)| {
+                json_document::with_members(numbers, json!({ "tool": tool }))
+            };
+            output::print_json(&rows.iter().map(row).collect::<Value>(), true)?;
+        } else if !rows.is_empty() {
+            output::print_line(&to_text(&rows))?;
         }
-        if tools.is_empty() {
+        if rows.is_empty() {
             output::warn("no call was recorded in this time", json);
         }
         Ok(0)
     })
 }
 
-/// Returns the share of successful calls among those that ran; `None` if none ran.
-fn success_rate(tool: &ToolMetrics) -> Option<f64> {
-    let ran = tool.count.checked_sub(tool.not_run).filter(|ran| *ran > 0)?;
-    Some(tool.succeeded as f64 / ran as f64)
-}
-
-fn to_json(tool: &ToolMetrics) -> Value {
-    json_document::with_members(
-        &ToolNumbers::new(tool.clone(), true),
-        json!({"tool": tool.tool, "success_rate": success_rate(tool)}),
-    )
-}
-
-fn to_text(tools: &[ToolMetrics]) -> String {
+fn to_text(tools: &[(String, ToolNumbers)]) -> String {
     let now = SystemClock.now_ms();
     let dash = || "-".to_owned();
+    let elapsed = |ms: Option<f64>| {
+        ms.map_or_else(dash, |ms| time_format::format_elapsed((ms * 1e6).round() as u64))
+    };
     let head = [
         "TOOL",
         "CALLS",
@@ -66,10 +57,10 @@ fn to_text(tools: &[ToolMetrics]) -> String {
         "LAST ERROR",
     ];
     let mut rows = vec![head.map(str::to_owned).to_vec()];
-    rows.extend(tools.iter().map(|tool| {
+    rows.extend(tools.iter().map(|(name, tool)| {
         let error = tool.last_error.as_ref().map(|error| {
-            let words =
-                terminal::truncate_to_width(&terminal::escape_to_line(&error.message), ERROR_WIDTH);
+            let words = error.message.as_deref().unwrap_or_default();
+            let words = terminal::truncate_to_width(&terminal::escape_to_line(words), ERROR_WIDTH);
             format!(
                 "{} ago: {words} ({})",
                 time_format::format_age(error.at, now),
@@ -77,15 +68,15 @@ fn to_text(tools: &[ToolMetrics]) -> String {
             )
         });
         vec![
-            terminal::escape_to_line(&tool.tool),
+            terminal::escape_to_line(name),
             tool.count.to_string(),
-            success_rate(tool).map_or_else(dash, percent),
+            tool.success_rate.map_or_else(dash, percent),
             tool.failed.to_string(),
             tool.timed_out.to_string(),
             tool.not_run.to_string(),
             tool.unknown.to_string(),
-            tool.p50_nanos.map_or_else(dash, time_format::format_elapsed),
-            tool.p95_nanos.map_or_else(dash, time_format::format_elapsed),
+            elapsed(tool.p50_ms),
+            elapsed(tool.p95_ms),
             error.unwrap_or_else(dash),
         ]
     }));
@@ -118,25 +109,5 @@ mod tests {
         ] {
             assert_eq!(percent(rate), expected);
         }
-    }
-
-    #[test]
-    fn what_did_not_run_says_nothing_of_a_tool() {
-        let tool = |count, succeeded, not_run| ToolMetrics {
-            tool: "t".into(),
-            count,
-            succeeded,
-            failed: count - succeeded - not_run,
-            timed_out: 0,
-            not_run,
-            unknown: 0,
-            p50_nanos: None,
-            p95_nanos: None,
-            last_error: None,
-            last_at: 0,
-        };
-        assert_eq!(success_rate(&tool(4, 1, 2)), Some(0.5));
-        assert_eq!(success_rate(&tool(2, 0, 2)), None);
-        assert_eq!(success_rate(&tool(0, 0, 0)), None);
     }
 }

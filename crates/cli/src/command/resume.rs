@@ -4,21 +4,23 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use toolcrib_agent::driver::RunControl;
-use toolcrib_agent::machine::{Pending, PendingKind, QuestionAnswer};
+use toolcrib_agent::machine::{PendingKind, QuestionAnswer};
 use toolcrib_app::Stores;
 use toolcrib_app::runner::RunHandles;
 use toolcrib_core::invoker::DecideError;
 use toolcrib_core::{
-    ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, RunId, RunStatus, StoredRun,
+    ApprovalRequest, CallId, Clock as _, Decision, DecisionRecord, RunStatus, StoredRun,
     SystemClock,
 };
-use toolcrib_ops::calls;
+use toolcrib_ops::runs::{self, WaitingRun};
+use toolcrib_ops::{OpError, StoreContext, calls};
 
 use super::approve::decisions;
 use super::run::{pending_text, print_result, runner_failure};
 use super::run_in_daemon;
 use crate::clap_args::Resume;
 use crate::config::OnAsk;
+use crate::json_document::with_members;
 use crate::op_failure::from_op_error;
 use crate::output::{self, Failure};
 use crate::session::{
@@ -27,9 +29,6 @@ use crate::session::{
 use crate::terminal::Console;
 use crate::{bootstrap, op_context, os_user, shutdown_signal};
 
-/// Maximum number of listed runs.
-const LIST_LIMIT: usize = 100;
-
 pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
     if let (true, Some(run)) = (command.daemon, &command.run) {
         return run_in_daemon::resume(run, json);
@@ -37,55 +36,36 @@ pub(crate) fn run(command: &Resume, json: bool) -> Result<u8, Failure> {
     let mut prepared = decision_from_args(command)?;
     bootstrap::block_on(async {
         let stores = bootstrap::stores()?;
+        let ctx = op_context::for_stores(&stores);
         if command.list {
-            return list(&open_runs(&stores).await?, json);
+            return list(&runs::waiting(&ctx).await?, json);
         }
         let run = match &command.run {
-            Some(id) => find_run(&stores, id).await?,
-            None => single_run(open_runs(&stores).await?)?,
+            Some(id) => find_run(&ctx, id).await?,
+            None => single_run(runs::waiting(&ctx).await?)?,
         };
-        if run.status == RunStatus::Running && session::has_live_worker(&run, &stores).await? {
+        if run.status == RunStatus::Running && runs::has_live_worker(&stores, &run).await? {
             return decide_for_active_run(&stores, &run, &prepared, json).await;
         }
-        let open = undecided_calls(&stores, &run).await?;
+        let open = runs::open_questions(&ctx, &run).await?;
         let meant = check_single_match(&prepared, open.iter().map(|wait| (wait.call, &wait.what)))?;
         prepared.call = prepared.call.or(meant);
         resume_run(run, prepared, OnAskChoice { said: command.on_ask, otherwise: None }, json).await
     })
 }
 
-fn store_failure(error: toolcrib_core::StoreError) -> Failure {
-    Failure::run(error.to_string())
-}
-
-/// Returns runs that can be resumed: waiting ones, and those whose process ended before they did.
-async fn open_runs(stores: &Stores) -> Result<Vec<StoredRun>, Failure> {
-    let mut open =
-        stores.runs.runs("", Some(RunStatus::Paused), LIST_LIMIT).await.map_err(store_failure)?;
-    for run in
-        stores.runs.runs("", Some(RunStatus::Running), LIST_LIMIT).await.map_err(store_failure)?
-    {
-        // A run that cannot be read cannot be resumed.
-        if matches!(session::has_live_worker(&run, stores).await, Ok(false)) {
-            open.push(run);
-        }
-    }
-    Ok(open)
-}
-
-async fn find_run(stores: &Stores, text: &str) -> Result<StoredRun, Failure> {
+async fn find_run(ctx: &StoreContext<'_>, text: &str) -> Result<StoredRun, Failure> {
+    let failure = |error| from_op_error(error, "resume --list");
     let id = match text.trim().parse() {
         Ok(id) => id,
-        Err(_) => {
-            let found = calls::resolve_run(&op_context::for_stores(stores), text).await;
-            found.map_err(|error| from_op_error(error, "resume --list"))?
-        }
+        Err(_) => calls::resolve_run(ctx, text).await.map_err(failure)?,
     };
-    stores.runs.run(id).await.map_err(store_failure)?.ok_or_else(|| unknown(id))
-}
-
-fn unknown(id: RunId) -> Failure {
-    Failure::not_found(format!("there is no run {id}; `toolcrib resume --list` lists waiting runs"))
+    match runs::find(ctx, id).await {
+        Err(OpError::NotFound { .. }) => Err(Failure::not_found(format!(
+            "there is no run {id}; `toolcrib resume --list` lists waiting runs"
+        ))),
+        found => found.map_err(failure),
+    }
 }
 
 fn decision_from_args(command: &Resume) -> Result<CommandLineDecision, Failure> {
@@ -114,9 +94,9 @@ fn decision_from_args(command: &Resume) -> Result<CommandLineDecision, Failure> 
     Ok(prepared)
 }
 
-fn single_run(mut waiting: Vec<StoredRun>) -> Result<StoredRun, Failure> {
+fn single_run(mut waiting: Vec<WaitingRun>) -> Result<StoredRun, Failure> {
     match (waiting.pop(), waiting.len()) {
-        (Some(run), 0) => Ok(run),
+        (Some(run), 0) => Ok(run.stored),
         (None, _) => Err(Failure::not_found("no run waits for a person")),
         (Some(_), more) => Err(Failure::usage(format!(
             "{} runs wait; `toolcrib resume --list` lists them; pass the id of one",
@@ -150,51 +130,23 @@ fn check_single_match<'a>(
     }
 }
 
-fn pending(run: &StoredRun) -> Vec<Pending> {
-    let pending = run.state.pointer("/state/phase/pending").cloned().unwrap_or_default();
-    serde_json::from_value(pending).unwrap_or_default()
-}
-
-/// Returns the questions that are still open.
-async fn undecided_calls(stores: &Stores, run: &StoredRun) -> Result<Vec<Pending>, Failure> {
-    let mut open = Vec::new();
-    for wait in pending(run) {
-        let kept = match wait.approval() {
-            Some(id) => stores.approvals.get(id).await.map_err(store_failure)?,
-            None => None,
-        };
-        if !matches!(kept, Some((_, Some(_)))) {
-            open.push(wait);
-        }
-    }
-    Ok(open)
-}
-
-fn list(waiting: &[StoredRun], json: bool) -> Result<u8, Failure> {
+fn list(waiting: &[WaitingRun], json: bool) -> Result<u8, Failure> {
     if json {
-        let rows = waiting.iter().map(|run| {
-            json!({
-                "run": run.id,
-                "conversation": run.conversation,
-                "agent": run.context.agent,
-                "status": run.status,
-                "since": run.updated_at,
-                "waiting": pending(run),
-            })
-        });
+        let rows =
+            waiting.iter().map(|run| with_members(run, json!({"since": run.row.updated_at})));
         output::print_json(&rows.collect::<Value>(), true)?;
         return Ok(0);
     }
     if waiting.is_empty() {
         output::eprint_line("toolcrib: no run waits for a person");
     }
-    for run in waiting {
-        let left = match run.status {
+    for WaitingRun { waiting, stored, .. } in waiting {
+        let left = match stored.status {
             RunStatus::Running => "  unfinished, its process has ended",
             RunStatus::Paused | RunStatus::Ended => "",
         };
-        output::print_line(&format!("{}{left}", run.id))?;
-        for wait in pending(run) {
+        output::print_line(&format!("{}{left}", stored.id))?;
+        for wait in waiting {
             output::print_line(&format!("  {}  {}", wait.call, pending_text(&wait.what)))?;
         }
     }
@@ -208,7 +160,7 @@ async fn decide_for_active_run(
     prepared: &CommandLineDecision,
     json: bool,
 ) -> Result<u8, Failure> {
-    let open = stores.approvals.pending().await.map_err(store_failure)?;
+    let open = stores.approvals.pending().await?;
     let open: Vec<_> = open.into_iter().filter(|request| request.run == Some(run.id)).collect();
     if open.is_empty() {
         return Err(Failure::usage(format!(

@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal as _, Write as _};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_core::{ErrorType, RunId};
-use toolcrib_ops::runs::{ExitCodeTally, RunSnapshot, RunState, SnapshotCall, SnapshotItem};
+use toolcrib_core::{ErrorType, RunId, RunStatus};
+use toolcrib_ops::runs::{ExitCodeTally, RunSnapshot, SnapshotCall, SnapshotItem};
 
 use crate::clap_args::Run;
 use crate::daemon::client::{
@@ -205,13 +205,13 @@ impl RunProgress {
         self.note_scripted(snapshot.scripted, snapshot.model.as_deref().unwrap_or_default());
         self.print_snapshot(&snapshot);
         self.run = snapshot.run;
-        if snapshot.state == RunState::Running {
+        if snapshot.state == RunStatus::Running {
             return;
         }
         self.text = snapshot.text;
         let (status, message) = (snapshot.status, snapshot.message);
         self.set_exit_code(
-            snapshot.state == RunState::Paused,
+            snapshot.state == RunStatus::Paused,
             status.as_deref().unwrap_or_default(),
             message.as_deref().unwrap_or_default(),
         );

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use toolcrib_app::Toolcrib;
-use toolcrib_ops::OpError;
 use toolcrib_ops::administration::Recorder;
-use toolcrib_ops::chains::{self, ExpectedText, PutChainRequest, RemoveChainRequest};
+use toolcrib_ops::chains::{self, PutChainRequest, RemoveChainRequest};
+use toolcrib_ops::{ExpectedVersion, OpError};
 
 use super::library_snapshot;
 use crate::clap_args::{Chain, ChainRemove, ChainSave, LibraryArgs, WorkspaceArgs};
@@ -46,7 +46,7 @@ fn save(save: &ChainSave, json: bool) -> Result<u8, Failure> {
             name: save.name.clone(),
             code,
             folder: Some(folder(&toolcrib, save.global)?),
-            expected: ExpectedText::Any,
+            expected: ExpectedVersion::Any,
         };
         let ctx = op_context::for_toolcrib(&toolcrib, None);
         Ok(chains::put(&ctx, &Recorder::None, request).await.map_err(failure)?.chain)
@@ -128,7 +128,7 @@ fn rm(remove: &ChainRemove, json: bool) -> Result<u8, Failure> {
         let request = RemoveChainRequest {
             name: remove.name.clone(),
             folder: Some(folder(&toolcrib, remove.global)?),
-            expected: ExpectedText::Any,
+            expected: ExpectedVersion::Any,
         };
         let ctx = op_context::for_toolcrib(&toolcrib, None);
         chains::remove(&ctx, &Recorder::None, request).await.map_err(failure)

@@ -88,7 +88,7 @@ async fn change_in_daemon(
 ) -> Result<Option<Option<SwitchRow>>, Failure> {
     let Ok(Some(client)) = Client::connect_own().await else { return Ok(None) };
     let path = format!("/api/v1/switches/{}", percent_encode(name));
-    let body = state.map(|state| SetSwitchBody { state: state.into() });
+    let body = state.map(|state| SetSwitchBody { state });
     let request = match &body {
         Some(body) => ApiRequest::put(&path, body),
         None => ApiRequest::delete(&path),

@@ -2,14 +2,13 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use toolcrib_app::{SubmitError, Toolcrib};
+use toolcrib_app::{StateChanges, SubmitError, Toolcrib};
 use toolcrib_core::{
     Answer, ApprovalRequest, Batch, Block, Call, ErrorType, Invoker as _, ModelResult, Origin,
-    Outcome, RawArgs, ToolError, ToolSpec, ViewRequest, display_text,
+    Outcome, RawArgs, SwitchState, ToolError, ToolSpec, ViewRequest, display_text,
 };
 use toolcrib_ops::advice;
 use toolcrib_ops::calls::{self, CallDocument, CallerContextRequest, ResultLimit};
-use toolcrib_ops::switches::SwitchMode;
 use toolcrib_ops::tools::{self, ListToolsRequest, ToolRow};
 
 use super::library_snapshot::LibrarySnapshot;
@@ -79,7 +78,7 @@ fn list_line(row: &ToolRow, about: &str) -> String {
 /// Returns its status; for an available tool, whether its calls ask for an approval.
 fn status_column(row: &ToolRow) -> &str {
     match (row.status.as_str(), row.state) {
-        ("system" | "connected", SwitchMode::Ask) => "ask",
+        ("system" | "connected", SwitchState::Ask) => "ask",
         (status, _) => status,
     }
 }
@@ -175,7 +174,7 @@ pub(crate) fn call(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     let limit = command.max_tokens.map(ResultLimit::new).transpose()?;
     let answer = bootstrap::block_on(async {
         let toolcrib = bootstrap::build_for_calls(&command.workspace_args, command.on_ask).await?;
-        let _watching = toolcrib.watch_switches(|_| ());
+        let _watching = toolcrib.watch_switches(StateChanges::default(), |_| ());
         let batch = batch(&toolcrib, agents.as_ref(), command, RawArgs::Text(args)).await?;
         let answer = run_one(&toolcrib, batch, command.idempotency_key.as_deref()).await;
         bootstrap::flush_hooks(&toolcrib).await;
@@ -347,7 +346,7 @@ fn call_jsonl(command: &ToolCall, json: bool) -> Result<u8, Failure> {
     let runtime = bootstrap::runtime()?;
     let (toolcrib, _watching) = runtime.block_on(async {
         let toolcrib = bootstrap::build_for_calls(&command.workspace_args, command.on_ask).await?;
-        let watching = toolcrib.watch_switches(|_| ());
+        let watching = toolcrib.watch_switches(StateChanges::default(), |_| ());
         Ok::<_, Failure>((toolcrib, watching))
     })?;
     let mut code = 0;

@@ -6,15 +6,15 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use toolcrib_app::Toolcrib;
-use toolcrib_core::{Entry, Status, ViewRequest, display_text};
-use toolcrib_tool_search::find_tools::ToolSearchResult;
+use toolcrib_core::{ViewRequest, display_text};
+use toolcrib_ops::tools::{self, FindToolsRequest, FoundTools, ToolRow};
 use toolcrib_tool_search::{JsonlError, Model, search_jsonl};
 
 use crate::clap_args::{Find, WorkspaceArgs};
 use crate::config::Env;
+use crate::json_document::with_members;
 use crate::output::{self, Failure};
-use crate::{bootstrap, terminal};
+use crate::{bootstrap, op_context, terminal};
 
 pub(super) fn run(command: &Find, json: bool) -> Result<u8, Failure> {
     let need = command.need.as_deref().unwrap_or_default();
@@ -95,76 +95,58 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
 
 /// Searches the tools of agents.
 fn search_tools(command: &Find, need: &str, json: bool) -> Result<u8, Failure> {
-    let (toolcrib, sought) = bootstrap::block_on(async {
+    let result = bootstrap::block_on(async {
         let toolcrib =
             bootstrap::inspect_as_agent(&command.workspace_args.to_workspace_args(), json).await?;
-        let view = Arc::new(ViewRequest::default());
-        let sought = toolcrib.search_tools(&view, need, usize::from(command.limit)).await;
-        let sought =
-            sought.map_err(|error| model_failure(&error.detail.unwrap_or(error.message)))?;
-        Ok((toolcrib, sought))
+        let ctx = op_context::for_toolcrib(&toolcrib, None);
+        let limit = Some(usize::from(command.limit));
+        let request = FindToolsRequest { need: need.to_owned(), limit };
+        Ok(tools::search(&ctx, &ViewRequest::default(), &request).await?)
     })?;
-    if let Some(note) = &sought.note {
+    if let Some(note) = &result.note {
         output::warn(&format!("the order is that of the built-in index: {note}"), json);
     }
     if json || command.lines {
-        output::print_json(&results_json(&toolcrib, &sought), true)?;
+        output::print_json(&to_json(&result), true)?;
         return Ok(0);
     }
     let mut text = String::new();
-    for (entry, score) in &sought.usable {
-        let spec = entry.spec();
-        let about = display_text::first_sentence(&spec.description);
-        text += &format!(
-            "{score:>5.2}  {:<24} {}\n",
-            spec.name.as_str(),
-            terminal::escape_to_line(about)
-        );
+    for tool in &result.found {
+        let about = terminal::escape_to_line(display_text::first_sentence(&tool.description));
+        text += &format!("{:>5.2}  {:<24} {about}\n", tool.score.unwrap_or_default(), tool.name);
     }
-    for (name, status) in &sought.not_ready {
-        text += &format!(
-            "    -  {:<24} {}\n",
-            name.as_str(),
-            terminal::escape_to_line(&not_ready_reason(status))
-        );
+    for tool in &result.not_ready {
+        let reason = terminal::escape_to_line(&not_ready_reason(tool));
+        text += &format!("    -  {:<24} {reason}\n", tool.name);
     }
     if !text.is_empty() {
         output::print_line(&text)?;
     } else {
-        let near = match sought.nearest.is_empty() {
+        let near = match result.nearest.is_empty() {
             true => String::new(),
-            false => format!("; the nearest names are {}", sought.nearest.join(", ")),
+            false => format!("; the nearest names are {}", result.nearest.join(", ")),
         };
         output::eprint_line(&format!("toolcrib: no tool fits{near}"));
     }
     Ok(0)
 }
 
-fn results_json(toolcrib: &Toolcrib, sought: &ToolSearchResult) -> Value {
-    let row = |(entry, score): &(Entry, f32)| {
-        let spec = entry.spec();
-        json!({
-            "name": spec.name,
-            "score": score,
-            "summary": spec.description,
-            "risk": spec.risk,
-            "tokens": toolcrib.declaration_tokens(entry),
-        })
-    };
-    let found: Vec<Value> = sought.usable.iter().map(row).collect();
-    let waiting =
-        |(name, status): &(_, Status)| json!({"name": name, "reason": not_ready_reason(status)});
-    let not_ready: Vec<Value> = sought.not_ready.iter().map(waiting).collect();
-    json!({"found": found, "not_ready": not_ready, "nearest": sought.nearest})
+/// Returns the rows of `GET /tools?find=`, in two lists, with the `summary` of each tool.
+fn to_json(result: &FoundTools) -> Value {
+    let row = |tool: &ToolRow| with_members(tool, json!({ "summary": tool.description }));
+    let rows = |tools: &[ToolRow]| -> Value { tools.iter().map(row).collect() };
+    json!({
+        "found": rows(&result.found),
+        "not_ready": rows(&result.not_ready),
+        "nearest": result.nearest,
+    })
 }
 
 /// Describes the steps that are required before a tool can be used.
-fn not_ready_reason(status: &Status) -> String {
-    match status {
-        Status::Available { missing } => {
-            format!("configuration is missing: {}", missing.join(", "))
-        }
-        Status::Offline { reason } => format!("offline: {reason}"),
-        _ => "not ready".to_owned(),
+fn not_ready_reason(tool: &ToolRow) -> String {
+    match (tool.missing.as_slice(), &tool.reason) {
+        ([], Some(reason)) if tool.status == "offline" => format!("offline: {reason}"),
+        ([], _) => "not ready".to_owned(),
+        (missing, _) => format!("configuration is missing: {}", missing.join(", ")),
     }
 }

@@ -1,6 +1,6 @@
 //! Rewords errors of the parser for people.
 
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::suggest::unknown_name;
 
 /// Returns the parser's message without the values in it, and with the name that was probably
 /// meant.
@@ -40,16 +40,5 @@ fn words_of_type(name: &str) -> &str {
         "map" => "a table",
         name if name.starts_with("struct ") || name == "a map" => "a table of keys",
         name => name,
-    }
-}
-
-/// Rewords "`wrong`, expected one of `a`, `b`" for people.
-fn unknown_name(what: &str, names: &str) -> String {
-    let mut quoted = names.split('`').skip(1).step_by(2);
-    let wrong = quoted.next().unwrap_or_default();
-    let known: Vec<&str> = quoted.collect();
-    match likely_typos(wrong, known.iter().copied()).first() {
-        Some(near) => format!("unknown {what} `{wrong}`, did you mean `{near}`?"),
-        None => format!("unknown {what} `{wrong}`; known are {}", known.join(", ")),
     }
 }

@@ -1,13 +1,14 @@
 //! Watches the files of a daemon's configuration, and reloads them without a restart.
 
-use std::collections::BTreeMap;
-use std::fs;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fs, io};
 
 use tokio::sync::Notify;
+use toolcrib_server::FolderWatcher;
 
 use super::server_host::CliHost;
 use crate::clap_args::WorkspaceArgs;
@@ -15,11 +16,14 @@ use crate::config::{self, Config, ConfigPaths, Env};
 use crate::output::Failure;
 use crate::{bootstrap, rule_layers};
 
-/// Interval for checking files: a person who saves one waits no longer than that.
-const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval for checking the file of MCP servers: a disabled server must stop as soon as a disabled
-/// tool.
-const SERVERS_POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Shortest time between two checks of the files. With [`SETTLE`] it is 100 ms: a disabled MCP
+/// server must stop as soon as a disabled tool.
+const INTERVAL: Duration = Duration::from_millis(50);
+/// Time in which an editor that writes a file in several steps finishes.
+const SETTLE: Duration = Duration::from_millis(50);
+/// Longest time between two checks: the system does not notify of changes that another machine
+/// makes in a network file system.
+const LONGEST: Duration = Duration::from_secs(10);
 /// Maximum number of files of one folder that are checked; a folder of agents or skills has fewer.
 const ENTRIES: usize = 10_000;
 
@@ -38,35 +42,42 @@ pub(crate) type FileStamps = BTreeMap<PathBuf, FileStamp>;
 /// Reloads everything whenever a file has changed, or `asked` is notified. Runs until it is
 /// dropped.
 pub(super) async fn reload_on_change(host: Arc<CliHost>, asked: Arc<Notify>) {
-    let mut before = host.stamps();
+    let started = FolderWatcher::new(Vec::new());
+    let mut watcher = started.inspect_err(warn_that_files_are_polled).ok();
+    let mut changes = watcher.as_ref().map(FolderWatcher::changes).unwrap_or_default();
+    // Watched first: a change between the two is then found in the stamps.
+    watch_folders(watcher.as_mut(), &host.config_paths());
+    let mut before = stamps_of(&host.config_paths());
     loop {
+        let changed = async {
+            changes.next_within(INTERVAL, LONGEST).await;
+            tokio::time::sleep(SETTLE).await;
+        };
         let is_asked = tokio::select! {
             () = asked.notified() => true,
-            () = tokio::time::sleep(POLL_INTERVAL) => false,
-            () = servers_changed(&before) => false,
+            () = changed => false,
         };
-        let now = host.stamps();
+        let now = stamps_of(&host.config_paths());
         if !is_asked && now == before {
             continue;
         }
-        // A file that is written in two steps is invalid in between, and is read again a second
-        // later.
         before = now;
         log_reload(host.reload_config().await);
+        // The new configuration may have other folders, and a folder may be new.
+        watch_folders(watcher.as_mut(), &host.config_paths());
     }
 }
 
-/// Waits until the file of MCP servers has changed.
-async fn servers_changed(before: &FileStamps) {
-    let Some(file) = bootstrap::mcp_file() else { return std::future::pending().await };
-    loop {
-        tokio::time::sleep(SERVERS_POLL_INTERVAL).await;
-        let mut now = FileStamps::new();
-        add_file(&file.path, &mut now);
-        if now.get(&file.path) != before.get(&file.path) {
-            return;
-        }
+fn watch_folders(watcher: Option<&mut FolderWatcher>, paths: &[ConfigPath]) {
+    if let Some(watcher) = watcher
+        && let Err(error) = watcher.watch(folders(paths))
+    {
+        warn_that_files_are_polled(&error);
     }
+}
+
+fn warn_that_files_are_polled(error: &io::Error) {
+    tracing::warn!(%error, "changes of the configuration are noticed after some seconds");
 }
 
 fn log_reload(read: Result<toolcrib_server::Reloaded, Failure>) {
@@ -88,46 +99,76 @@ fn log_reload(read: Result<toolcrib_server::Reloaded, Failure>) {
     }
 }
 
-/// Returns the stamps of all files of a configuration: files of all layers, rules, agents, skills
-/// and tools, and the vault.
-pub(crate) fn stamps(world: &WorkspaceArgs, config: &Config) -> FileStamps {
+/// A file or folder of a configuration. It need not exist.
+pub(super) struct ConfigPath {
+    path: PathBuf,
+    /// Number of levels below a folder whose content counts.
+    levels: u32,
+}
+
+/// Returns all paths of a configuration: files of all layers, rules, agents, skills and tools, and
+/// the vault.
+pub(super) fn config_paths(world: &WorkspaceArgs, config: &Config) -> Vec<ConfigPath> {
     let workspace = world.root.first().map(PathBuf::as_path);
     let env = Env::from_process();
     let ConfigPaths { managed, user, project } = config::ConfigPaths::locate(&env, workspace);
     let rules = rule_layers::list_rule_files(workspace, config).into_iter().map(|place| place.path);
-    let mut stamps = FileStamps::new();
     let servers = bootstrap::mcp_file().map(|file| file.path);
-    for path in managed.into_iter().chain(user).chain(project).chain(servers).chain(rules) {
-        add_file(&path, &mut stamps);
-    }
+    let files = managed.into_iter().chain(user).chain(project).chain(servers).chain(rules);
     let folders = bootstrap::library_folders(workspace, config);
-    let all = [folders.agents, folders.skills, folders.kits, folders.guides];
-    for folder in all.iter().flatten() {
-        add_folder(&folder.path, 2, &mut stamps);
-    }
+    let library = [folders.agents, folders.skills, folders.kits, folders.guides];
     let own = bootstrap::config_folder().map(|folder| folder.join("tools"));
     let project =
         workspace.map(|workspace| workspace.join(bootstrap::PROJECT_FOLDER).join("tools"));
-    for folder in own.into_iter().chain(project).chain(world.tools.iter().cloned()) {
-        add_folder(&folder, 2, &mut stamps);
-    }
-    if let Ok(vault) = bootstrap::open_vault() {
-        add_folder(vault.folder(), 1, &mut stamps);
+    let tools = own.into_iter().chain(project).chain(world.tools.iter().cloned());
+    let folders = library.into_iter().flatten().map(|folder| folder.path).chain(tools);
+    let vault = bootstrap::open_vault().ok().map(|vault| vault.folder().to_owned());
+    let with_levels = |levels| move |path| ConfigPath { path, levels };
+    files
+        .map(with_levels(0))
+        .chain(folders.map(with_levels(2)))
+        .chain(vault.map(with_levels(1)))
+        .collect()
+}
+
+/// Returns the stamps of all files of a configuration that exist.
+pub(crate) fn stamps(world: &WorkspaceArgs, config: &Config) -> FileStamps {
+    stamps_of(&config_paths(world, config))
+}
+
+fn stamps_of(paths: &[ConfigPath]) -> FileStamps {
+    let mut stamps = FileStamps::new();
+    for ConfigPath { path, levels } in paths {
+        visit(path, *levels, &mut |path| add_file(path, &mut stamps));
     }
     stamps
 }
 
-/// Adds a folder with its content, this many levels deep.
-fn add_folder(folder: &Path, levels: u32, stamps: &mut FileStamps) {
-    add_file(folder, stamps);
-    let Ok(entries) = fs::read_dir(folder) else { return };
+/// Returns the existing folders in which a change of these paths shows.
+fn folders(paths: &[ConfigPath]) -> BTreeSet<PathBuf> {
+    let mut folders = BTreeSet::new();
+    for ConfigPath { path, levels } in paths {
+        // The folder that contains the path, or will contain the one that does.
+        folders.extend(path.ancestors().skip(1).find(|path| path.is_dir()).map(Path::to_owned));
+        if let Some(levels) = levels.checked_sub(1) {
+            visit(path, levels, &mut |path| {
+                if path.is_dir() {
+                    folders.insert(path.to_owned());
+                }
+            });
+        }
+    }
+    folders
+}
+
+/// Visits a path, and the content of a folder this many levels deep.
+fn visit(path: &Path, levels: u32, see: &mut impl FnMut(&Path)) {
+    see(path);
+    let Some(below) = levels.checked_sub(1) else { return };
+    let Ok(entries) = fs::read_dir(path) else { return };
     for entry in entries.flatten().take(ENTRIES) {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder && levels > 1 {
-            add_folder(&entry.path(), levels - 1, stamps);
-        } else {
-            add_file(&entry.path(), stamps);
-        }
+        visit(&entry.path(), if is_folder { below } else { 0 }, see);
     }
 }
 
@@ -146,11 +187,7 @@ mod tests {
     #[test]
     fn a_change_of_any_kind_is_seen() {
         let folder = tempfile::tempdir().unwrap();
-        let seen = || {
-            let mut stamps = FileStamps::new();
-            add_folder(folder.path(), 2, &mut stamps);
-            stamps
-        };
+        let seen = || stamps_of(&[ConfigPath { path: folder.path().to_owned(), levels: 2 }]);
         let mut before = seen();
         let mut changed = |what: &str| {
             let now = seen();
@@ -173,5 +210,20 @@ mod tests {
         fs::remove_file(&file).unwrap();
         changed("no file");
         assert_eq!(before, seen());
+    }
+
+    #[test]
+    fn the_watched_folders_are_those_in_which_a_change_shows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir_all(path("skills/one/deep")).unwrap();
+        fs::write(path("skills/one/SKILL.md"), "").unwrap();
+        let paths = [("config.toml", 0), ("skills", 2), ("missing/agents", 2)]
+            .map(|(name, levels)| ConfigPath { path: path(name), levels });
+        let watched = ["", "skills", "skills/one"].map(path);
+        assert_eq!(
+            folders(&paths),
+            BTreeSet::from(watched.map(|path| path.components().collect()))
+        );
     }
 }

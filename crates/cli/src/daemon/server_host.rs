@@ -14,7 +14,7 @@ use toolcrib_providers::conversation::UserMessage;
 use toolcrib_sandbox::userland::Userland;
 use toolcrib_server::{DaemonHost, HostError, McpServerFiles, Reloaded, RunRequest, SettingRow};
 
-use super::config_watcher::{self, FileStamps};
+use super::config_watcher::{self, ConfigPath};
 use super::serve;
 use crate::clap_args::ModelArgs;
 use crate::command::config as settings;
@@ -141,9 +141,9 @@ impl CliHost {
         Ok(())
     }
 
-    /// Returns the current stamps of the configuration's files.
-    pub(super) fn stamps(&self) -> FileStamps {
-        config_watcher::stamps(&self.setup.workspace_args(), &self.current().config)
+    /// Returns the paths of the current configuration.
+    pub(super) fn config_paths(&self) -> Vec<ConfigPath> {
+        config_watcher::config_paths(&self.setup.workspace_args(), &self.current().config)
     }
 
     /// Reloads and applies everything.
@@ -228,10 +228,6 @@ impl DaemonHost for CliHost {
             };
             Ok(self.build_start(&kept.model_args(), said).await?)
         })
-    }
-
-    fn worker_of(&self, run: &StoredRun) -> Option<u64> {
-        RunSetup::from_value(&stored_setup(run)).ok()?.worker
     }
 
     fn models(&self) -> Vec<String> {

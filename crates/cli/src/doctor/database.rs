@@ -2,11 +2,12 @@
 
 use toolcrib_app::{KillSwitchFile, Stores};
 use toolcrib_core::RunStatus;
+use toolcrib_ops::runs;
 use toolcrib_store::{Inspection, OpenError};
 
 use super::Finding;
+use crate::bootstrap;
 use crate::output::Failure;
-use crate::{bootstrap, session};
 
 const NAME: &str = "store";
 /// Free pages of a database above which the check warns.
@@ -107,7 +108,7 @@ async fn orphaned_runs(stores: &Stores) -> Vec<Finding> {
     };
     let mut count = 0;
     for run in &running {
-        if matches!(session::has_live_worker(run, stores).await, Ok(false)) {
+        if matches!(runs::has_live_worker(stores, run).await, Ok(false)) {
             count += 1;
         }
     }

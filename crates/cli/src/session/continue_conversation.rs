@@ -2,9 +2,9 @@
 //! it.
 
 use toolcrib_app::Stores;
-use toolcrib_core::{ConversationId, RunStatus, StoreError};
+use toolcrib_core::{ConversationId, RunStatus};
+use toolcrib_ops::runs;
 
-use super::has_live_worker;
 use crate::output::Failure;
 
 /// Maximum number of runs that are checked; older ones have ended.
@@ -19,15 +19,14 @@ pub(crate) async fn check_continuable(
     stores: &Stores,
     id: ConversationId,
 ) -> Result<ConversationId, Failure> {
-    let store = |error: StoreError| Failure::run(error.to_string());
-    if stores.runs.conversation(id).await.map_err(store)?.is_none() {
+    if stores.runs.conversation(id).await?.is_none() {
         return Err(Failure::not_found(format!("there is no conversation {id}")));
     }
     for status in [RunStatus::Running, RunStatus::Paused] {
-        let runs = stores.runs.runs("", Some(status), MAX_RUNS).await.map_err(store)?;
+        let runs = stores.runs.runs("", Some(status), MAX_RUNS).await?;
         for run in runs.iter().filter(|run| run.conversation == id) {
             // A claim of a dead process is ignored.
-            if status == RunStatus::Running && !has_live_worker(run, stores).await? {
+            if status == RunStatus::Running && !runs::has_live_worker(stores, run).await? {
                 continue;
             }
             let (run, does) = match status {

@@ -183,3 +183,30 @@ fn the_listed_tools_are_shown_hosted_and_disabled_ones_too() {
         env.run(&["tool", "spec", "--format", "openai-chat", "group:network"]).code(0).stdout;
     assert!(group.contains("http_request") && group.contains("fetch_url"), "{group}");
 }
+
+/// The person prefers the provider's search by its switch: the models that have one get it in
+/// place of ours, the others keep ours.
+#[test]
+fn the_hosted_search_is_preferred_where_the_person_says_so() {
+    let env = TestEnv::new();
+    let search = |format: &str| {
+        let ended = env.run(&["tool", "spec", "--json", "--format", format]).code(0);
+        let tools = support::json(&ended.stdout);
+        let is_search = |tool: &&Value| tool.to_string().contains("web_search");
+        tools.as_array().unwrap().iter().filter(is_search).cloned().collect::<Vec<_>>()
+    };
+    let own_search = "[web.searxng]\nurl = \"http://127.0.0.1:9\"\n";
+    env.own("config.toml", own_search);
+    let anthropic = search("anthropic");
+    assert_eq!((anthropic.len(), &anthropic[0]["name"]), (1, &"web_search".into()));
+    assert!(anthropic[0]["input_schema"].is_object(), "ours: {anthropic:?}");
+
+    let preferred = format!("{own_search}[tools.hosted_web_search]\nenabled = true\n");
+    env.own("config.toml", &preferred);
+    let anthropic = search("anthropic");
+    assert_eq!((anthropic.len(), &anthropic[0]["type"]), (1, &"web_search_20260318".into()));
+    let responses = search("openai-responses");
+    assert_eq!((responses.len(), &responses[0]["type"]), (1, &"web_search".into()));
+    let chat = search("openai-chat");
+    assert_eq!((chat.len(), &chat[0]["function"]["name"]), (1, &"web_search".into()));
+}

@@ -76,7 +76,7 @@ struct Args {
     /// The script. The value of its last expression, or what it returns, is the result.
     #[schemars(length(min = 1, max = CODE_CHARS))]
     code: String,
-    /// Seconds that it may take, at most 300, waiting for people excluded. Default: 300.
+    /// Time limit in seconds, at most 300, without waiting for people. Default: 300.
     #[schemars(range(min = 1, max = 300))]
     timeout: Option<u32>,
     // The text that models read, as an attribute: a doc comment keeps its line breaks.
@@ -132,13 +132,7 @@ fn spec() -> ToolSpec {
     let mut spec = chain_spec(name, description, schema::for_type::<Args>());
     spec.title = "Chain tools".to_owned();
     spec.aliases = vec!["run_chain".to_owned()];
-    let alias = |other: &str, name: &str| (other.to_owned(), name.to_owned());
-    spec.parameter_aliases = vec![
-        alias("script", "code"),
-        alias("source", "code"),
-        alias("python", "code"),
-        alias("timeout_seconds", "timeout"),
-    ];
+    spec.parameter_aliases = crate::code_exec::parameter_aliases();
     spec.examples = vec![Example {
         need: "How many lines do the three notes have together?".to_owned(),
         args: json!({"code": "import asyncio\nfiles = await asyncio.gather(*[read_file(path=p) for p in [\"a.md\", \"b.md\", \"c.md\"]])\nsum(len(materialize(f).splitlines()) for f in files)"}),

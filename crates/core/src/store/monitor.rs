@@ -1,6 +1,7 @@
 //! Monitoring of a store: the daemons that share it, and figures of its database.
 
 use std::future::ready;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::StoreError;
@@ -73,6 +74,12 @@ pub trait StoreMonitor: Send + Sync {
 
     /// Returns figures of the shared database; `None` if the store is not shared.
     fn figures(&self) -> Option<DatabaseFigures> {
+        None
+    }
+
+    /// Returns the path of the database file; `None` if the store is not a file. A commit of any
+    /// process changes it, or its write-ahead log beside it (`PATH-wal`).
+    fn database_file(&self) -> Option<PathBuf> {
         None
     }
 }

@@ -3,14 +3,18 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::StoreError;
 use crate::BoxFuture;
 
 /// State of a switch, strictest first: of two states for the same thing the smaller one applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "SwitchMode", description = "State of a switch.")]
 pub enum SwitchState {
     /// Disabled: calls end without running.
     Off,

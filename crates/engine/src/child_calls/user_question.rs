@@ -118,15 +118,7 @@ fn request(
 /// Returns the result of an answered question; every result has a status.
 fn answered_outcome(outcome: Outcome, question: &UserQuestion, record: &DecisionRecord) -> Answer {
     let data = match &record.decision {
-        Decision::Answer { text } => {
-            let selected = question.options.iter().position(|option| option == text);
-            json!({
-                "status": "answered",
-                "user_choice": text,
-                "was_freeform": selected.is_none(),
-                "selected_option": selected.map(|at| at + 1),
-            })
-        }
+        Decision::Answer { text } => question.answered(text),
         _ if record.is_expiry() => json!({"status": "expired"}),
         _ => json!({"status": "skipped"}),
     };

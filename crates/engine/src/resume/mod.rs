@@ -6,19 +6,19 @@
 //!   one, so that no call is in two pipelines.
 //! - `decide_and_resume`: decides about a call and resumes it, and then its parent.
 //! - `environment`: decides whether this process may run a stored call.
-//! - `promise`: the accepted batch under which a decided call runs.
+//! - `batch_before_decision`: the accepted batch under which a decided call runs.
 //! - `interrupted_calls`: answers a batch that may have been sent before.
 //! - `recorded`: looks up the record of a call.
 //! - `expired`: the end of a call whose question expired without a decision.
 //! - `recovery_result`: the calls and batches that a process takes over from dead ones.
 //! - `resumed_call`: the decision with which a call enters the pipeline again.
 
+pub(crate) mod batch_before_decision;
 pub(crate) mod decide_and_resume;
 pub(crate) mod environment;
 pub(crate) mod expired;
 pub(crate) mod interrupted_calls;
 pub(crate) mod pending_approvals;
-pub(crate) mod promise;
 pub(crate) mod record_decision;
 pub(crate) mod recorded;
 pub(crate) mod recovery_result;

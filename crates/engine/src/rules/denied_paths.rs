@@ -109,19 +109,7 @@ mod tests {
 
     fn rules(written: &[&str]) -> RuleSet {
         let source = |(at, rule): (usize, &&str)| RuleSource {
-            text: RuleText {
-                effect: Verdict::Deny,
-                rule: (*rule).to_owned(),
-                agents: Vec::new(),
-                channels: Vec::new(),
-                workspaces: Vec::new(),
-                reason: None,
-                matches: Vec::new(),
-                not_match: Vec::new(),
-                expires: None,
-                is_unsafe: false,
-                is_observed: false,
-            },
+            text: RuleText::new(Verdict::Deny, *rule),
             layer: Layer::User,
             origin: format!("/etc/toolcrib/rules.toml:{at}"),
         };

@@ -1,11 +1,13 @@
 //! A rule as written in a file.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::Verdict;
 
-/// One rule of a TOML file, a table of `[[rules]]`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// One rule of a TOML file, a table of `[[rules]]`, or of a request over REST (docs/rules.md).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "RuleBody")]
 pub struct RuleText {
     /// Effect: `allow`, `ask` or `deny`.
     pub effect: Verdict,
@@ -43,6 +45,26 @@ pub struct RuleText {
     /// and `rules replay` shows them.
     #[serde(default, rename = "observe", skip_serializing_if = "std::ops::Not::not")]
     pub is_observed: bool,
+}
+
+impl RuleText {
+    /// Creates a rule without options.
+    #[must_use]
+    pub fn new(effect: Verdict, rule: impl Into<String>) -> Self {
+        Self {
+            effect,
+            rule: rule.into(),
+            agents: Vec::new(),
+            channels: Vec::new(),
+            workspaces: Vec::new(),
+            reason: None,
+            matches: Vec::new(),
+            not_match: Vec::new(),
+            expires: None,
+            is_unsafe: false,
+            is_observed: false,
+        }
+    }
 }
 
 /// Owner of a rule, stronger ones first. The strictest verdict wins in every layer; the layer

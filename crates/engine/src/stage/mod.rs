@@ -13,6 +13,7 @@ pub(crate) mod phase;
 pub(crate) mod receive;
 pub(crate) mod repeat;
 pub(crate) mod resolve;
+mod retry;
 pub(crate) mod run;
 pub(crate) mod settle;
 pub(crate) mod shape_result;

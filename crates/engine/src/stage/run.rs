@@ -13,10 +13,11 @@ use tokio::time::Instant as Deadline;
 use toolcrib_core::tool::Streams;
 use toolcrib_core::{
     ApprovalRequest, CallCtx, Effect, ErrorType, EventKind, ParentHandler, ParentOutcome,
-    PathDenials, ToolError, ToolOutput, defaults, effective_channel,
+    PathDenials, ToolError, ToolOutput, effective_channel,
 };
 
 use super::phase::{Finished, Plan, Started};
+use super::retry::wait_for_retry;
 use super::step::{StageExit, StagePass, StageResult};
 use crate::artifact_streams::ProgressStreams;
 use crate::call_state::CallState;
@@ -62,7 +63,7 @@ pub(crate) async fn run(call: &mut CallState, Started(plan): Started) -> StageRe
             call.emit(EventKind::Timeout, |event| event.error = Some(error.message.clone()));
         }
         let may_retry = call.attempts.count < attempts && error.is_transient();
-        if !may_retry || !wait(call, &error, plan.tool().backoff, deadline).await {
+        if !may_retry || !wait_for_retry(call, &error, plan.tool().backoff, deadline).await {
             return Err(StageExit::Fail(error));
         }
         // Work that the failed attempt started ends with it; the next attempt has a new token.
@@ -233,30 +234,4 @@ fn crashed(call: &CallState, panic: &(dyn Any + Send)) -> ToolError {
         call.asked
     );
     ToolError::new(ErrorType::Crashed, text)
-}
-
-/// Waits before attempt n + 1: `backoff × 1.5^(n - 1)` plus a random share; `false` if there is no
-/// time left for another attempt, the call was stopped meanwhile, or tools were switched off.
-async fn wait(call: &CallState, error: &ToolError, backoff: Duration, deadline: Deadline) -> bool {
-    let pause = pause(backoff, call.attempts.count);
-    if deadline.saturating_duration_since(Deadline::now()) <= pause {
-        return false;
-    }
-    call.emit(EventKind::Retry, |event| {
-        event.error_type = Some(error.error_type);
-        event.error = Some(error.message.clone());
-    });
-    tokio::select! {
-        () = tokio::time::sleep(pause) => {}
-        () = call.cancel.cancelled() => return false,
-    }
-    call.engine().tools_enabled()
-}
-
-/// Returns the pause after attempt n, with a random share, so that callers that failed together do
-/// not retry together.
-fn pause(backoff: Duration, attempt: u32) -> Duration {
-    let growth = defaults::RETRY_FACTOR.powf(f64::from(attempt.saturating_sub(1)));
-    let random = 1.0 + fastrand::f64() * defaults::RETRY_JITTER;
-    Duration::try_from_secs_f64(backoff.as_secs_f64() * growth * random).unwrap_or(Duration::MAX)
 }

@@ -16,11 +16,11 @@ pub(super) struct ComposeEmail(pub(super) MailTools);
 pub(super) struct Args {
     /// Id or address of the sending account. Default: the only one.
     account_id: Option<String>,
-    /// Addresses of recipients, with commas between them.
+    /// Addresses of recipients, separated by commas.
     to: String,
     /// Subject.
     subject: String,
-    /// Text, in plain text.
+    /// The message, in plain text.
     body: String,
     /// Files: paths of the workspace, or stored results such as art_….
     attachments: Option<Vec<String>>,

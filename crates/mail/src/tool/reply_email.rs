@@ -18,11 +18,11 @@ pub(super) struct ReplyEmail(pub(super) MailTools);
 pub(super) struct Args {
     /// Id or address of the sending account. Default: the only one.
     account_id: Option<String>,
-    /// Addresses of recipients, with commas between them.
+    /// Addresses of recipients, separated by commas.
     to: String,
     /// Subject of the mail that is answered.
     subject: String,
-    /// Text, in plain text.
+    /// The message, in plain text.
     body: String,
     /// message_id of the mail that is answered, from read_email.
     in_reply_to: Option<String>,

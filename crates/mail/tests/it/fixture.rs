@@ -1,4 +1,4 @@
-//! What the tests share: a client, passwords, tools on real stores.
+//! The fixture of the tests: a client, passwords, tools on real stores.
 
 use std::collections::HashMap;
 use std::path::Path;

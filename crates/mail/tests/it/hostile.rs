@@ -130,7 +130,7 @@ async fn the_end_of_a_delivery_is_what_the_server_said() {
     }
 }
 
-/// An IMAP server that logs anybody in and answers every other command with these bytes.
+/// An IMAP server that accepts every login and answers every other command with these bytes.
 async fn imap_server(cert: &Path, key: &Path, answer: &'static [u8]) -> u16 {
     let (tls, listener) = (acceptor(cert, key), TcpListener::bind("127.0.0.1:0").await.unwrap());
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,5 @@
-//! What a mail brings: files as artifacts, mails that are too large, the way out of a list.
+//! The content of a received mail: files as artifacts, mails that are too large, unsubscribing from
+//! a list.
 
 use std::sync::{Arc, Mutex};
 

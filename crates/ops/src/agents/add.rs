@@ -2,13 +2,14 @@
 
 use toolcrib_agent::library::agent_template;
 
+use super::agent_file;
 use super::context::AgentFiles;
 use super::details::AgentDetails;
 use super::find::find;
 use super::markdown::to_markdown;
-use super::{agent_file, version::ExpectedVersion};
 use crate::administration::Act;
-use crate::error::OpError;
+use crate::error::{OpError, Resource};
+use crate::expected_version::ExpectedVersion;
 
 /// A new agent.
 #[derive(Debug, Clone)]
@@ -42,7 +43,11 @@ pub async fn add(ctx: &AgentFiles<'_>, request: AddAgentRequest) -> Result<Agent
 fn write_new(ctx: &AgentFiles<'_>, name: &str, text: &str) -> Result<(), OpError> {
     let _alone = agent_file::lock();
     let existing = agent_file::existing(&ctx.folder.path, name)?;
-    ExpectedVersion::New.check(name, existing.as_ref().map(|(_, text)| text.as_str()))?;
+    ExpectedVersion::New.check(
+        Resource::Agent,
+        name,
+        existing.as_ref().map(|(_, text)| text.as_str()),
+    )?;
     let path = ctx.folder.path.join(format!("{name}.md"));
     agent_file::write(&ctx.library, &ctx.folder, &path, text, |_| true)
 }

@@ -15,7 +15,6 @@ mod put;
 mod remove;
 mod show;
 mod tools;
-mod version;
 
 pub use add::{AddAgentRequest, add};
 pub use agent::AgentReply;
@@ -31,4 +30,3 @@ pub use put::{AgentFormat, PutAgentReply, PutAgentRequest, put};
 pub use remove::{RemoveAgentRequest, RemovedAgent, remove};
 pub use show::{ShowAgentRequest, show};
 pub use tools::{AgentToolRow, AgentToolsReply, AgentToolsRequest, tools};
-pub use version::ExpectedVersion;

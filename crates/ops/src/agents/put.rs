@@ -9,9 +9,9 @@ use super::agent_file;
 use super::context::AgentFiles;
 use super::details::{AgentDetails, unreadable};
 use super::find::find;
-use super::version::ExpectedVersion;
 use crate::administration::Act;
-use crate::error::OpError;
+use crate::error::{OpError, Resource};
+use crate::expected_version::ExpectedVersion;
 
 /// An agent file to write.
 #[derive(Clone)]
@@ -68,7 +68,7 @@ fn write(ctx: &AgentFiles<'_>, request: &PutAgentRequest<'_>) -> Result<bool, Op
     let PutAgentRequest { name, text, format, expected } = request;
     let _alone = agent_file::lock();
     let known = agent_file::existing(&ctx.folder.path, name)?;
-    expected.check(name, known.as_ref().map(|(_, text)| text.as_str()))?;
+    expected.check(Resource::Agent, name, known.as_ref().map(|(_, text)| text.as_str()))?;
     let path = match (&known, format) {
         (Some((path, _)), None) => path.clone(),
         (_, Some(AgentFormat::Toml)) => ctx.folder.path.join(format!("{name}.toml")),

@@ -8,9 +8,9 @@ use super::agent_file;
 use super::context::AgentFiles;
 use super::details::unreadable;
 use super::find::find;
-use super::version::ExpectedVersion;
 use crate::administration::Act;
-use crate::error::OpError;
+use crate::error::{OpError, Resource};
+use crate::expected_version::ExpectedVersion;
 
 /// The agent to remove.
 #[derive(Clone)]
@@ -54,6 +54,6 @@ fn remove_file(ctx: &AgentFiles<'_>, request: &RemoveAgentRequest<'_>) -> Result
             agent.location
         )));
     };
-    request.expected.check(name, Some(&text))?;
+    request.expected.check(Resource::Agent, name, Some(&text))?;
     fs::remove_file(&path).map_err(|error| unreadable(&error))
 }

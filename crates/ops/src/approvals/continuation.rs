@@ -5,6 +5,7 @@ use toolcrib_core::store::PendingApproval;
 use toolcrib_core::{RunStatus, StoreError, StoredRun, WorkerState};
 
 use super::decision_reply::ContinuedBy;
+use crate::runs::{WORKER, has_live_worker, worker_of};
 
 /// The component that continues a call after the decision about it, as the stores show it.
 #[derive(Debug)]
@@ -41,7 +42,6 @@ impl Continuation {
 pub async fn continuation(
     stores: &Stores,
     pending: &PendingApproval,
-    worker_of: impl Fn(&StoredRun) -> Option<u64>,
     own: Option<u64>,
 ) -> Result<Continuation, StoreError> {
     let run = match pending.request.run {
@@ -52,11 +52,8 @@ pub async fn continuation(
     if run.status == RunStatus::Ended {
         return Ok(Continuation::RunEnded);
     }
-    let worker = worker_of(&run).filter(|worker| Some(*worker) != own);
-    if run.status == RunStatus::Running
-        && let Some(worker) = worker
-        && let WorkerState::Alive(_) = stores.calls.worker(worker).await?
-    {
+    let is_own = own.is_some() && worker_of(&run) == own;
+    if run.status == RunStatus::Running && !is_own && has_live_worker(stores, &run).await? {
         return Ok(Continuation::Elsewhere(format!("the process that works on {}", run.id)));
     }
     Ok(Continuation::PausedRun(Box::new(run)))
@@ -69,7 +66,7 @@ async fn of_single_call(
 ) -> Result<Continuation, StoreError> {
     let setup = &pending.setup;
     let waits = setup.get("waits").and_then(|waits| waits.as_bool()).unwrap_or(false);
-    let worker = setup.get("worker").and_then(|worker| worker.as_u64()).filter(|_| waits);
+    let worker = setup.get(WORKER).and_then(|worker| worker.as_u64()).filter(|_| waits);
     let Some(worker) = worker else { return Ok(Continuation::Call) };
     Ok(match stores.calls.worker(worker).await? {
         WorkerState::Alive(who) => Continuation::Elsewhere(who),

@@ -2,6 +2,7 @@
 
 mod bundle;
 mod checkpoint;
+mod evidence;
 mod export;
 mod list;
 mod record;
@@ -13,6 +14,7 @@ mod verify;
 
 pub use bundle::{BundleRequest, bundle};
 pub use checkpoint::{CheckpointReply, checkpoint};
+pub use evidence::{EvidenceRequest, EvidenceSummary, FoundEvidence};
 pub use export::{ExportRequest, export};
 pub use list::{ListRecordsReply, ListRecordsRequest, list};
 pub use record::RecordReply;

@@ -7,7 +7,10 @@ use toolcrib_audit::{
     CallsReport, ChainReport, DecisionStores, DecisionsReport, Evidence, Remark, verify_calls,
     verify_decisions,
 };
+use toolcrib_core::audit::LOCAL_CHAIN;
+use toolcrib_core::{AuditStore, StoreError};
 
+use super::evidence::{EvidenceSummary, FoundEvidence};
 use crate::context::StoreContext;
 use crate::error::OpError;
 
@@ -15,7 +18,7 @@ use crate::error::OpError;
 #[derive(Debug, Clone, Default)]
 pub struct VerifyRequest {
     /// Trusted keys and anchors.
-    pub evidence: Evidence,
+    pub evidence: FoundEvidence,
     /// Whether to compare calls, questions, grants and switches with their records, too, which
     /// reads every row.
     pub rows: bool,
@@ -28,6 +31,8 @@ pub struct VerifyReply {
     /// Whether there are no findings. A key that is on this machine proves nothing to others: they
     /// verify an export with a key that they hold.
     pub sound: bool,
+    /// The keys and anchors that were used.
+    pub evidence: EvidenceSummary,
     /// Each chain with its findings.
     #[schemars(with = "Value")]
     pub chains: Vec<ChainReport>,
@@ -50,21 +55,28 @@ impl VerifyReply {
     pub fn of_chains(chains: Vec<ChainReport>, evidence: &Evidence) -> Self {
         let sound = chains.iter().all(ChainReport::is_sound);
         let remarks = evidence.remark().into_iter().collect();
-        Self { sound, chains, calls: None, decisions: None, remarks }
+        let evidence = evidence.into();
+        Self { sound, evidence, chains, calls: None, decisions: None, remarks }
     }
 }
 
 /// Verifies the chains of the store, and with `rows` the rows of this owner.
 ///
 /// # Errors
-/// [`OpError::Store`].
+/// [`OpError::Unreadable`] if records were signed and there is no key, [`OpError::Store`].
 pub async fn verify(
     ctx: &StoreContext<'_>,
     request: VerifyRequest,
 ) -> Result<VerifyReply, OpError> {
     let audit = &*ctx.stores.audit;
-    let chains = toolcrib_audit::verify(audit, &request.evidence).await?;
-    let reply = VerifyReply::of_chains(chains, &request.evidence);
+    let has_keys = request.evidence.keys.is_some();
+    if !has_keys && (request.evidence.is_anchored() || has_checkpoints(audit).await?) {
+        let words = "there is no public key to verify the checkpoints";
+        return Err(OpError::Unreadable(words.to_owned()));
+    }
+    let evidence = Evidence::from(request.evidence);
+    let chains = toolcrib_audit::verify(audit, &evidence).await?;
+    let reply = VerifyReply::of_chains(chains, &evidence);
     if !request.rows {
         return Ok(reply);
     }
@@ -78,4 +90,16 @@ pub async fn verify(
     let decisions = verify_decisions(audit, stores, &owners).await?;
     let sound = reply.sound && calls.is_sound() && decisions.is_sound();
     Ok(VerifyReply { sound, calls: Some(calls), decisions: Some(decisions), ..reply })
+}
+
+/// Returns whether any chain was ever signed. A database without its records may still have its
+/// checkpoints.
+async fn has_checkpoints(audit: &dyn AuditStore) -> Result<bool, StoreError> {
+    let chains = audit.chains().await?.into_iter().map(|(chain, _)| chain);
+    for chain in chains.chain([LOCAL_CHAIN]) {
+        if !audit.checkpoints(chain).await?.is_empty() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

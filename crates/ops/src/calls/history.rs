@@ -4,46 +4,17 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use toolcrib_app::Toolcrib;
-use toolcrib_core::{CallFilter, CallId, CallRow, CallStatus, RunId};
+use toolcrib_core::{CallFilter, CallId, CallRow};
 
 use super::undone::find_undone;
 use crate::context::StoreContext;
 use crate::error::OpError;
 
-/// Filter of calls. A call must match every field.
-#[derive(Debug, Clone, Default)]
-pub struct HistoryRequest {
-    /// Canonical name of the tool.
-    pub tool: Option<String>,
-    /// Operation that policy names.
-    pub operation: Option<String>,
-    /// Agent that called.
-    pub agent: Option<String>,
-    /// Conversation.
-    pub conversation: Option<String>,
-    /// Run.
-    pub run: Option<RunId>,
-    /// The call that made them, such as that of a script.
-    pub parent: Option<CallId>,
-    /// Open, or an outcome.
-    pub status: Option<CallStatus>,
-    /// Only calls received at or after this time, in milliseconds since 1970.
-    pub since: Option<i64>,
-    /// Only calls received before this time, in milliseconds since 1970.
-    pub until: Option<i64>,
-    /// Only calls before this one, for the next page.
-    pub before: Option<CallId>,
-    /// Maximum number of calls.
-    pub limit: usize,
-}
-
-impl HistoryRequest {
-    /// Returns the name under which calls of a tool are stored: the canonical one if the tool
-    /// exists, else the given one.
-    #[must_use]
-    pub fn canonical_tool(toolcrib: &Toolcrib, name: String) -> String {
-        toolcrib.spec(&name).map_or(name, |spec| spec.name.to_string())
-    }
+/// Returns the name under which calls of a tool are stored: the canonical one if the tool exists,
+/// else the given one.
+#[must_use]
+pub fn canonical_tool(toolcrib: &Toolcrib, name: String) -> String {
+    toolcrib.spec(&name).map_or(name, |spec| spec.name.to_string())
 }
 
 /// Calls, newest first.
@@ -58,30 +29,14 @@ pub struct HistoryReply {
     pub more: bool,
 }
 
-/// Lists calls, newest first.
+/// Lists the calls of the owner that match a filter, newest first; the owner in it is not used.
 ///
 /// # Errors
 /// [`OpError::Store`].
-pub async fn history(
-    ctx: &StoreContext<'_>,
-    request: HistoryRequest,
-) -> Result<HistoryReply, OpError> {
-    let limit = request.limit;
-    let filter = CallFilter {
-        owner: ctx.owner.to_owned(),
-        tool: request.tool,
-        operation: request.operation,
-        agent: request.agent,
-        conversation: request.conversation,
-        run: request.run,
-        parent: request.parent,
-        status: request.status,
-        since: request.since,
-        until: request.until,
-        before: request.before,
-        // Read one row more than the page, to detect a next page.
-        limit: limit + 1,
-    };
+pub async fn history(ctx: &StoreContext<'_>, filter: CallFilter) -> Result<HistoryReply, OpError> {
+    let limit = filter.limit;
+    // Read one row more than the page, to detect a next page.
+    let filter = CallFilter { owner: ctx.owner.to_owned(), limit: limit + 1, ..filter };
     let mut calls = ctx.stores.history.calls(filter).await?;
     let more = calls.len() > limit;
     calls.truncate(limit);

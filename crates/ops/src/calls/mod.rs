@@ -26,7 +26,7 @@ pub use explain::{
     AskedQuestion, CHILDREN_LIMIT, CallWorker, ExplainCallReply, ExplainCallRequest, explain,
 };
 pub use explain_document::ExplainedCall;
-pub use history::{HistoryReply, HistoryRequest, history};
+pub use history::{HistoryReply, canonical_tool, history};
 pub use html_card::{HtmlCardRequest, html_card};
 pub use lookup::CallLookup;
 pub use page::{CallPageRequest, PageTool, PageToolRequest, page, page_tool};

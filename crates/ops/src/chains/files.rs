@@ -1,37 +1,10 @@
-//! The files of scripts: reading them, and the version that a caller has read before it changes
-//! one.
+//! The files of scripts.
 
 use tokio::sync::Mutex;
 use toolcrib_app::{ChainEntry, Toolcrib};
 use toolcrib_code_mode::ChainError;
 
 use crate::error::{OpError, Resource};
-
-/// The text of a script that a caller expects when it changes the script.
-#[derive(Clone, Copy)]
-pub enum ExpectedText<'a> {
-    /// Any text: the caller replaces the present one.
-    Any,
-    /// The caller names no version, as for a new script.
-    Unnamed,
-    /// The version with a text for which this function returns `true`.
-    Matching(&'a (dyn Fn(&str) -> bool + Sync)),
-}
-
-impl ExpectedText<'_> {
-    pub(super) fn check(&self, name: &str, text: &str) -> Result<(), OpError> {
-        match self {
-            Self::Any => Ok(()),
-            Self::Unnamed => Err(OpError::NeedsVersion(format!(
-                "the script {name} is there: send the ETag of what you have read as If-Match"
-            ))),
-            Self::Matching(is_read) if is_read(text) => Ok(()),
-            Self::Matching(_) => Err(OpError::Stale(format!(
-                "the script {name} is not what you have read any more; read it again"
-            ))),
-        }
-    }
-}
 
 /// Held while a script is read and changed: if two callers change the same version, one of them
 /// gets an error.

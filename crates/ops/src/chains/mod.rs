@@ -7,7 +7,6 @@ mod remove;
 mod row;
 mod show;
 
-pub use files::ExpectedText;
 pub use list::list;
 pub use put::{PutChainReply, PutChainRequest, put};
 pub use remove::{RemoveChainRequest, RemovedChain, remove};

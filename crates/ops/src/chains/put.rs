@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::files::{ExpectedText, WRITE_LOCK, load};
+use super::files::{WRITE_LOCK, load};
 use super::list::list;
 use super::row::ChainDetails;
 use crate::administration::{Act, Recorder};
 use crate::context::OpContext;
 use crate::error::{OpError, Resource};
+use crate::expected_version::ExpectedVersion;
 
 /// A script to save.
 #[derive(Clone)]
@@ -19,7 +20,7 @@ pub struct PutChainRequest<'a> {
     /// The folder; `None` selects the workspace's folder of tools, or else the first one.
     pub folder: Option<PathBuf>,
     /// The text to replace.
-    pub expected: ExpectedText<'a>,
+    pub expected: ExpectedVersion<'a>,
 }
 
 /// The saved script.
@@ -35,7 +36,7 @@ pub struct PutChainReply {
 ///
 /// # Errors
 /// [`OpError::Invalid`] for a bad name or text; [`OpError::Conflict`] if there is no folder, or if
-/// the script is in another one; the errors of [`ExpectedText`]; [`OpError::Internal`],
+/// the script is in another one; the errors of [`ExpectedVersion`]; [`OpError::Internal`],
 /// [`OpError::Unrecorded`].
 pub async fn put(
     ctx: &OpContext<'_>,
@@ -50,7 +51,7 @@ pub async fn put(
     let _alone = WRITE_LOCK.lock().await;
     let present = load(ctx.toolcrib, &name).await?;
     if let Some((chain, text)) = &present {
-        expected.check(&name, text)?;
+        expected.check(Resource::Chain, &name, Some(text))?;
         check_folder(&name, &chain.folder, id.as_deref())?;
     }
     let saved = ctx.toolcrib.save_chain(&path, &name, &code).await?;

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::files::{ExpectedText, WRITE_LOCK, find};
+use super::files::{WRITE_LOCK, find};
 use super::put::{check_folder, default_folder};
 use crate::administration::{Act, Recorder};
 use crate::context::OpContext;
-use crate::error::OpError;
+use crate::error::{OpError, Resource};
+use crate::expected_version::ExpectedVersion;
 
 /// The script to remove.
 #[derive(Clone)]
@@ -19,7 +20,7 @@ pub struct RemoveChainRequest<'a> {
     /// Its folder; `None` selects the workspace's folder of tools, or else the first one.
     pub folder: Option<PathBuf>,
     /// The text to remove.
-    pub expected: ExpectedText<'a>,
+    pub expected: ExpectedVersion<'a>,
 }
 
 /// A removed script.
@@ -33,7 +34,7 @@ pub struct RemovedChain {
 ///
 /// # Errors
 /// [`OpError::NotFound`]; [`OpError::Conflict`] for a script in another folder; the errors of
-/// [`ExpectedText`]; [`OpError::Internal`], [`OpError::Unrecorded`].
+/// [`ExpectedVersion`]; [`OpError::Internal`], [`OpError::Unrecorded`].
 pub async fn remove(
     ctx: &OpContext<'_>,
     recorder: &Recorder<'_>,
@@ -46,7 +47,7 @@ pub async fn remove(
         None => {
             let (path, id) = default_folder(ctx)?;
             let (chain, code) = find(ctx.toolcrib, &name).await?;
-            expected.check(&name, &code)?;
+            expected.check(Resource::Chain, &name, Some(&code))?;
             check_folder(&name, &chain.folder, id.as_deref())?;
             path
         }

@@ -7,7 +7,7 @@ use toolcrib_core::suggest::likely_typos;
 use super::edit::{EditedRules, IsRead, change_file};
 use super::is_misspelled_name;
 use super::lint::RuleFinding;
-use super::rule_body::unwritten;
+use super::request_rules::unwritten;
 use crate::administration::Act;
 use crate::error::OpError;
 

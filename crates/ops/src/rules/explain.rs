@@ -12,7 +12,6 @@ use toolcrib_core::{
 };
 
 use super::hypothetical_call::{AskedCall, HypotheticalCall, SHELL_TOOL};
-use super::rule_body::Effect;
 use super::verdict::{CallVerdict, DefaultVerdict, SegmentVerdict};
 use crate::context::OpContext;
 use crate::error::OpError;
@@ -41,7 +40,7 @@ pub struct ExplainReply {
     /// The call, for people.
     pub call: String,
     /// The decision: `allow`, `ask` or `deny`.
-    pub verdict: Effect,
+    pub verdict: Verdict,
     /// The part of policy that decides: `rule`, `floor`, `preset`, `permission`, `taint`, `tool`,
     /// `switch`, `gate`, or `default` (the verdict that the request names).
     pub by: String,
@@ -72,7 +71,7 @@ pub struct ExplainedSegment {
     /// The part as written.
     pub text: String,
     /// The decision.
-    pub verdict: Effect,
+    pub verdict: Verdict,
     /// The deciding rule; null = no rule decides.
     pub rule: Option<String>,
     /// Position of that rule: `PATH:LINE`.
@@ -189,7 +188,7 @@ impl ExplainReply {
         let refused = forecast.refused.filter(|_| forecast.report.ruling.is_none());
         Self {
             call,
-            verdict: verdict.into(),
+            verdict,
             by: by.to_owned(),
             reason,
             rule_line: rule.as_ref().map(ToString::to_string),
@@ -212,7 +211,7 @@ impl From<SegmentVerdict> for ExplainedSegment {
         let rule = evaluation.rule;
         Self {
             text: evaluation.text,
-            verdict: verdict.into(),
+            verdict,
             rule_line: rule.as_ref().map(ToString::to_string),
             rule: rule.as_ref().map(|rule| rule.rule.clone()),
             origin: rule.as_ref().map(|rule| rule.origin.clone()),

@@ -10,7 +10,6 @@ use toolcrib_core::{Clock as _, SystemClock, Verdict};
 
 use super::explain::ExplainedSegment;
 use super::hypothetical_call::HypotheticalCall;
-use super::rule_body::Effect;
 use super::verdict::{CallVerdict, DefaultVerdict};
 
 /// Number of compiled rule sets in the cache: consecutive questions mostly have the same rules.
@@ -44,7 +43,7 @@ fn chat() -> String {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LineAnswer {
     /// The decision.
-    pub verdict: Effect,
+    pub verdict: Verdict,
     /// The deciding rule; null = no rule decides.
     pub rule: Option<String>,
     /// The parts of the line, in order.
@@ -74,7 +73,7 @@ impl LineJudge {
         });
         let verdict = CallVerdict::new(judged, &DefaultVerdict::given(question.default));
         Ok(LineAnswer {
-            verdict: verdict.verdict.into(),
+            verdict: verdict.verdict,
             rule: verdict.rule.map(|rule| rule.rule),
             segments: verdict.segments.into_iter().map(ExplainedSegment::from).collect(),
         })
@@ -117,18 +116,6 @@ fn compile(rules: Value) -> Result<RuleSet, String> {
 }
 
 fn rule_from_text(effect: Verdict, at: usize, rule: String) -> RuleSource {
-    let text = RuleText {
-        effect,
-        rule,
-        agents: Vec::new(),
-        channels: Vec::new(),
-        workspaces: Vec::new(),
-        reason: None,
-        matches: Vec::new(),
-        not_match: Vec::new(),
-        expires: None,
-        is_unsafe: true,
-        is_observed: false,
-    };
+    let text = RuleText { is_unsafe: true, ..RuleText::new(effect, rule) };
     RuleSource { text, layer: Layer::User, origin: format!("rules.{effect}:{}", at + 1) }
 }

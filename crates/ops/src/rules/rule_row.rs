@@ -5,15 +5,13 @@ use serde::{Deserialize, Serialize};
 use toolcrib_app::rules::{Layer, RuleSource};
 use toolcrib_core::Verdict;
 
-use super::rule_body::Effect;
-
 /// A rule with its position.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RuleRow {
     /// Its position in the list, from 1.
     pub number: usize,
     /// Its verdict.
-    pub effect: Effect,
+    pub effect: Verdict,
     /// The matching calls: `Tool` or `Tool(specifier)`, such as `Bash(git push:*)`.
     pub rule: String,
     /// Its layer: `managed`, `user`, `project`, or `untrusted` (from an untrusted workspace).
@@ -53,7 +51,7 @@ impl RuleRow {
         let RuleSource { text, layer, origin } = rule.clone();
         Self {
             number,
-            effect: text.effect.into(),
+            effect: text.effect,
             rule: text.rule,
             layer: layer_word(layer).to_owned(),
             origin,

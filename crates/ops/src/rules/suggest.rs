@@ -57,17 +57,9 @@ impl RuleSuggestion {
     #[must_use]
     pub fn text(&self) -> RuleText {
         RuleText {
-            effect: Verdict::Allow,
-            rule: self.rule.clone(),
             agents: self.agent.iter().cloned().collect(),
-            channels: Vec::new(),
             workspaces: self.workspace.iter().cloned().collect(),
-            reason: None,
-            matches: Vec::new(),
-            not_match: Vec::new(),
-            expires: None,
-            is_unsafe: false,
-            is_observed: false,
+            ..RuleText::new(Verdict::Allow, self.rule.clone())
         }
     }
 }

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_agent::events::{Event, ToolEvent, ToolState};
-use toolcrib_core::{CallId, OutcomeKind, RawArgs};
+use toolcrib_core::{CallId, OutcomeKind, RawArgs, RunStatus};
 
 use crate::calls::serialized_name;
 
@@ -19,7 +19,7 @@ pub struct RunSnapshot {
     /// The agent.
     pub agent: String,
     /// Its state.
-    pub state: RunState,
+    pub state: RunStatus,
     /// Why it waits (`approval_needed`, `clarification_needed`) or how it ended (docs/agents.md);
     /// `None` while it is active.
     pub status: Option<String>,
@@ -47,19 +47,6 @@ pub struct RunSnapshot {
     /// declared; known when it has ended.
     #[serde(default)]
     pub tokens_saved: u64,
-}
-
-/// The state of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum RunState {
-    /// It is active.
-    #[default]
-    Running,
-    /// It waits for a person.
-    Paused,
-    /// It has ended.
-    Ended,
 }
 
 fn is_zero(number: &usize) -> bool {
@@ -243,13 +230,13 @@ impl RunSnapshot {
             }
             Event::Notice { text } => self.notice(text.clone()),
             Event::RunPaused { status, waiting, .. } => {
-                self.state = RunState::Paused;
+                self.state = RunStatus::Paused;
                 self.status = Some((*status).to_owned());
                 self.waiting = waiting.iter().filter_map(to_value).collect();
             }
             Event::RunEnd { status, message, text, rounds, usage, cost, tokens_saved, .. } => {
                 self.set_running();
-                self.state = RunState::Ended;
+                self.state = RunStatus::Ended;
                 self.status = Some((*status).to_owned());
                 self.message.clone_from(message);
                 self.text.clone_from(text);
@@ -260,10 +247,15 @@ impl RunSnapshot {
         }
     }
 
+    /// Returns the snapshot for a caller that sees payloads, or only the rest.
+    #[must_use]
+    pub fn for_caller(self, shows_payloads: bool) -> Self {
+        if shows_payloads { self } else { self.without_payloads() }
+    }
+
     /// Returns the snapshot without texts, arguments and results, for principals with only the role
     /// viewer.
-    #[must_use]
-    pub fn without_payloads(mut self) -> Self {
+    fn without_payloads(mut self) -> Self {
         self.text.clear();
         self.message = None;
         self.waiting.clear();
@@ -286,7 +278,7 @@ impl RunSnapshot {
     }
 
     fn set_running(&mut self) {
-        self.state = RunState::Running;
+        self.state = RunStatus::Running;
         (self.status, self.message) = (None, None);
         self.waiting.clear();
     }

@@ -8,6 +8,6 @@ mod target;
 
 pub use list::{ListSwitchesRequest, list};
 pub use reset::{ResetSwitchReply, ResetSwitchRequest, reset};
-pub use row::{SwitchMode, SwitchRow};
+pub use row::SwitchRow;
 pub use set::{SetSwitchBody, SetSwitchRequest, set};
 pub use target::canonical_target;

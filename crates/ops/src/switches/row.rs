@@ -10,38 +10,6 @@ use toolcrib_core::{Switch, SwitchState, Tier, ToolInfo};
 use crate::context::OpContext;
 use crate::error::OpError;
 
-/// State of a switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum SwitchMode {
-    /// Disabled: calls end without running.
-    Off,
-    /// Enabled, but every call asks a person. Only tools and groups can have this state.
-    Ask,
-    /// Enabled.
-    On,
-}
-
-impl From<SwitchState> for SwitchMode {
-    fn from(state: SwitchState) -> Self {
-        match state {
-            SwitchState::Off => Self::Off,
-            SwitchState::Ask => Self::Ask,
-            SwitchState::On => Self::On,
-        }
-    }
-}
-
-impl From<SwitchMode> for SwitchState {
-    fn from(state: SwitchMode) -> Self {
-        match state {
-            SwitchMode::Off => Self::Off,
-            SwitchMode::Ask => Self::Ask,
-            SwitchMode::On => Self::On,
-        }
-    }
-}
-
 /// A switch.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchRow {
@@ -49,7 +17,7 @@ pub struct SwitchRow {
     /// `skill:NAME`.
     pub name: String,
     /// Its stored state; absent = the default applies.
-    pub state: Option<SwitchMode>,
+    pub state: Option<SwitchState>,
     /// The person or token that set it.
     pub by: Option<String>,
     /// When it was set, in milliseconds since 1970.
@@ -86,7 +54,7 @@ impl SwitchRow {
     pub(super) fn new(name: &str, (tools, on): (usize, usize), set: Option<&Switch>) -> Self {
         Self {
             name: name.to_owned(),
-            state: set.map(|switch| switch.state.into()),
+            state: set.map(|switch| switch.state),
             by: set.map(|switch| switch.by.clone()),
             at: set.map(|switch| switch.at),
             tools,

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use toolcrib_app::SwitchTarget;
 use toolcrib_core::{Clock as _, Switch, SwitchState, SystemClock};
 
-use super::row::{SwitchMode, SwitchRow, current_row};
+use super::row::{SwitchRow, current_row};
 use super::target::canonical_target;
 use crate::context::OpContext;
 use crate::error::OpError;
@@ -16,7 +16,7 @@ use crate::error::OpError;
 #[serde(deny_unknown_fields)]
 pub struct SetSwitchBody {
     /// `off`, `ask` or `on`.
-    pub state: SwitchMode,
+    pub state: SwitchState,
 }
 
 /// The switch, and its new state.

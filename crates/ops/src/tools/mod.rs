@@ -8,6 +8,7 @@ mod find;
 mod list;
 mod numbers;
 mod row;
+mod search;
 mod show;
 mod why;
 
@@ -19,8 +20,9 @@ pub use dry_run::{DryRunReply, DryRunRequest, Prediction, Refusal, dry_run};
 pub use dry_run_document::DryRunDocument;
 pub use find::find_tool;
 pub use list::{ListToolsRequest, list};
-pub use numbers::{ToolNumbers, numbers};
+pub use numbers::{LastFailure, ToolNumbers, all_numbers, numbers};
 pub use row::ToolRow;
+pub use search::{FindToolsRequest, FoundTools, search};
 pub use show::{ToolDocument, show};
 pub use why::{WhyReply, WhyRequest, exclusions, view_of_agent, why};
 

@@ -4,11 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use toolcrib_app::Toolcrib;
-use toolcrib_core::{Entry, Exclusion, Status, ToolInfo};
+use toolcrib_core::{Entry, Exclusion, Status, SwitchState, ToolInfo};
 
 use super::numbers::ToolNumbers;
 use crate::calls::serialized_name;
-use crate::switches::SwitchMode;
 
 /// A tool in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,9 +34,9 @@ pub struct ToolRow {
     /// Whether it is enabled, taking into account the switches above it.
     pub enabled: bool,
     /// The state that applies to its calls, taking into account the switches above it.
-    pub state: SwitchMode,
+    pub state: SwitchState,
     /// The state of its own switch, without the switches above it.
-    pub own_state: SwitchMode,
+    pub own_state: SwitchState,
     /// The feature that controls it, for a tool without a separate switch.
     pub controlled_by: Option<String>,
     /// Whether this caller can call it.
@@ -62,7 +61,7 @@ pub struct ToolRow {
     /// Match with the search, from 0 to about 1; null if it is only listed, or if it matches but is
     /// not ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score: Option<f32>,
+    pub score: Option<f64>,
     /// Metrics of its calls, if they were requested and it was called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metrics: Option<ToolNumbers>,
@@ -108,8 +107,8 @@ impl ToolRow {
             source: info.source,
             group: info.group,
             enabled: info.enabled,
-            state: info.state.into(),
-            own_state: info.own_state.into(),
+            state: info.state,
+            own_state: info.own_state,
             controlled_by: info.controlled_by,
             score: None,
             metrics: None,

@@ -8,9 +8,9 @@ use toolcrib_core::audit::LOCAL_CHAIN;
 use toolcrib_ops::administration::Recorder;
 use toolcrib_ops::agents::{
     self, AddAgentRequest, AgentFiles, AgentFormat, AgentToolsRequest, ChangeAgentToolsRequest,
-    ExpectedVersion, PutAgentRequest, RemoveAgentRequest, ShowAgentRequest, ToolListChange,
+    PutAgentRequest, RemoveAgentRequest, ShowAgentRequest, ToolListChange,
 };
-use toolcrib_ops::{ErrorClass, OpError};
+use toolcrib_ops::{ErrorClass, ExpectedVersion, OpError};
 
 use crate::fixture::Fixture;
 use crate::library::OwnLibrary;

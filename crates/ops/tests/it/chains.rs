@@ -2,19 +2,20 @@
 
 use toolcrib_app::ToolFolder;
 use toolcrib_core::Risk;
+use toolcrib_ops::ExpectedVersion;
 use toolcrib_ops::OpError;
 use toolcrib_ops::administration::Recorder;
-use toolcrib_ops::chains::{self, ExpectedText, PutChainRequest, RemoveChainRequest};
+use toolcrib_ops::chains::{self, PutChainRequest, RemoveChainRequest};
 
 use crate::fixture::Fixture;
 
 const CODE: &str = "# description: Count\nprint(1)\n";
 
-fn put(expected: ExpectedText<'_>) -> PutChainRequest<'_> {
+fn put(expected: ExpectedVersion<'_>) -> PutChainRequest<'_> {
     PutChainRequest { name: "count".to_owned(), code: CODE.to_owned(), folder: None, expected }
 }
 
-fn remove(expected: ExpectedText<'_>) -> RemoveChainRequest<'_> {
+fn remove(expected: ExpectedVersion<'_>) -> RemoveChainRequest<'_> {
     RemoveChainRequest { name: "count".to_owned(), folder: None, expected }
 }
 
@@ -30,17 +31,17 @@ async fn a_script_is_kept_shown_and_removed_by_those_who_read_it() {
     let folder = tempfile::tempdir().unwrap();
     let fixture = with_folder(&folder).await;
     let (ctx, none) = (fixture.ctx(), Recorder::None);
-    let kept = chains::put(&ctx, &none, put(ExpectedText::Unnamed)).await.unwrap();
+    let kept = chains::put(&ctx, &none, put(ExpectedVersion::Unnamed)).await.unwrap();
     assert!(kept.is_new && kept.chain.chain.asked_about, "{kept:?}");
     assert_eq!(chains::show(&ctx, "count").await.unwrap(), kept.chain);
     assert_eq!(chains::list(&ctx).await.unwrap(), [kept.chain.chain]);
-    let again = chains::put(&ctx, &none, put(ExpectedText::Unnamed)).await.unwrap_err();
+    let again = chains::put(&ctx, &none, put(ExpectedVersion::Unnamed)).await.unwrap_err();
     assert!(matches!(again, OpError::NeedsVersion(_)), "{again:?}");
     let other = |text: &str| text != CODE;
-    let stale = chains::remove(&ctx, &none, remove(ExpectedText::Matching(&other))).await;
+    let stale = chains::remove(&ctx, &none, remove(ExpectedVersion::Matching(&other))).await;
     assert!(matches!(stale, Err(OpError::Stale(_))), "{stale:?}");
     let same = |text: &str| text == CODE;
-    chains::remove(&ctx, &none, remove(ExpectedText::Matching(&same))).await.unwrap();
+    chains::remove(&ctx, &none, remove(ExpectedVersion::Matching(&same))).await.unwrap();
     let gone = chains::show(&ctx, "count").await.unwrap_err();
     assert!(matches!(gone, OpError::NotFound { .. }), "{gone:?}");
 }
@@ -50,10 +51,10 @@ async fn a_bad_name_is_invalid_and_without_a_folder_nothing_is_kept() {
     let folder = tempfile::tempdir().unwrap();
     let fixture = with_folder(&folder).await;
     let none = Recorder::None;
-    let bad = PutChainRequest { name: "../x".to_owned(), ..put(ExpectedText::Any) };
+    let bad = PutChainRequest { name: "../x".to_owned(), ..put(ExpectedVersion::Any) };
     let error = chains::put(&fixture.ctx(), &none, bad).await.unwrap_err();
     assert!(matches!(error, OpError::Invalid(_)), "{error:?}");
     let without = Fixture::new().await;
-    let error = chains::put(&without.ctx(), &none, put(ExpectedText::Any)).await.unwrap_err();
+    let error = chains::put(&without.ctx(), &none, put(ExpectedVersion::Any)).await.unwrap_err();
     assert!(matches!(error, OpError::Conflict(_)), "{error:?}");
 }

@@ -1,11 +1,9 @@
 //! Operations on past calls.
 
 use serde_json::json;
-use toolcrib_core::OutcomeKind;
+use toolcrib_core::{CallFilter, OutcomeKind};
 use toolcrib_ops::OpError;
-use toolcrib_ops::calls::{
-    self, CallState, CallSummary, ExplainCallRequest, HistoryRequest, ShowCallRequest,
-};
+use toolcrib_ops::calls::{self, CallState, CallSummary, ExplainCallRequest, ShowCallRequest};
 
 use crate::fixture::Fixture;
 
@@ -14,16 +12,16 @@ async fn the_history_has_pages_and_hides_payloads_from_viewers() {
     let fixture = Fixture::new().await;
     let older = fixture.call("greet", json!({})).await;
     let newer = fixture.call("no_such_tool", json!({"name": "x"})).await;
-    let page = HistoryRequest { limit: 1, ..HistoryRequest::default() };
+    let page = CallFilter { limit: 1, ..CallFilter::default() };
     let first = calls::history(&fixture.store(), page.clone()).await.unwrap();
     assert_eq!((first.calls[0].facts.call, first.more), (newer, true));
     assert_eq!(CallSummary::new(&first.calls[0], None).status, CallState::Failed);
     assert!(CallSummary::new(&first.calls[0], None).message.is_some());
-    let next = HistoryRequest { before: Some(newer), ..page.clone() };
+    let next = CallFilter { before: Some(newer), ..page.clone() };
     let second = calls::history(&fixture.store(), next).await.unwrap();
     assert_eq!((second.calls[0].facts.call, second.more), (older, false));
     assert!(second.calls[0].facts.args.is_some());
-    let all = HistoryRequest { limit: 9, ..HistoryRequest::default() };
+    let all = CallFilter { limit: 9, ..CallFilter::default() };
     for row in &calls::history(&fixture.viewer(), all).await.unwrap().calls {
         let summary = CallSummary::new(row, None);
         assert_eq!((summary.args, summary.args_hash, summary.message), (None, None, None));

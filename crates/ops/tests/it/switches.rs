@@ -2,9 +2,7 @@
 
 use toolcrib_app::SwitchTarget;
 use toolcrib_core::SwitchState;
-use toolcrib_ops::switches::{
-    self, ListSwitchesRequest, ResetSwitchRequest, SetSwitchRequest, SwitchMode,
-};
+use toolcrib_ops::switches::{self, ListSwitchesRequest, ResetSwitchRequest, SetSwitchRequest};
 use toolcrib_ops::tools::{self, WhyRequest};
 use toolcrib_ops::{OpError, Resource};
 
@@ -17,7 +15,7 @@ async fn a_switch_is_set_listed_and_reset() {
     let target = SwitchTarget::Tool("greet".to_owned());
     let request = SetSwitchRequest { target: target.clone(), state: SwitchState::Off };
     let row = switches::set(&ctx, request).await.unwrap();
-    assert_eq!((row.state, row.by.as_deref(), row.on), (Some(SwitchMode::Off), Some("ann"), 0));
+    assert_eq!((row.state, row.by.as_deref(), row.on), (Some(SwitchState::Off), Some("ann"), 0));
     let why = WhyRequest { tool: "greet".to_owned(), ..WhyRequest::default() };
     assert!(!tools::why(&ctx, why.clone()).await.unwrap().offered);
     let rows = switches::list(&ctx, ListSwitchesRequest).await.unwrap();

@@ -3,11 +3,10 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_net::{Bytes, Limits, Method};
+use toolcrib_net::{Bytes, Method};
 
 use super::attempt_failure::AttemptFailure;
 use super::endpoint::EndpointState;
-use super::error_body::ErrorBody;
 use crate::model::FailureKind;
 
 /// Size limit of an answer: 256 vectors of 4,096 numbers as text.
@@ -38,23 +37,8 @@ pub(super) async fn embed(
     let mut request = shared.request(Method::POST, url);
     let body = json!({"model": model, "input": texts, "encoding_format": "float"}).to_string();
     request.body = Bytes::from(body);
-    let limits = Limits {
-        total: shared.settings.timeout,
-        max_wire_bytes: MAX_ANSWER,
-        max_inflated_bytes: MAX_ANSWER,
-        ..Limits::default()
-    };
-    let response = shared.client.fetch(&request, &limits).await;
-    let response = response.map_err(|error| AttemptFailure::http(&about, &error))?;
-    let status = response.head.status;
-    if !(200..300).contains(&status) {
-        return Err(AttemptFailure::from_error_body(
-            &about,
-            Some(status),
-            &ErrorBody::parse(&response.body),
-        ));
-    }
-    vectors(&response.body, texts.len()).ok_or_else(|| {
+    let body = shared.fetch(&request, shared.settings.timeout, MAX_ANSWER, &about).await?;
+    vectors(&body, texts.len()).ok_or_else(|| {
         let message = format!("The answer of {} is not a list of vectors.", about.provider());
         AttemptFailure::new(FailureKind::Unreadable, message)
     })

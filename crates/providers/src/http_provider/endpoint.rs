@@ -5,11 +5,12 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use toolcrib_net::{Follow, HttpClient, Method, Request};
+use toolcrib_net::{Follow, HttpClient, Limits, Method, Request};
 
 use super::attempt_failure::AttemptFailure;
 use super::circuit_breaker::CircuitBreaker;
 use super::embeddings;
+use super::error_body::ErrorBody;
 use super::error_message::ErrorContext;
 use super::http_model::HttpModel;
 use super::list_models;
@@ -146,6 +147,30 @@ impl EndpointState {
         // A redirect could send the key to another host.
         request.follow = Follow::Never;
         request
+    }
+
+    /// Sends a request without retries; returns the body of a successful response.
+    pub(super) async fn fetch(
+        &self,
+        request: &Request,
+        total: Duration,
+        max_bytes: usize,
+        about: &ErrorContext<'_>,
+    ) -> Result<Vec<u8>, AttemptFailure> {
+        let limits = Limits {
+            total,
+            max_wire_bytes: max_bytes,
+            max_inflated_bytes: max_bytes,
+            ..Limits::default()
+        };
+        let response = self.client.fetch(request, &limits).await;
+        let response = response.map_err(|error| AttemptFailure::http(about, &error))?;
+        let status = response.head.status;
+        if !(200..300).contains(&status) {
+            let body = ErrorBody::parse(&response.body);
+            return Err(AttemptFailure::from_error_body(about, Some(status), &body));
+        }
+        Ok(response.body)
     }
 
     /// Returns whether this model refused tools, in this process or an earlier one.

@@ -4,11 +4,10 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use toolcrib_net::{Limits, Method};
+use toolcrib_net::Method;
 
 use super::attempt_failure::AttemptFailure;
 use super::endpoint::EndpointState;
-use super::error_body::ErrorBody;
 use super::provider_kind::ProviderKind;
 use crate::model::FailureKind;
 
@@ -28,23 +27,8 @@ pub(super) async fn list(
 ) -> Result<Vec<String>, AttemptFailure> {
     let about = shared.error_context("its models");
     let request = shared.request(Method::GET, shared.address.models());
-    let limits = Limits {
-        total: time,
-        max_wire_bytes: MAX_LIST,
-        max_inflated_bytes: MAX_LIST,
-        ..Limits::default()
-    };
-    let response = shared.client.fetch(&request, &limits).await;
-    let response = response.map_err(|error| AttemptFailure::http(&about, &error))?;
-    let status = response.head.status;
-    if !(200..300).contains(&status) {
-        return Err(AttemptFailure::from_error_body(
-            &about,
-            Some(status),
-            &ErrorBody::parse(&response.body),
-        ));
-    }
-    names(shared.settings.kind, &response.body).ok_or_else(|| {
+    let body = shared.fetch(&request, time, MAX_LIST, &about).await?;
+    names(shared.settings.kind, &body).ok_or_else(|| {
         let message = format!("The answer of {} is not a list of models.", about.provider());
         AttemptFailure::new(FailureKind::Unreadable, message)
     })

@@ -20,6 +20,7 @@ pub(crate) use blocking::{run_blocking, run_cpu_bound};
 pub(crate) use extract::{Bytes, Json, Path, Query, parse_id, parse_run_id};
 pub(crate) use operation::{CALLBACK_PATH, MCP_PATH};
 pub(crate) use pagination::{
-    Page, PageQuery, cursor, etag, etag_matches, etag_response, parse_cursor,
+    Page, PageQuery, cursor, etag, etag_matches, etag_response, expected_version, parse_cursor,
+    with_etag,
 };
 pub(crate) use router::Api;

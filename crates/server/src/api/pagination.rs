@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::canonical_json;
+use toolcrib_ops::ExpectedVersion;
 
 use crate::problem::{Code, Problem};
 
@@ -117,6 +118,14 @@ pub(crate) fn etag_response(request: &HeaderMap, body: &impl Serialize) -> Respo
     ([(header::ETAG, tag_value), (header::CONTENT_TYPE, json)], text).into_response()
 }
 
+/// Adds an `ETag` to a response.
+pub(crate) fn with_etag(mut response: Response, tag: Option<String>) -> Response {
+    if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}
+
 /// Returns whether a list of tags (`If-Match`, `If-None-Match`) contains this one.
 pub(crate) fn etag_matches(given: Option<&HeaderValue>, tag: &str) -> bool {
     let Some(given) = given.and_then(|value| value.to_str().ok()) else { return false };
@@ -124,6 +133,20 @@ pub(crate) fn etag_matches(given: Option<&HeaderValue>, tag: &str) -> bool {
         .split(',')
         .map(|one| one.trim().trim_start_matches("W/"))
         .any(|one| one == tag || one == "*")
+}
+
+/// Returns the version that the request expects to change, from `If-Match` and `If-None-Match: *`.
+pub(crate) fn expected_version<'a>(
+    headers: &HeaderMap,
+    matches: &'a (dyn Fn(&str) -> bool + Sync),
+) -> ExpectedVersion<'a> {
+    if headers.get(header::IF_NONE_MATCH).is_some_and(|value| value == "*") {
+        return ExpectedVersion::New;
+    }
+    match headers.get(header::IF_MATCH) {
+        Some(_) => ExpectedVersion::Matching(matches),
+        None => ExpectedVersion::Unnamed,
+    }
 }
 
 #[cfg(test)]

@@ -109,6 +109,7 @@ const TABLE: &[(Method, &str, ToolLimit)] = &[
     (Method::GET, "/calls/{id}/page/resource", Checked),
     (Method::POST, "/exec", Checked),
     (Method::GET, "/files", Checked),
+    (Method::GET, "/files/image", Checked),
     (Method::GET, "/files/list", Checked),
     (Method::PUT, "/files", Checked),
     (Method::DELETE, "/files", Checked),

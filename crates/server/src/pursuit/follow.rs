@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use toolcrib_app::runner::{RunnerLimits, labels_of_run};
+use toolcrib_app::runner::RunnerLimits;
 use toolcrib_assistant::goal::{Goal, GoalEnd, GoalError, GoalStatus, pursuit_message};
 use toolcrib_core::{RunId, RunStatus, StoreError, StoredRun};
 
 use crate::daemon_host::RunRequest;
 use crate::end_notice::{End, notify_end};
 use crate::run_supervisor::{
-    Requester, RunError, RunSupervisor, StartOptions, load_snapshot, start_run,
+    Requester, RunError, RunResult, RunSupervisor, StartOptions, run_result, start_run,
 };
 
 /// Channel of runs that no person watches.
@@ -18,8 +18,6 @@ const BACKGROUND: &str = "background";
 const PURSUIT: &str = "pursuit";
 /// Interval for reading the state of the run.
 const LOOK: Duration = Duration::from_millis(500);
-/// The status of an answered run.
-const DONE: &str = "completed";
 
 /// Pursues a goal until its run ends or the daemon stops; returns its id.
 pub(super) async fn pursue(supervisor: RunSupervisor, owner: String, goal: Goal) -> String {
@@ -138,18 +136,6 @@ async fn start(supervisor: &RunSupervisor, owner: &str, goal: &Goal) -> Result<R
 }
 
 async fn end_of(supervisor: &RunSupervisor, run: &StoredRun) -> Result<GoalEnd, StoreError> {
-    let snapshot = load_snapshot(supervisor, run).await?;
-    let status = snapshot.status.unwrap_or_default();
-    let result = match snapshot.message {
-        Some(message) if snapshot.text.is_empty() => format!("{status}: {message}"),
-        _ => snapshot.text,
-    };
-    // The answer may repeat any text that the run has read. If the run cannot be read, assume that
-    // it has read untrusted text.
-    let labels = labels_of_run(&*supervisor.stores().runs, run.id).await;
-    let source = match labels {
-        Ok(labels) => labels.untrusted.map(|source| source.to_string()),
-        Err(_) => Some("a run whose reading is not known".to_owned()),
-    };
-    Ok(GoalEnd { ok: status == DONE, result, source })
+    let RunResult { completed, text, untrusted } = run_result(supervisor, run).await?;
+    Ok(GoalEnd { ok: completed, result: text, source: untrusted })
 }

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use toolcrib_app::StateChanges;
 
 use super::follow::pursue;
 use crate::run_supervisor::RunSupervisor;
 
-/// Interval for reading goals: a goal that another process starts begins within this time.
+/// Shortest time between two reads of the goals: a goal that another process starts begins within
+/// this time.
 const LOOK: Duration = Duration::from_secs(1);
 /// The tool that is available only while goals are enabled.
 const GOAL_PURSUIT: &str = "goal_pursuit";
 
 /// Pursues goals until the daemon is told to stop.
-pub(crate) async fn run_pursuits(supervisor: &RunSupervisor) {
+pub(crate) async fn run_pursuits(supervisor: &RunSupervisor, mut changes: StateChanges) {
     let mut pursuits: JoinSet<String> = JoinSet::new();
     let mut followed: HashSet<String> = HashSet::new();
     loop {
@@ -42,7 +44,7 @@ pub(crate) async fn run_pursuits(supervisor: &RunSupervisor) {
         }
         tokio::select! {
             () = supervisor.shutdown_token().cancelled() => break,
-            () = tokio::time::sleep(LOOK) => {}
+            () = changes.next(LOOK) => {}
         }
     }
     // The runs are paused or recovered like any other; another process follows them.

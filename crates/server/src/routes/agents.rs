@@ -1,7 +1,7 @@
 //! Agents: listing and writing their files, and showing each with the tools that its lists select.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,13 @@ use toolcrib_agent::library::{Folder, Scope};
 use toolcrib_ops::OpError;
 use toolcrib_ops::agents::{
     self, AddAgentRequest, AgentDetails, AgentFiles, AgentFormat, AgentReply, CheckAgentReply,
-    CheckAgentRequest, ExpectedVersion, PutAgentRequest, RemoveAgentRequest, ShowAgentRequest,
+    CheckAgentRequest, PutAgentRequest, RemoveAgentRequest, ShowAgentRequest,
 };
 use toolcrib_ops::library::FileProblem;
 
-use crate::api::{Api, Json, Operation, Path, etag, etag_matches, etag_response};
+use crate::api::{
+    Api, Json, Operation, Path, etag, etag_matches, etag_response, expected_version, with_etag,
+};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
@@ -140,11 +142,7 @@ async fn list_agents(
 /// Responds with an agent and the tag of its file.
 fn response(status: StatusCode, agent: AgentDetails) -> Response {
     let tag = agent.text.as_deref().map(etag);
-    let mut response = (status, Json(agent)).into_response();
-    if let Some(tag) = tag.and_then(|tag| HeaderValue::from_str(&tag).ok()) {
-        response.headers_mut().insert(header::ETAG, tag);
-    }
-    response
+    with_etag((status, Json(agent)).into_response(), tag)
 }
 
 async fn show_agent(
@@ -172,20 +170,6 @@ async fn add_agent(
     Ok(response(StatusCode::CREATED, agent))
 }
 
-/// Returns the version that the request expects to change.
-fn expected<'a>(
-    headers: &HeaderMap,
-    matches: &'a (dyn Fn(&str) -> bool + Sync),
-) -> ExpectedVersion<'a> {
-    if headers.get(header::IF_NONE_MATCH).is_some_and(|value| value == "*") {
-        return ExpectedVersion::New;
-    }
-    match headers.get(header::IF_MATCH) {
-        Some(_) => ExpectedVersion::Matching(matches),
-        None => ExpectedVersion::Unnamed,
-    }
-}
-
 async fn put_agent(
     State(daemon): State<DaemonState>,
     principal: Principal,
@@ -194,7 +178,7 @@ async fn put_agent(
     Json(AgentText { text, form }): Json<AgentText>,
 ) -> Result<Response, Problem> {
     let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
-    let expected = expected(&headers, &matches);
+    let expected = expected_version(&headers, &matches);
     let request = PutAgentRequest { name, text, format: form, expected };
     let changed = || drop(daemon.runner().reload());
     let reply = agents::put(&context(&daemon, &principal, &changed), request).await?;
@@ -219,7 +203,7 @@ async fn remove_agent(
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
-    let request = RemoveAgentRequest { name, expected: expected(&headers, &matches) };
+    let request = RemoveAgentRequest { name, expected: expected_version(&headers, &matches) };
     let changed = || drop(daemon.runner().reload());
     agents::remove(&context(&daemon, &principal, &changed), request).await?;
     Ok(StatusCode::NO_CONTENT)

@@ -1,15 +1,16 @@
 //! Scripts saved as tools: listing, showing, saving and removing them. Changes take effect at once.
 
 use axum::extract::State;
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_ops::chains::{
-    self, ChainDetails, ChainRow, ExpectedText, PutChainRequest, RemoveChainRequest,
-};
+use toolcrib_ops::chains::{self, ChainDetails, ChainRow, PutChainRequest, RemoveChainRequest};
 
-use crate::api::{Api, Json, Operation, Page, Path, etag, etag_matches, etag_response};
+use crate::api::{
+    Api, Json, Operation, Page, Path, etag, etag_matches, etag_response, expected_version,
+    with_etag,
+};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
@@ -57,12 +58,8 @@ async fn list_chains(
 }
 
 fn response(status: StatusCode, chain: ChainDetails) -> Response {
-    let tag = HeaderValue::from_str(&etag(&chain.code));
-    let mut response = (status, Json(chain)).into_response();
-    if let Ok(tag) = tag {
-        response.headers_mut().insert(header::ETAG, tag);
-    }
-    response
+    let tag = etag(&chain.code);
+    with_etag((status, Json(chain)).into_response(), Some(tag))
 }
 
 async fn show_chain(
@@ -74,17 +71,6 @@ async fn show_chain(
     Ok(response(StatusCode::OK, chain))
 }
 
-/// Returns the version that the request names with `If-Match`.
-fn expected<'a>(
-    headers: &HeaderMap,
-    matches: &'a (dyn Fn(&str) -> bool + Sync),
-) -> ExpectedText<'a> {
-    match headers.get(header::IF_MATCH) {
-        Some(_) => ExpectedText::Matching(matches),
-        None => ExpectedText::Unnamed,
-    }
-}
-
 async fn put_chain(
     State(daemon): State<DaemonState>,
     principal: Principal,
@@ -93,7 +79,7 @@ async fn put_chain(
     Json(ChainText { code }): Json<ChainText>,
 ) -> Result<Response, Problem> {
     let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
-    let expected = expected(&headers, &matches);
+    let expected = expected_version(&headers, &matches);
     let request = PutChainRequest { name, code, folder: None, expected };
     let ctx = daemon.op_context(&principal, None);
     let reply = chains::put(&ctx, &daemon.recorder(&principal), request).await?;
@@ -108,7 +94,8 @@ async fn remove_chain(
     Path(name): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let matches = |text: &str| etag_matches(headers.get(header::IF_MATCH), &etag(text));
-    let request = RemoveChainRequest { name, folder: None, expected: expected(&headers, &matches) };
+    let request =
+        RemoveChainRequest { name, folder: None, expected: expected_version(&headers, &matches) };
     let ctx = daemon.op_context(&principal, None);
     chains::remove(&ctx, &daemon.recorder(&principal), request).await?;
     Ok(StatusCode::NO_CONTENT)

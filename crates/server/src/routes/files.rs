@@ -7,7 +7,7 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use toolcrib_core::{Answer, ArtifactRef, Call, ErrorType, ModelResult};
+use toolcrib_core::{Answer, ArtifactRef, Block, Call, ErrorType, ModelResult};
 use toolcrib_ops::settings::SECRET_MASK as MASK;
 
 use super::artifacts::run_blocking;
@@ -74,6 +74,15 @@ pub(super) fn routes(api: &mut Api) {
         .description("A call of `read_file`. Its `ETag` is for `If-Match`.")
         .query::<PathQuery>();
     api.add(document_failures(read.returns_ok::<FileDocument>("Its text.")), read_file);
+    let image = Operation::get(
+        "/files/image",
+        Role::Caller,
+        "Downloads an image of the workspace: PNG, JPEG, GIF or WebP, up to 5 MB.",
+    )
+    .description("A call of `read_file` with `image`. Known secrets are masked: do not write the bytes back.")
+    .query::<PathQuery>()
+    .returns_media("application/octet-stream", "The bytes.");
+    api.add(document_failures(image), send_image);
     let list = Operation::get("/files/list", Role::Caller, "Lists a folder of the workspace.");
     let list = list
         .description("A call of `list_dir`; `structured` has the entries.")
@@ -174,6 +183,30 @@ async fn read_file(
         }
         Err(given) => answer_response(*given),
     })
+}
+
+async fn send_image(
+    State(daemon): State<DaemonState>,
+    principal: AdmittedCaller,
+    Query(query): Query<PathQuery>,
+) -> Result<Response, Problem> {
+    let args = json!({"path": query.path, "image": true});
+    let (_, result) =
+        match tool_result(call_file_tool(&daemon, &principal, "read_file", args).await?) {
+            Ok(found) => found,
+            Err(given) => return Ok(answer_response(*given)),
+        };
+    let image = result.media.into_iter().find_map(|block| match block {
+        Block::Image(blob) => Some(blob.data),
+        _ => None,
+    });
+    // Never send the type of the image: the content is untrusted, and a browser would attribute it
+    // to the daemon's origin.
+    let headers = [
+        (header::CONTENT_TYPE, "application/octet-stream"),
+        (header::CONTENT_DISPOSITION, "attachment"),
+    ];
+    Ok((headers, image.unwrap_or_default()).into_response())
 }
 
 async fn list_folder(

@@ -11,10 +11,10 @@ mod user_rules;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-
+use toolcrib_app::rules::RuleText;
 use toolcrib_ops::rules::{
-    self, ExplainReply, ImportRulesReply, LintReply, ReplayReply, RuleBody, RuleRow,
-    RuleSuggestion, TestReply,
+    self, ExplainReply, ImportRulesReply, LintReply, ReplayReply, RuleRow, RuleSuggestion,
+    TestReply,
 };
 
 use crate::api::{Api, Operation, Page, etag_response};
@@ -45,7 +45,7 @@ pub(super) fn routes(api: &mut Api) {
     let add = Operation::post("/rules/own", Role::Operator, "Adds rules to the user's own file.")
         .description("The daemon checks the rules with their examples first, and keeps comments and order of the file. After the response every new call is judged by them.")
         .header("If-Match", "The `ETag` of the file; without it, the rules are added to the current version.")
-        .body::<Vec<RuleBody>>();
+        .body::<Vec<RuleText>>();
     api.add(add.returns_ok::<UserRulesChanged>("They are in force."), add_rules);
     let remove = Operation::delete(
         "/rules/own/{number}",

@@ -13,8 +13,8 @@ use axum::response::{IntoResponse as _, Response};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_core::{ConversationId, RunId, RunStatus, StoredRun};
-use toolcrib_ops::runs::{RunSnapshot, RunState};
-use toolcrib_ops::{OpError, Resource};
+use toolcrib_ops::Resource;
+use toolcrib_ops::runs::{self, ListRunsRequest, RunRow, RunSnapshot};
 use toolcrib_providers::conversation::UserMessage;
 
 use crate::active_requests::{
@@ -38,53 +38,12 @@ const LIST: &str = "runs";
 /// Description of the header with the last event that a client has received.
 const ABOUT_LAST: &str = "The id of the last event that the client received: the stream continues after it if it is still known, and otherwise begins with the snapshot.";
 
-/// A run in a list.
-#[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct RunRow {
-    /// Its id.
-    pub(crate) run: String,
-    /// Its conversation.
-    pub(crate) conversation: String,
-    /// The agent.
-    pub(crate) agent: String,
-    /// Its state: `running`, `paused` or `ended`.
-    pub(crate) state: String,
-    /// The reason why it waits, or the status with which it ended.
-    pub(crate) status: Option<String>,
-    /// Subject of its conversation.
-    pub(crate) topic: String,
-    /// The principal that started it.
-    pub(crate) by: String,
-    /// Milliseconds since 1970.
-    pub(crate) created_at: i64,
-    /// Milliseconds since 1970 of its last step.
-    pub(crate) updated_at: i64,
-}
-
-impl RunRow {
-    /// Builds the row. Viewers do not see the task, because it is a person's text.
-    pub(crate) fn of(run: &StoredRun, payloads: bool) -> Self {
-        let topic = Some(&run.context.topic).filter(|_| payloads);
-        Self {
-            run: run.id.to_string(),
-            conversation: run.conversation.to_string(),
-            agent: run.context.agent.clone(),
-            state: run.status.as_str().to_owned(),
-            status: run_supervisor::status_text(run).0,
-            topic: topic.cloned().unwrap_or_default(),
-            by: run.context.device.clone(),
-            created_at: run.created_at,
-            updated_at: run.updated_at,
-        }
-    }
-}
-
 /// The runs to list.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct ListRunsQuery {
     /// Only runs in this state: `running`, `paused` or `ended`.
-    state: Option<RunState>,
+    state: Option<RunStatus>,
     /// The maximum number of rows, 1 to 500; default 50.
     #[schemars(range(min = 1, max = 500))]
     limit: Option<usize>,
@@ -155,9 +114,7 @@ pub(crate) async fn find_run(
     id: &str,
 ) -> Result<StoredRun, Problem> {
     let id = parse_run_id(id)?;
-    let found = daemon.stores().runs.run(id).await?;
-    let mine = found.filter(|run| run.context.owner == principal.owner);
-    mine.ok_or_else(|| OpError::not_found(Resource::Run, id).into())
+    Ok(runs::find(&daemon.store_context(principal), id).await?)
 }
 
 async fn start_run(
@@ -207,7 +164,7 @@ fn wants_events(headers: &HeaderMap) -> bool {
 /// Responds with the current state of a run; with status 202 while it has not ended.
 async fn show(daemon: &DaemonState, principal: &Principal, id: RunId) -> Result<Response, Problem> {
     let view = view(daemon, principal, id).await?;
-    let over = view.state == RunState::Ended;
+    let over = view.state == RunStatus::Ended;
     let status = if over { StatusCode::OK } else { StatusCode::ACCEPTED };
     Ok((status, Json(view)).into_response())
 }
@@ -217,14 +174,10 @@ async fn view(
     principal: &Principal,
     id: RunId,
 ) -> Result<RunSnapshot, Problem> {
-    let view = match daemon.run_supervisor().get(id).filter(|live| live.owner == principal.owner) {
-        Some(live) => RunSnapshot::clone(&live.view()),
-        None => {
-            let run = find_run(daemon, principal, &id.to_string()).await?;
-            run_supervisor::load_snapshot(daemon.run_supervisor(), &run).await?
-        }
-    };
-    Ok(if principal.sees_payloads() { view } else { view.without_payloads() })
+    match daemon.run_supervisor().get(id).filter(|live| live.owner == principal.owner) {
+        Some(live) => Ok(RunSnapshot::clone(&live.view()).for_caller(principal.sees_payloads())),
+        None => Ok(runs::show(&daemon.op_context(principal, None), id).await?),
+    }
 }
 
 async fn list_runs(
@@ -233,26 +186,15 @@ async fn list_runs(
     headers: HeaderMap,
     Query(query): Query<ListRunsQuery>,
 ) -> Result<Response, Problem> {
-    let rows = PageQuery::page_size(query.limit)?;
-    let status = query.state.map(|state| match state {
-        RunState::Running => RunStatus::Running,
-        RunState::Paused => RunStatus::Paused,
-        RunState::Ended => RunStatus::Ended,
-    });
-    let store = &daemon.stores().runs;
-    let owner = &principal.owner;
-    let found = match parse_cursor::<(i64, RunId)>(LIST, query.cursor.as_deref())? {
-        None => store.runs(owner, status, rows + 1).await?,
-        Some(before) => store.runs_before(owner, status, before, rows + 1).await?,
+    let request = ListRunsRequest {
+        state: query.state,
+        before: parse_cursor::<(i64, RunId)>(LIST, query.cursor.as_deref())?,
+        limit: PageQuery::page_size(query.limit)?,
+        topics_of: principal.tools.is_some().then_some(principal.name.as_str()),
     };
-    let next = found.get(rows.saturating_sub(1)).filter(|_| found.len() > rows);
-    let next = next.map(|last| cursor(LIST, &(last.created_at, last.id)));
-    let row = |run: &StoredRun| {
-        let is_visible = principal.require_unrestricted_or_own(&run.context.device).is_ok();
-        RunRow::of(run, principal.sees_payloads() && is_visible)
-    };
-    let items = found.iter().take(rows).map(row).collect();
-    Ok(etag_response(&headers, &Page { items, next }))
+    let reply = runs::list(&daemon.store_context(&principal), request).await?;
+    let next = reply.next.map(|last| cursor(LIST, &last));
+    Ok(etag_response(&headers, &Page { items: reply.runs, next }))
 }
 
 async fn show_run(
@@ -286,7 +228,7 @@ async fn stream_all_runs(
 
 /// Returns the problem of a run that has ended, which no operation can change.
 fn run_ended_problem(run: &StoredRun) -> Problem {
-    let status = run_supervisor::status_text(run).0.unwrap_or_default();
+    let status = runs::status_text(run).0.unwrap_or_default();
     Problem::conflict(format!("the run {} has ended ({status})", run.id))
 }
 
@@ -377,24 +319,9 @@ async fn resume_run(
             drop(run_supervisor::resume_run(daemon.run_supervisor(), run, options).await?);
         }
         RunStatus::Paused => {
-            let asked: Vec<_> = run_supervisor::pending_approvals(&run)
-                .iter()
-                .filter_map(|wait| wait.approval())
-                .collect();
-            let pending = daemon.stores().approvals.pending().await?;
-            let open: Vec<_> =
-                asked.iter().filter(|id| pending.iter().any(|p| p.id == **id)).collect();
-            if !asked.is_empty() && open.len() == asked.len() {
-                let words =
-                    format!("the run {id} waits for a person; decide about what it asks first");
-                return Err(
-                    Problem::conflict(words).with_extra(serde_json::json!({"approvals": open}))
-                );
-            }
-            drop(
-                run_supervisor::resume_run(daemon.run_supervisor(), run, ResumeOptions::default())
-                    .await?,
-            );
+            runs::require_decision(&daemon.store_context(&principal), &run).await?;
+            let options = ResumeOptions::default();
+            drop(run_supervisor::resume_run(daemon.run_supervisor(), run, options).await?);
         }
     }
     Ok((StatusCode::ACCEPTED, Json(view(&daemon, &principal, id).await?)).into_response())

@@ -98,7 +98,7 @@ async fn set_switch(
     Path(name): Path<String>,
     Json(body): Json<SetSwitchBody>,
 ) -> Result<Json<SwitchRow>, Problem> {
-    let request = SetSwitchRequest { target: parse_target(&name)?, state: body.state.into() };
+    let request = SetSwitchRequest { target: parse_target(&name)?, state: body.state };
     check_tool_limit(&daemon, &principal, &request.target)?;
     let row =
         switches::set(&context(&daemon, &principal, &daemon.runner().library()), request).await?;

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use toolcrib_agent::driver::RunControl;
 use toolcrib_agent::events::Event;
-use toolcrib_core::{ConversationId, RunId};
-use toolcrib_ops::runs::{RunSnapshot, RunState};
+use toolcrib_core::{ConversationId, RunId, RunStatus};
+use toolcrib_ops::runs::RunSnapshot;
 use toolcrib_providers::conversation::UserMessage;
 
 /// Maximum number of latest events that are kept for subscribers that reconnect; a subscriber that
@@ -189,7 +189,7 @@ impl ActiveRun {
         loop {
             {
                 let state = self.state();
-                if state.closed || state.view.state != RunState::Running {
+                if state.closed || state.view.state != RunStatus::Running {
                     return Arc::clone(&state.view);
                 }
             }

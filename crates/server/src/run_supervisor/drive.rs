@@ -9,13 +9,13 @@ use toolcrib_agent::driver::{DriveError, DriveOutcome, NoHumanInput};
 use toolcrib_agent::events::{Event, EventSink};
 use toolcrib_agent::library::expand_tool_list;
 use toolcrib_app::runner::{RunHandles, RunReport, RunnerError, StartRequest};
-use toolcrib_core::{RunStatus, StoreError, StoredRun, WorkerState};
+use toolcrib_core::{RunStatus, StoreError, StoredRun};
+use toolcrib_ops::runs;
 use toolcrib_providers::conversation::UserMessage;
 
 use super::active_run::ActiveRun;
 use super::error::RunError;
 use super::run_registry::RunRefused;
-use super::stored_snapshot;
 use super::supervisor::{RunPermit, RunSupervisor};
 
 /// The run that the driver starts or resumes.
@@ -43,7 +43,7 @@ pub(super) async fn set_worker(
 ) -> Result<(), StoreError> {
     let epoch = supervisor.toolcrib().engine().claim().await?;
     if let Some(setup) = setup.as_object_mut() {
-        setup.insert("worker".to_owned(), epoch.into());
+        setup.insert(runs::WORKER.to_owned(), epoch.into());
     }
     Ok(())
 }
@@ -84,14 +84,10 @@ pub(crate) async fn is_abandoned(
     if run.status != RunStatus::Running || supervisor.is_driving(run.id) {
         return Ok(false);
     }
-    let engine = supervisor.toolcrib().engine();
-    let Some(worker) = supervisor.host().worker_of(run) else { return Ok(true) };
-    if worker == engine.claim().await? {
-        // This process is its worker, and no task drives it.
-        return Ok(true);
-    }
-    let state = supervisor.stores().calls.worker(worker).await?;
-    Ok(!matches!(state, WorkerState::Alive(_)))
+    let own = supervisor.toolcrib().engine().claim().await?;
+    // If this process is its worker, no task drives it.
+    let is_own = supervisor.host().worker_of(run) == Some(own);
+    Ok(is_own || !runs::has_live_worker(supervisor.stores(), run).await?)
 }
 
 /// Resumes a run that is paused or abandoned, and returns when it is driven. A run that this
@@ -134,7 +130,7 @@ pub(super) async fn take_run(
             if let Some(stale) = stale {
                 stale.close();
             }
-            let snapshot = stored_snapshot::load_snapshot(supervisor, &run).await?;
+            let snapshot = supervisor.load_snapshot(&run).await?;
             let owner = run.context.owner.clone();
             Arc::new(ActiveRun::new(run.id, run.conversation, owner, snapshot))
         }

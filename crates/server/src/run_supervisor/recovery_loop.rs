@@ -4,18 +4,20 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use toolcrib_app::StateChanges;
 use toolcrib_core::{
     ApprovalId, ApprovalRequest, Clock as _, OpenRun, RunId, RunStatus, StoreError, StoredRun,
     SystemClock,
 };
+use toolcrib_ops::runs::pending_questions;
 
 use super::drive::{ResumeOptions, is_abandoned, resume_run};
 use super::resume::{finish_batch, has_decided, take_due_batches};
 use super::shutdown::shut_down;
-use super::stored_snapshot::pending_approvals;
 use super::supervisor::RunSupervisor;
 
-/// Interval of recovering calls.
+/// Interval of recovering calls. Also the longest time between two scans: a process that dies
+/// leaves no notification.
 const RECOVER_INTERVAL: Duration = Duration::from_secs(5);
 /// Time after which an apparently abandoned run is checked again and resumed: a process that has
 /// just taken it is its worker by then.
@@ -26,29 +28,45 @@ const MAX_OPEN_RUNS: usize = 10_000;
 const MAX_RETRY_DELAY: Duration = Duration::from_secs(300);
 
 /// Scans until the daemon is told to stop, then pauses all runs. Other processes decide questions
-/// and abandon runs without a notification, so the loop scans at intervals; this process can wake
-/// the loop.
-pub(crate) async fn run_recovery_loop(supervisor: &RunSupervisor) {
+/// and abandon runs without a notification, so the loop scans at intervals while a run or a
+/// question is open; this process can wake the loop.
+pub(crate) async fn run_recovery_loop(supervisor: &RunSupervisor, mut changes: StateChanges) {
     // This daemon holds the lock of its folder, so its former processes are dead.
     if let Err(error) = supervisor.stores().calls.release_former().await {
         tracing::warn!(%error, "the claims of an earlier daemon expire by themselves");
     }
     let mut state = RecoveryLoop::default();
     loop {
-        let wait = match state.scan(supervisor).await {
-            Ok(wait) => wait,
+        let found = match state.scan(supervisor).await {
+            Ok(found) => found,
             Err(error) => {
                 tracing::warn!(%error, "open runs and questions could not be read");
-                supervisor.settings().recovery_interval
+                Scanned::Open(supervisor.settings().recovery_interval)
+            }
+        };
+        let wait = async {
+            match found {
+                Scanned::Open(interval) => tokio::time::sleep(interval).await,
+                Scanned::Nothing(interval) => {
+                    changes.next_within(interval, RECOVER_INTERVAL).await;
+                }
             }
         };
         tokio::select! {
             () = supervisor.shutdown_token().cancelled() => break,
             () = supervisor.woken() => {}
-            () = tokio::time::sleep(wait) => {}
+            () = wait => {}
         }
     }
     shut_down(supervisor).await;
+}
+
+/// The result of a scan, with the shortest time until the next one.
+enum Scanned {
+    /// A run or a question is open.
+    Open(Duration),
+    /// Nothing is open.
+    Nothing(Duration),
 }
 
 /// The state from earlier scans.
@@ -68,8 +86,7 @@ struct RecoveryLoop {
 }
 
 impl RecoveryLoop {
-    /// Scans once; returns the time until the next scan.
-    async fn scan(&mut self, supervisor: &RunSupervisor) -> Result<Duration, StoreError> {
+    async fn scan(&mut self, supervisor: &RunSupervisor) -> Result<Scanned, StoreError> {
         if self.recovered.is_none_or(|at| at.elapsed() >= RECOVER_INTERVAL) {
             recover_calls(supervisor).await?;
             self.recovered = Some(Instant::now());
@@ -81,12 +98,19 @@ impl RecoveryLoop {
             pending.into_iter().map(|request| (request.id, request)).collect();
         self.resume_abandoned(supervisor, &runs).await?;
         self.resume_decided(supervisor, &runs, &pending).await?;
+        let is_open = !runs.is_empty() || !pending.is_empty();
         publish_questions(supervisor, self.pending.take(), &pending).await?;
         self.pending = Some(pending);
         self.missing = supervisor.registry().close_stale(&runs, &self.missing);
         self.failures.retain(|id, _| runs.iter().any(|run| run.id == *id));
         let interval = supervisor.settings().recovery_interval;
-        Ok(if self.suspects.is_empty() { interval } else { interval.min(ABANDONED_DELAY) })
+        Ok(if !self.suspects.is_empty() {
+            Scanned::Open(interval.min(ABANDONED_DELAY))
+        } else if is_open {
+            Scanned::Open(interval)
+        } else {
+            Scanned::Nothing(interval)
+        })
     }
 
     /// Resumes runs that are stored as running and that no process drives.
@@ -142,7 +166,7 @@ impl RecoveryLoop {
                     continue;
                 }
                 let asked =
-                    pending_approvals(&stored).iter().filter_map(|wait| wait.approval()).collect();
+                    pending_questions(&stored).iter().filter_map(|wait| wait.approval()).collect();
                 self.questions.insert(run.id, (run.epoch, asked));
             }
             let Some((_, asked)) = self.questions.get(&run.id) else { continue };

@@ -57,9 +57,7 @@ pub(crate) async fn resume_target(
     }
     let engine = supervisor.toolcrib().engine();
     let own = engine.claim().await?;
-    let worker_of = |run: &StoredRun| supervisor.host().worker_of(run);
-    let found = continuation(supervisor.stores(), pending, worker_of, Some(own)).await?;
-    Ok(match found {
+    Ok(match continuation(supervisor.stores(), pending, Some(own)).await? {
         Continuation::RunEnded => ResumeTarget::Ended,
         Continuation::Elsewhere(_) => ResumeTarget::OtherProcess,
         Continuation::PausedRun(run) => ResumeTarget::Run(run),

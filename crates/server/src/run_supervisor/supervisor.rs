@@ -13,9 +13,9 @@ use toolcrib_app::{Stores, Toolcrib};
 use toolcrib_assistant::draft::Draft;
 use toolcrib_core::{
     AcceptedBatch, ApprovalRequest, CancellationToken, ConversationId, DecisionRecord, RunId,
-    StoredRun,
+    StoreError, StoredRun,
 };
-use toolcrib_ops::runs::RunSnapshot;
+use toolcrib_ops::runs::{self, RunSnapshot};
 
 use super::active_run::ActiveRun;
 use super::broadcast::Broadcast;
@@ -113,6 +113,12 @@ impl RunSupervisor {
 
     pub(crate) fn stores(&self) -> &Stores {
         self.inner.toolcrib.stores()
+    }
+
+    /// Loads the snapshot of a stored run, with secrets masked.
+    pub(crate) async fn load_snapshot(&self, run: &StoredRun) -> Result<RunSnapshot, StoreError> {
+        let secrets = &self.toolcrib().engine().sealing().secrets;
+        runs::load_snapshot(self.stores(), secrets, run).await
     }
 
     pub(super) fn runner(&self) -> &Runner {

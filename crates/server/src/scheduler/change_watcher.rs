@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use globset::{GlobBuilder, GlobMatcher};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher as _};
 use tokio::sync::mpsc;
+use toolcrib_app::StateChanges;
 use toolcrib_core::{
     Clock as _, StoreError, SystemClock, TaskEvent, TaskId, TaskStatus, TaskTrigger, canonical_json,
 };
@@ -41,7 +42,7 @@ struct Watch {
 }
 
 /// Starts tasks on changes until the daemon is told to stop.
-pub(crate) async fn run_change_watcher(supervisor: &RunSupervisor) {
+pub(crate) async fn run_change_watcher(supervisor: &RunSupervisor, mut changes: StateChanges) {
     let Some(root) = supervisor.toolcrib().workspace_folder() else { return };
     let mut watches: HashMap<TaskId, Watch> = HashMap::new();
     let mut watcher: Option<(RecommendedWatcher, mpsc::Receiver<PathBuf>)> = None;
@@ -64,9 +65,16 @@ pub(crate) async fn run_change_watcher(supervisor: &RunSupervisor) {
             }
         }
         start_due(supervisor, &mut watches).await;
+        let wait = async {
+            if watches.is_empty() {
+                changes.next(LOOK).await;
+            } else {
+                tokio::time::sleep(SETTLE).await;
+            }
+        };
         tokio::select! {
             () = supervisor.shutdown_token().cancelled() => return,
-            () = tokio::time::sleep(SETTLE) => {}
+            () = wait => {}
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use toolcrib_app::runner::labels_of_run;
 use toolcrib_assistant::task::{Ended, present_event, release, renew, run_message, settle};
 use toolcrib_core::{
     Clock as _, RunId, RunStatus, StoreError, StoredRun, SystemClock, Task, TaskKind, TaskStatus,
@@ -14,7 +13,7 @@ use super::{alarm, notification};
 use crate::daemon_host::RunRequest;
 use crate::end_notice::{End, notify_end};
 use crate::run_supervisor::{
-    Requester, RunError, RunSupervisor, StartOptions, load_snapshot, start_run,
+    Requester, RunError, RunResult, RunSupervisor, StartOptions, run_result, start_run,
 };
 
 /// Channel of runs that no person watches.
@@ -28,8 +27,6 @@ const LOOK: Duration = Duration::from_millis(250);
 const LOOKS_PER_RENEWAL: u32 = 60;
 /// Milliseconds for which a task waits if its run cannot start now.
 const BUSY_MS: i64 = 15_000;
-/// The status of an answered run.
-const DONE: &str = "completed";
 
 /// Runs a claimed task to its end.
 pub(super) async fn execute(supervisor: RunSupervisor, task: Task) {
@@ -152,20 +149,9 @@ async fn follow(supervisor: &RunSupervisor, mut task: Task, run: RunId) -> Resul
 }
 
 async fn ended(supervisor: &RunSupervisor, run: &StoredRun) -> Result<Ended, StoreError> {
-    let snapshot = load_snapshot(supervisor, run).await?;
-    let status = snapshot.status.unwrap_or_default();
-    let result = match snapshot.message {
-        Some(message) if snapshot.text.is_empty() => format!("{status}: {message}"),
-        _ => snapshot.text,
-    };
-    // The answer may repeat any text that the run has read. If the run cannot be read, assume that
-    // it has read untrusted text.
-    let labels = labels_of_run(&*supervisor.stores().runs, run.id).await;
-    let untrusted = match labels {
-        Ok(labels) => labels.untrusted.map(|source| source.to_string()),
-        Err(_) => Some("a run whose reading is not known".to_owned()),
-    };
-    Ok(Ended { ok: status == DONE, result, run: Some(run.id), untrusted, ..Ended::default() })
+    let RunResult { completed, text, untrusted } = run_result(supervisor, run).await?;
+    let run = Some(run.id);
+    Ok(Ended { ok: completed, result: text, run, untrusted, ..Ended::default() })
 }
 
 async fn finish(supervisor: &RunSupervisor, task: Task, ended: Ended) -> Result<(), StoreError> {

@@ -93,6 +93,38 @@ async fn a_long_file_is_read_whole() {
     daemon.stop().await;
 }
 
+/// The bytes of an image are never given out under a type that a browser would render on the
+/// daemon's origin.
+#[tokio::test]
+async fn an_image_is_given_out_as_bytes_without_its_type() {
+    let daemon = TestDaemon::start().await;
+    let image = [&b"\x89PNG\r\n\x1a\n"[..], &[0; 40]].concat();
+    std::fs::write(daemon.workspace().join("photo.png"), &image).unwrap();
+    std::fs::write(daemon.workspace().join("page.png"), "<script>1</script>").unwrap();
+    let content = async |name: &str| {
+        let path = format!("/api/v1/files/image?path={name}");
+        bytes(&daemon, Method::GET, &path, &[], Body::empty()).await
+    };
+    let (status, headers, body) = content("photo.png").await;
+    assert_eq!((status, body), (StatusCode::OK, image));
+    assert_eq!(headers["content-type"], "application/octet-stream");
+    assert_eq!(headers["x-content-type-options"], "nosniff");
+    let (status, _, body) = content("page.png").await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(String::from_utf8_lossy(&body).contains("is not a PNG"));
+    // A call of a model sees the image.
+    let call = json!({"tool": "read_file", "arguments": {"path": "photo.png", "image": true}});
+    let answer = daemon.client().post("/api/v1/calls", &call).await.expect(200);
+    assert_eq!(answer["blocks"][0]["media_type"], "image/png", "{answer}");
+
+    let large = std::fs::File::options().write(true).open(daemon.workspace().join("photo.png"));
+    large.unwrap().set_len(5 * 1024 * 1024 + 1).unwrap();
+    let (status, _, body) = content("photo.png").await;
+    let problem: Value = serde_json::from_slice(&body).unwrap();
+    assert_eq!(problem["error_type"], "file_too_large", "{status}: {problem}");
+    daemon.stop().await;
+}
+
 #[tokio::test]
 async fn what_is_out_of_reach_of_tools_is_out_of_reach_here() {
     let daemon = TestDaemon::start().await;

@@ -1,5 +1,5 @@
-//! What we are measured against: a server of `rmcp` alone, this program in another role, with a
-//! tool that does as little as can be.
+//! The baseline of the comparison: a server of `rmcp` alone, this program in another role, with a
+//! tool that does as little as possible.
 
 use std::sync::Arc;
 

@@ -172,9 +172,6 @@ impl DaemonHost for NoModels {
     ) -> BoxFuture<'a, Result<StartRequest, HostError>> {
         Box::pin(std::future::ready(none()))
     }
-    fn worker_of(&self, _: &StoredRun) -> Option<u64> {
-        None
-    }
     fn models(&self) -> Vec<String> {
         Vec::new()
     }

@@ -65,7 +65,7 @@ async fn inbox(world: &TrialContext, rng: &mut Rng) -> Vec<OpenQuestion> {
 
 async fn answer_question(world: &TrialContext, mut rng: Rng, seen: OpenQuestion) {
     let decision = *rng.choice(&DECISIONS).unwrap_or(&"approve");
-    // Whoever decides at the same time, or later, wants something else.
+    // A decider at the same time, or a later one, decides differently.
     let other = if decision == "deny" { "approve" } else { "deny" };
     let (mut mine, mut theirs) = (rng.fork(), rng.fork());
     match rng.u8(..10) {

@@ -1,4 +1,4 @@
-//! What callers know, and those who decided.
+//! The knowledge of callers and deciders.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What happens to the daemons meanwhile.
+//! The faults of the daemons during a trial.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;

@@ -1,4 +1,4 @@
-//! What was counted and what was found.
+//! Counts and findings of a trial.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -99,10 +99,6 @@ impl DaemonHost for ScriptedHost {
         Box::pin(std::future::ready(self.begin(wish)))
     }
 
-    fn worker_of(&self, run: &StoredRun) -> Option<u64> {
-        run.state.pointer("/setup/worker").and_then(Value::as_u64)
-    }
-
     fn test_model<'a>(&'a self, _model: &'a str) -> BoxFuture<'a, Result<(), HostError>> {
         Box::pin(std::future::ready(Err(refused())))
     }

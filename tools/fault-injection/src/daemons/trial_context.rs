@@ -1,4 +1,4 @@
-//! What is asked for of a trial, and what its tasks share.
+//! The options of a trial, and the state that its tasks share.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32};

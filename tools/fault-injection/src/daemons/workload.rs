@@ -1,5 +1,5 @@
-//! The clients: each sends its call under a key to any daemon, and again to another one, until
-//! somebody says that it is accepted.
+//! The clients: each sends its call with an idempotency key to any daemon, and again to another
+//! one, until a daemon accepts it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -119,7 +119,7 @@ async fn until_accepted(
     wish: &KeyedRequest,
     accepted: impl Fn(&HttpReply) -> bool,
 ) {
-    // Whoever was killed or paused with it holds it until its lease is over.
+    // A daemon that was killed or paused holds it until its lease ends.
     let (begun, patience) = (Instant::now(), world.plan.patience() + world.plan.pause());
     let mut last = String::new();
     while begun.elapsed() < patience {

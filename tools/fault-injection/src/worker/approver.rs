@@ -21,7 +21,7 @@ pub(crate) const DECISIONS: [&str; 6] = ["approve", "approve", "always", "deny",
 
 /// Leaves questions unanswered, or to another process.
 pub(crate) struct ScriptedApprover {
-    /// Somebody else, who decides through the pipeline.
+    /// Another decider, which decides through the pipeline.
     pub(crate) elsewhere: UnboundedSender<ApprovalRequest>,
     /// Questions that lie there, or whose calls go on there.
     pub(crate) open: Sender<usize>,

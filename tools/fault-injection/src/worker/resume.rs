@@ -1,5 +1,5 @@
-//! What is left to do after a crash: calls that were decided about go on, open questions are
-//! decided, and everything that was asked for under a key is asked for again.
+//! Finishes the work that a crash left: continues decided calls, decides open questions, and
+//! repeats every request that has an idempotency key.
 
 use std::path::Path;
 

@@ -31,8 +31,8 @@ pub(super) const EFFECTS: [Option<Effect>; 6] = [
 /// A call that changes nothing may be answered before the store has looked, so its `begin` may say
 /// yes where it should be refused. Then nothing is written all the same.
 ///
-/// `runs` are the runs of the same store; `None` = it has none, and takes every run for one that
-/// somebody goes on with.
+/// `runs` are the runs of the same store; `None` = it has none, and treats every run as one
+/// that a process continues.
 ///
 /// # Panics
 /// When the store does something else.
@@ -340,7 +340,7 @@ async fn what_waits_has_begun_nothing(here: &dyn CallStore, there: &dyn CallStor
     let first = intent(Effect::Pure, one);
     let call = first.facts.call;
     here.begin(first.clone()).await.unwrap();
-    // Somebody else's, and what may change something, stay as they are.
+    // Calls of another worker, and calls that may change something, stay as they are.
     there.suspend(call, other).await.unwrap();
     assert_open(here, &first, true).await;
     let changes = intent(Effect::SideEffect, one);
@@ -350,7 +350,7 @@ async fn what_waits_has_begun_nothing(here: &dyn CallStore, there: &dyn CallStor
     here.settle(settlement(changes.facts, Some(1_500), one)).await.unwrap();
     here.suspend(call, one).await.unwrap();
     assert_eq!(there.call(call).await.unwrap(), None);
-    // Whoever goes on with it begins it, while the first one still works.
+    // The process that continues it begins it while the first one still works.
     let next = Intent { started_at: 1_900, epoch: other, ..first };
     there.begin(next.clone()).await.unwrap();
     assert_open(there, &next, true).await;

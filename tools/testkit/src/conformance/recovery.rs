@@ -1,4 +1,4 @@
-//! What those that died leave behind.
+//! Recovery of what dead processes leave behind.
 
 use std::sync::Arc;
 
@@ -214,8 +214,8 @@ async fn what_the_living_do_is_left_alone(here: &dyn CallStore, there: &dyn Call
     there.release(theirs).await.unwrap();
 }
 
-/// Somebody else recovers after the batch has a new owner, who has not come to its calls yet: they
-/// must not end under its hands.
+/// A third process recovers after the batch has a new owner that has not started its calls yet:
+/// recovery must not end them.
 async fn a_batch_that_another_process_took_over_keeps_its_calls(
     here: &dyn CallStore,
     there: &dyn CallStore,

@@ -88,7 +88,7 @@ async fn a_run_is_taken_at_its_epoch(store: &dyn ConversationAndRunStore) {
         let taken = StoredRun { status: RunStatus::Running, epoch: 4, ..left.clone() };
         assert_eq!(store.claim_run(left.id, 3).await, Ok(taken.clone()));
         assert_eq!(store.run(left.id).await, Ok(Some(taken.clone())));
-        // Whoever left it has lost it.
+        // The process that left it has lost it.
         let fenced = Err(StoreError::Fenced { current: 4, claimed: 3 });
         assert_eq!(store.put_run(left).await, fenced);
         let ended = StoredRun { status: RunStatus::Ended, ..taken };
@@ -228,7 +228,7 @@ async fn a_deleted_conversation_takes_its_runs_along(store: &dyn ConversationAnd
     }
     let missing = store.delete_conversation("ben", gone.id).await;
     assert!(matches!(missing, Err(StoreError::Missing(_))), "{missing:?}");
-    // Somebody works on it, or a person is asked.
+    // A process drives it, or it waits for a person.
     for status in [RunStatus::Running, RunStatus::Paused] {
         store.put_run(StoredRun { status, ..open.clone() }).await.unwrap();
         let refused = store.delete_conversation("ann", gone.id).await;

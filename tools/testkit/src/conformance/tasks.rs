@@ -1,8 +1,8 @@
 //! Tasks of a scheduler.
 
 use toolcrib_core::{
-    Author, RunId, StoreError, Surroundings, Task, TaskId, TaskKind, TaskLease, TaskStatus,
-    TaskStore, TaskTrigger,
+    Author, RunId, StoreError, Task, TaskId, TaskKind, TaskLease, TaskStatus, TaskStore,
+    TaskTrigger,
 };
 
 /// A due task is found at its time and claimed once. Needs an empty store.
@@ -17,32 +17,14 @@ pub async fn tasks(store: &dyn TaskStore) {
 }
 
 fn task(owner: &str, due_at: Option<i64>) -> Task {
+    let trigger = TaskTrigger::Cron { cron: "0 9 * * *".into() };
     Task {
-        id: TaskId::fresh(),
-        owner: owner.into(),
         description: "water the plants".into(),
-        kind: TaskKind::Run,
         prompt: "Remind me.\u{0}".into(),
-        trigger: TaskTrigger::Cron { cron: "0 9 * * *".into() },
         zone: "Europe/Berlin".into(),
-        agent: String::new(),
-        surroundings: Surroundings::default(),
-        status: TaskStatus::Pending,
         due_at,
-        lease: None,
-        conversation: None,
-        consecutive_failures: 0,
-        last_result: None,
-        history: Vec::new(),
-        rings: 0,
-        events: Vec::new(),
-        taken_events: Vec::new(),
-        depth: 0,
-        untrusted: None,
         author: Author::person("ann"),
-        created_at: 1,
-        updated_at: 1,
-        revision: 1,
+        ..Task::new(TaskId::fresh(), owner.into(), TaskKind::Run, trigger, 1)
     }
 }
 

@@ -1,4 +1,4 @@
-//! What models and tools used.
+//! The usage of models and tools.
 
 use std::sync::Arc;
 

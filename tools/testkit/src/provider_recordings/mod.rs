@@ -1,10 +1,10 @@
 //! Recorded traffic: what a provider's server is asked and what it answers, written down in YAML,
 //! and a server that plays it.
 //!
-//! A [`Suite`] is one file: the scenarios of one provider. A scenario is what somebody says, the
+//! A [`Suite`] is one file: the scenarios of one provider. A scenario is a message, the
 //! [`Exchange`]s that follow (what the request must hold, and the answer byte by byte, with the
 //! cuts and delays of real networks), and the [`Outcome`] at the end. Nothing here knows a
-//! provider: whoever runs a scenario does.
+//! provider: the code that runs a scenario does.
 //!
 //! ```yaml
 //! about: what the file is for

@@ -83,7 +83,7 @@ impl ReplayServer {
     }
 
     /// What did not fit: differences in requests, requests beyond the last exchange, and exchanges
-    /// that nobody asked for.
+    /// that no request used.
     #[must_use]
     pub fn mismatches(&self) -> Vec<String> {
         let state = lock(&self.state);

@@ -1,4 +1,4 @@
-//! What a file of traffic says, ready to be played.
+//! The scenarios of a file of recorded traffic, ready to be played.
 
 use std::collections::BTreeMap;
 use std::path::Path;

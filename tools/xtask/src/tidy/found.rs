@@ -1,4 +1,4 @@
-//! What a house check found.
+//! The findings of a check.
 
 /// What a check found.
 #[derive(Debug, Default)]

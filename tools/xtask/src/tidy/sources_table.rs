@@ -1,4 +1,4 @@
-//! What every source file keeps to, and who is excepted for which reason.
+//! The rules for source files, and the exceptions with their reasons.
 
 /// Lines from which a file deserves a second look.
 pub(super) const LOOK_AGAIN: usize = 400;

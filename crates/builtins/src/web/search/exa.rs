@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_net::{Method, Request, Response};
+use toolcrib_net::{Request, Response};
 
 use super::backend::{Hit, Query, SearchBackend};
 use crate::web::{Service, ServiceError};
@@ -46,10 +46,8 @@ impl SearchBackend for Exa {
         {
             body.insert("includeDomains".to_owned(), json!(query.hosts()));
         }
-        let mut request = Request::new(Method::POST, self.service.url("/search", &[]));
-        request.headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+        let mut request = self.service.post_json("/search", &body);
         request.headers.push(("x-api-key".to_owned(), self.key.clone()));
-        request.body = body.to_string().into();
         Ok(request)
     }
 

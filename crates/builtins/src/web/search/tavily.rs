@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::json;
-use toolcrib_net::{Method, Request, Response};
+use toolcrib_net::{Request, Response};
 
 use super::backend::{Hit, Query, SearchBackend};
 use crate::web::{Service, ServiceError};
@@ -42,10 +42,8 @@ impl SearchBackend for Tavily {
         {
             body.insert("include_domains".to_owned(), json!(query.sites));
         }
-        let mut request = Request::new(Method::POST, self.service.url("/search", &[]));
-        request.headers.push(("Content-Type".to_owned(), "application/json".to_owned()));
+        let mut request = self.service.post_json("/search", &body);
         request.headers.push(("Authorization".to_owned(), format!("Bearer {}", self.key)));
-        request.body = body.to_string().into();
         Ok(request)
     }
 

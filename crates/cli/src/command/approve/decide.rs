@@ -16,7 +16,7 @@ use toolcrib_ops::{OpError, grants};
 
 use super::super::resume;
 use super::list::decision_text;
-use super::question::{find_question, store_failure, wrong_kind_failure};
+use super::question::{find_question, wrong_kind_failure};
 use super::run_locally::DecisionSource;
 use super::{decide_in_daemon, resume_target, run_locally};
 use crate::clap_args::{ApprovalArgs, WorkspaceArgs};
@@ -246,7 +246,7 @@ pub(super) enum CallFate {
 impl CallFate {
     /// Reads the state of a question's call from the store.
     pub(super) async fn find(stores: &Stores, request: &ApprovalRequest) -> Result<Self, Failure> {
-        let call = stores.calls.call(request.call).await.map_err(store_failure)?;
+        let call = stores.calls.call(request.call).await?;
         let Some(call) = call else { return Ok(Self::NotRun) };
         Ok(match &call.row.end {
             Some(end) => Self::Ended(end.outcome),

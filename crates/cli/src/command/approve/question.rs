@@ -1,7 +1,6 @@
 //! Finds the question that a command names.
 
 use toolcrib_app::Stores;
-use toolcrib_core::StoreError;
 use toolcrib_core::store::ApprovalWithDecision;
 use toolcrib_ops::approvals;
 
@@ -30,8 +29,4 @@ pub(super) async fn find_question(
     let ctx = op_context::for_stores(stores);
     let id = approvals::resolve_approval(&ctx, text).await?;
     Ok(approvals::find(&ctx, id).await?)
-}
-
-pub(super) fn store_failure(error: StoreError) -> Failure {
-    Failure::run(error.to_string())
 }

@@ -4,11 +4,9 @@
 use serde_json::Value;
 use toolcrib_app::{Stores, Toolcrib};
 use toolcrib_argument_decoder::{Decoded, Limits, Schema, decode_value};
-use toolcrib_core::StoredRun;
 use toolcrib_core::store::PendingApproval;
 use toolcrib_ops::approvals::{self, Continuation};
 
-use super::question::store_failure;
 use crate::bootstrap;
 use crate::config::{self, Env};
 use crate::output::{self, Failure};
@@ -22,12 +20,7 @@ pub(crate) async fn find(
     stores: &Stores,
     waiting: &PendingApproval,
 ) -> Result<Continuation, Failure> {
-    let worker_of = |run: &StoredRun| {
-        let setup = run.state.get("setup").cloned().unwrap_or_default();
-        RunSetup::from_value(&setup).ok()?.worker
-    };
-    let found = approvals::continuation(stores, waiting, worker_of, None).await;
-    found.map_err(store_failure)
+    Ok(approvals::continuation(stores, waiting, None).await?)
 }
 
 /// Returns the environment of the process that asked.

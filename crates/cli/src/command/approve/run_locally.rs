@@ -11,7 +11,6 @@ use toolcrib_ops::approvals::{ContinuedBy, may_run};
 
 use super::super::tool;
 use super::decide::CallFate;
-use super::question::store_failure;
 use super::{decide, resume_target};
 use crate::bootstrap;
 use crate::output::{self, Failure};
@@ -98,22 +97,22 @@ async fn promise(
 ) -> Result<BatchId, Failure> {
     let engine = toolcrib.engine();
     let DecisionSource::Stored { first, .. } = step else {
-        return Ok(engine.promise(waiting).await.map_err(store_failure)?.id);
+        return Ok(engine.promise(waiting).await?.id);
     };
-    let Some(found) = engine.promised(waiting).await.map_err(store_failure)? else {
+    let Some(found) = engine.promised(waiting).await? else {
         // A promise ends with its call: without one, the call has ended or was never promised.
         let fate = CallFate::find(toolcrib.stores(), &waiting.request).await?;
         if fate == CallFate::NotRun {
-            return Ok(engine.promise(waiting).await.map_err(store_failure)?.id);
+            return Ok(engine.promise(waiting).await?.id);
         }
         return Err(decide::already_decided(&waiting.request, first, &fate.text(&waiting.request)));
     };
     let calls = &toolcrib.stores().calls;
     let take = |epoch| calls.take_batch(found.id, epoch);
-    if engine.under_claim(take).await.map_err(store_failure)? {
+    if engine.under_claim(take).await? {
         return Ok(found.id);
     }
-    let who = match calls.worker(found.epoch).await.map_err(store_failure)? {
+    let who = match calls.worker(found.epoch).await? {
         WorkerState::Alive(who) => who,
         WorkerState::Gone | WorkerState::Unknown => "another process".to_owned(),
     };

@@ -9,10 +9,9 @@ use std::path::Path;
 
 use serde_json::json;
 use toolcrib_app::ANCHORS_FILE;
-use toolcrib_audit::{AnchorFile, ChainReport, Evidence, Start, TrustedKeys, verify_export};
-use toolcrib_core::audit::LOCAL_CHAIN;
-use toolcrib_core::{AuditStore, StoreError};
-use toolcrib_ops::audit::{self, VerifyReply, VerifyRequest};
+use toolcrib_audit::{ChainReport, Evidence, verify_export};
+use toolcrib_ops::OpError;
+use toolcrib_ops::audit::{self, EvidenceRequest, VerifyReply, VerifyRequest};
 
 use super::verify_bundle;
 use crate::clap_args::AuditVerifyArgs;
@@ -40,10 +39,18 @@ pub(super) fn unreadable(error: impl std::fmt::Display) -> Failure {
 }
 
 fn verify_exported_file(command: &AuditVerifyArgs, export: &Path) -> Result<VerifyReply, Failure> {
-    let anchors = command.anchors.as_deref().map(anchors).transpose()?;
-    // The keys in an export prove nothing about it, so a trusted key is required.
-    let keys = trusted_keys(command)?.ok_or_else(|| missing_key_failure(command))?;
-    let evidence = Evidence { keys, anchors, start: Start::Genesis };
+    let request = EvidenceRequest {
+        key_folder: Some(super::audit_folder()?),
+        key_file: command.key.clone(),
+        anchor_file: command.anchors.clone(),
+        ..EvidenceRequest::default()
+    };
+    let found = request.read()?;
+    if found.keys.is_none() {
+        // The keys in an export prove nothing about it, so a trusted key is required.
+        return Err(missing_key_failure("there is no public key to verify the export"));
+    }
+    let evidence = Evidence::from(found);
     let chains = if export == Path::new("-") {
         verify_export(io::stdin().lock(), &evidence)
     } else {
@@ -56,63 +63,35 @@ fn verify_exported_file(command: &AuditVerifyArgs, export: &Path) -> Result<Veri
 }
 
 async fn verify_database(command: &AuditVerifyArgs, json: bool) -> Result<VerifyReply, Failure> {
-    let usual = super::audit_folder()?.join(ANCHORS_FILE);
-    // Read the anchors before the records: records that are appended meanwhile would otherwise be
-    // ahead of them.
-    let anchors = match &command.anchors {
-        Some(path) => Some(anchors(path)?),
-        None if usual.exists() => Some(anchors(&usual)?),
-        None => None,
+    let folder = super::audit_folder()?;
+    let own = EvidenceRequest::of_folder(&folder);
+    let request = EvidenceRequest {
+        key_file: command.key.clone(),
+        anchor_file: command.anchors.clone().or(own.anchor_file),
+        ..own
     };
+    let evidence = request.read()?;
     // A missing database counts as a chain without records if anchors show that there were some.
     let stores = bootstrap::unsigned_stores()?;
-    let keys = trusted_keys(command)?;
-    let anchored = anchors.as_ref().is_some_and(|anchors| !anchors.checkpoints.is_empty());
-    let signed = anchored || has_checkpoints(&*stores.audit).await.map_err(unreadable)?;
-    if signed && keys.is_none() {
-        return Err(missing_key_failure(command));
-    }
-    if signed && anchors.is_none() {
+    let request = VerifyRequest { evidence, rows: command.calls };
+    let reply = audit::verify(&op_context::for_stores(&stores), request).await;
+    let reply = reply.map_err(|error| match error {
+        OpError::Unreadable(why) => missing_key_failure(&why),
+        error => unreadable(error),
+    })?;
+    let signed = reply.chains.iter().any(|chain| chain.checkpoints > 0);
+    if signed && reply.evidence.anchors.is_none() {
+        let usual = folder.join(ANCHORS_FILE);
         output::warn(
             &format!("there is no anchor file {}: anchors are not compared", usual.display()),
             json,
         );
     }
-    let keys = keys.unwrap_or_default();
-    let evidence = Evidence { keys, anchors, start: Start::Genesis };
-    let request = VerifyRequest { evidence, rows: command.calls };
-    audit::verify(&op_context::for_stores(&stores), request).await.map_err(unreadable)
+    Ok(reply)
 }
 
-/// Returns whether any chain was ever signed. A database without its records may still have its
-/// checkpoints.
-async fn has_checkpoints(audit: &dyn AuditStore) -> Result<bool, StoreError> {
-    let chains = audit.chains().await?.into_iter().map(|(chain, _)| chain);
-    for chain in chains.chain([LOCAL_CHAIN]) {
-        if !audit.checkpoints(chain).await?.is_empty() {
-            return Ok(true);
-        }
-    }
-    Ok(false)
-}
-
-pub(super) fn anchors(path: &Path) -> Result<AnchorFile, Failure> {
-    AnchorFile::read(path)
-        .map_err(|error| unreadable(format!("cannot read the anchors {}: {error}", path.display())))
-}
-
-/// Returns the trusted keys; `None` if none was named, and the audit folder has none.
-pub(super) fn trusted_keys(command: &AuditVerifyArgs) -> Result<Option<TrustedKeys>, Failure> {
-    let keys = match &command.key {
-        Some(path) => TrustedKeys::read(path).map(Some),
-        None => TrustedKeys::in_folder(&super::audit_folder()?),
-    };
-    keys.map_err(unreadable)
-}
-
-fn missing_key_failure(command: &AuditVerifyArgs) -> Failure {
-    let what = if command.file.is_some() { "the export" } else { "the checkpoints" };
-    unreadable(format!("there is no public key to verify {what}; pass its file with --key"))
+fn missing_key_failure(why: &str) -> Failure {
+    unreadable(format!("{why}; pass its file with --key"))
 }
 
 fn to_text(reply: &VerifyReply) -> String {

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use serde_json::json;
 use toolcrib_audit::{BundleEvidence, BundleReport, verify_bundle};
+use toolcrib_ops::audit::{EvidenceRequest, FoundEvidence};
 
-use super::verify::{anchors, chain_text, trusted_keys, unreadable};
+use super::verify::{chain_text, unreadable};
 use crate::clap_args::AuditVerifyArgs;
 use crate::output::{self, Failure};
 use crate::terminal;
@@ -15,11 +16,14 @@ pub(super) fn run(command: &AuditVerifyArgs, bundle: &Path, json: bool) -> Resul
     let failed = |error: std::io::Error| {
         unreadable(format!("cannot read the bundle {}: {error}", bundle.display()))
     };
-    let evidence = BundleEvidence {
-        // Without --key, the keys of this machine prove nothing about a bundle of another one.
-        keys: if command.key.is_some() { trusted_keys(command)? } else { None },
-        anchors: command.anchors.as_deref().map(anchors).transpose()?,
+    // Without --key, the keys of this machine prove nothing about a bundle of another one.
+    let request = EvidenceRequest {
+        key_file: command.key.clone(),
+        anchor_file: command.anchors.clone(),
+        ..EvidenceRequest::default()
     };
+    let FoundEvidence { keys, anchors } = request.read()?;
+    let evidence = BundleEvidence { keys, anchors };
     let has_own_keys = evidence.keys.is_none();
     let file = File::open(bundle).map_err(failed)?;
     let report = verify_bundle(file, evidence).map_err(failed)?;

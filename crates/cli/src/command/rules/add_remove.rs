@@ -76,9 +76,8 @@ fn with_fields(changed: &RulesChanged, one: &Value) -> Value {
 
 /// Returns the row of the rule that was just added.
 fn added_row<'a>(changed: &'a RulesChanged, rule: &RuleText) -> Option<&'a RuleRow> {
-    let effect = rule.effect.into();
     let mut rows = changed.rules.iter().rev();
-    rows.find(|row| row.effect == effect && row.rule.trim() == rule.rule)
+    rows.find(|row| row.effect == rule.effect && row.rule.trim() == rule.rule)
 }
 
 fn rule_from_args(command: &RulesAdd) -> Result<RuleText, Failure> {

@@ -44,9 +44,7 @@ pub(super) fn run(at: &RulesWorkspaceArgs, json: bool) -> Result<u8, Failure> {
 fn note_grants() {
     let exists = bootstrap::database_path().is_ok_and(|path| path.exists());
     let Some(stores) = exists.then(bootstrap::stores).and_then(Result::ok) else { return };
-    let grants = bootstrap::block_on(async {
-        stores.grants.list(lookup::LOCAL_OWNER).await.map_err(lookup::store_failure)
-    });
+    let grants = bootstrap::block_on(async { Ok(stores.grants.list(lookup::LOCAL_OWNER).await?) });
     match grants.map_or(0, |grants| grants.len()) {
         0 => {}
         1 => output::eprint_line(

@@ -5,4 +5,5 @@
 mod changes;
 mod lists_and_documents;
 mod rules;
+mod runs_and_searches;
 mod surfaces;

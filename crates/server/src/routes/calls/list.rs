@@ -3,8 +3,8 @@
 use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_core::{CallId, CallRow, CallStatus, OutcomeKind, RunId};
-use toolcrib_ops::calls::{self, CallState, CallSummary, HistoryRequest};
+use toolcrib_core::{CallFilter, CallId, CallRow, CallStatus, OutcomeKind, RunId};
+use toolcrib_ops::calls::{self, CallState, CallSummary};
 
 use crate::api::{Json, Page, PageQuery, Query, cursor, parse_cursor};
 use crate::problem::Problem;
@@ -67,8 +67,8 @@ pub(super) async fn list(
     let run = run.map_err(|error| Problem::invalid(error.to_string()))?;
     let parent = query.parent.as_deref().map(str::parse::<CallId>).transpose();
     let parent = parent.map_err(|error| Problem::invalid(error.to_string()))?;
-    let canonical = |name| HistoryRequest::canonical_tool(daemon.toolcrib(), name);
-    let request = HistoryRequest {
+    let canonical = |name| calls::canonical_tool(daemon.toolcrib(), name);
+    let filter = CallFilter {
         tool: query.tool.map(canonical),
         operation: query.operation,
         agent: query.agent,
@@ -80,8 +80,9 @@ pub(super) async fn list(
         until: query.until,
         before: parse_cursor::<CallId>("calls", query.cursor.as_deref())?,
         limit,
+        ..CallFilter::default()
     };
-    let reply = calls::history(&daemon.store_context(&principal), request).await?;
+    let reply = calls::history(&daemon.store_context(&principal), filter).await?;
     let last = reply.calls.last().filter(|_| reply.more);
     let next = last.map(|last| cursor("calls", &last.facts.call));
     let tools = daemon.allowed_tools(&principal);

@@ -44,14 +44,14 @@ fn value(name: &str, schema: &Value, document: &Value, depth: usize) -> Value {
     }
 }
 
+/// Returns the names of the required members.
+pub(super) fn required_names(schema: &Value) -> Vec<&str> {
+    let names = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    names.filter_map(Value::as_str).collect()
+}
+
 fn object(schema: &Value, document: &Value, depth: usize) -> Value {
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let required = required_names(schema);
     let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
     let needed = fields.filter(|(name, _)| required.contains(&name.as_str()));
     let members: Map<String, Value> = needed

@@ -160,13 +160,7 @@ fn entries(schema: &Value, document: &Value, depth: usize) -> String {
     while let Some(items) = schema.get("items") {
         schema = example::resolved(items, document);
     }
-    let required: Vec<&str> = schema
-        .get("required")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect();
+    let required = example::required_names(schema);
     let mut html = String::new();
     for (name, field) in schema.get("properties").and_then(Value::as_object).into_iter().flatten() {
         let meant = resolve_schema(field, document);

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use toolcrib_app::rules::MAX_COMMAND_LINE_BYTES;
 use toolcrib_core::{Origin, Verdict};
-use toolcrib_ops::rules::{self, AskedCall, Effect, ExplainReply, ExplainRequest};
+use toolcrib_ops::rules::{self, AskedCall, ExplainReply, ExplainRequest};
 
 use crate::api::{Json, run_cpu_bound};
 use crate::problem::{Code, Problem};
@@ -29,7 +29,7 @@ pub(super) struct ExplainBody {
     /// Channel of the call; default `chat`.
     channel: Option<String>,
     /// The verdict if no rule matches; default: the verdict of the preset and the rest of policy.
-    default: Option<Effect>,
+    default: Option<Verdict>,
 }
 
 impl ExplainBody {
@@ -59,7 +59,7 @@ pub(super) async fn explain_call(
         channel: body.channel.unwrap_or_else(|| "chat".to_owned()),
         origin: Origin::Rest,
         rules: daemon.toolcrib().rules(),
-        default: body.default.map(Verdict::from),
+        default: body.default,
     };
     let (on, client) = (daemon.clone(), principal.client.clone());
     let work = async move { Ok(rules::explain(&on.op_context(&principal, None), request).await?) };

@@ -4,7 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::rules::{RuleSource, RuleText};
-use toolcrib_ops::rules::{self, LintReply, RuleBody, TestReply};
+use toolcrib_ops::rules::{self, LintReply, TestReply};
 
 use crate::api::{Json, run_cpu_bound};
 use crate::problem::Problem;
@@ -16,7 +16,7 @@ use crate::state::DaemonState;
 #[serde(default, deny_unknown_fields)]
 pub(super) struct LintBody {
     /// Rules that are not written yet; absent = the rules in force.
-    rules: Option<Vec<RuleBody>>,
+    rules: Option<Vec<RuleText>>,
 }
 
 impl LintBody {
@@ -24,8 +24,8 @@ impl LintBody {
         let Some(rules) = self.rules else {
             return Ok(daemon.toolcrib().rules().sources().to_vec());
         };
-        RuleBody::check_count(&rules)?;
-        Ok(rules::unwritten(rules.into_iter().map(RuleText::from)))
+        rules::check_count(&rules)?;
+        Ok(rules::unwritten(rules))
     }
 }
 

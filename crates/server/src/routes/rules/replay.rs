@@ -4,7 +4,7 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::rules::{Layer, RuleText};
-use toolcrib_ops::rules::{self, ReplayReply, ReplayRequest, RuleBody, RulesChange};
+use toolcrib_ops::rules::{self, ReplayReply, ReplayRequest, RulesChange};
 
 use crate::api::{Json, run_cpu_bound};
 use crate::problem::Problem;
@@ -17,7 +17,7 @@ use crate::state::DaemonState;
 pub(super) struct ReplayBody {
     /// Rules instead of the person's own file; absent = the rules in force, with observed rules
     /// deciding.
-    rules: Option<Vec<RuleBody>>,
+    rules: Option<Vec<RuleText>>,
 }
 
 pub(super) async fn replay_rules(
@@ -25,7 +25,7 @@ pub(super) async fn replay_rules(
     principal: Principal,
     Json(body): Json<ReplayBody>,
 ) -> Result<Json<ReplayReply>, Problem> {
-    RuleBody::check_count(body.rules.as_deref().unwrap_or_default())?;
+    rules::check_count(body.rules.as_deref().unwrap_or_default())?;
     let (on, client) = (daemon.clone(), principal.client.clone());
     let work = async move { replay(&on, &principal, body).await };
     Ok(Json(run_cpu_bound(&daemon, &client, work).await?))
@@ -37,10 +37,7 @@ async fn replay(
     body: ReplayBody,
 ) -> Result<ReplayReply, Problem> {
     let change = match body.rules {
-        Some(rules) => {
-            let rules = rules::unwritten(rules.into_iter().map(RuleText::from));
-            RulesChange::Replace { layer: Layer::User, rules }
-        }
+        Some(rules) => RulesChange::Replace { layer: Layer::User, rules: rules::unwritten(rules) },
         None => RulesChange::EnforceObserved,
     };
     let in_force = daemon.toolcrib().rules();

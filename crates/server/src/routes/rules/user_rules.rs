@@ -9,7 +9,7 @@ use toolcrib_app::rule_files::{self, RuleFile};
 use toolcrib_app::rules::{Layer, RuleText};
 use toolcrib_ops::OpError;
 use toolcrib_ops::rules::{
-    self, AddRulesRequest, EditedRules, NumberedRule, RuleBody, RuleName, RulesChanged,
+    self, AddRulesRequest, EditedRules, NumberedRule, RuleName, RulesChanged,
 };
 
 use crate::api::{Json, Page, Path, etag, etag_matches, run_blocking};
@@ -71,10 +71,9 @@ pub(super) async fn add_rules(
     State(daemon): State<DaemonState>,
     principal: Principal,
     headers: HeaderMap,
-    Json(rules): Json<Vec<RuleBody>>,
+    Json(rules): Json<Vec<RuleText>>,
 ) -> Result<Response, Problem> {
-    RuleBody::check_count(&rules)?;
-    let rules: Vec<RuleText> = rules.into_iter().map(RuleText::from).collect();
+    rules::check_count(&rules)?;
     let (place, if_match) = (user_rules_file(&daemon), headers.get(header::IF_MATCH).cloned());
     let known = rules::known_tools(daemon.toolcrib());
     let edited = run_blocking::<_, OpError>(move || {

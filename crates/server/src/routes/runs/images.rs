@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use toolcrib_builtins::image_type::{MAX_IMAGE_BYTES, image_type};
 use toolcrib_core::Blob;
 
 use crate::problem::Problem;
@@ -20,16 +21,8 @@ pub(crate) struct NewImage {
 
 /// Maximum number of images in a message.
 const IMAGES: usize = 8;
-/// Maximum number of bytes of an image: the limit of the strictest provider.
-const IMAGE_BYTES: usize = 5_000_000;
-
-/// The media types that providers accept, each with the first bytes of its files.
-const KINDS: [(&str, &[u8]); 4] = [
-    ("image/png", b"\x89PNG\r\n\x1a\n"),
-    ("image/jpeg", b"\xff\xd8\xff"),
-    ("image/webp", b"RIFF"),
-    ("image/gif", b"GIF8"),
-];
+/// The media types that providers accept.
+const MEDIA_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 
 /// Decodes and checks the images of a message.
 pub(super) fn decode_images(images: &[NewImage]) -> Result<Vec<Blob>, Problem> {
@@ -41,19 +34,20 @@ pub(super) fn decode_images(images: &[NewImage]) -> Result<Vec<Blob>, Problem> {
 
 impl NewImage {
     fn blob(&self) -> Result<Blob, Problem> {
-        let kind = KINDS.iter().find(|(name, _)| *name == self.media_type);
-        let (media_type, begin) = kind.ok_or_else(|| {
-            Problem::invalid("images are image/png, image/jpeg, image/webp or image/gif")
-        })?;
+        let media_type = self.media_type.as_str();
+        if !MEDIA_TYPES.contains(&media_type) {
+            let words = "images are image/png, image/jpeg, image/webp or image/gif";
+            return Err(Problem::invalid(words));
+        }
         let data = BASE64_STANDARD.decode(&self.data);
         let data = data.map_err(|_| Problem::invalid("the data of an image is base64"))?;
-        if data.len() > IMAGE_BYTES {
+        if data.len() > MAX_IMAGE_BYTES {
             return Err(Problem::invalid("an image has at most 5,000,000 bytes"));
         }
-        if !data.starts_with(begin) {
+        if image_type(&data) != Some(media_type) {
             return Err(Problem::invalid(format!("the data of an image is not {media_type}")));
         }
-        Ok(Blob { media_type: (*media_type).to_owned(), data })
+        Ok(Blob { media_type: media_type.to_owned(), data })
     }
 }
 
@@ -71,9 +65,10 @@ mod tests {
         check("image/png", b"\x89PNG\r\n\x1a\nrest", true);
         check("image/jpeg", b"\xff\xd8\xff\xe0", true);
         check("image/jpeg", b"\x89PNG\r\n\x1a\n", false);
+        check("image/webp", b"RIFF\x24\0\0\0WAVEfmt ", false);
         check("image/svg+xml", b"<svg/>", false);
         check("image/png", b"", false);
-        check("image/png", &[0; IMAGE_BYTES + 1], false);
+        check("image/png", &[0; MAX_IMAGE_BYTES + 1], false);
         let image = NewImage { media_type: "image/png".to_owned(), data: "no base64!".to_owned() };
         assert!(image.blob().is_err());
     }

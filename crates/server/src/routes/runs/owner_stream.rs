@@ -6,6 +6,7 @@ use futures_util::stream;
 use serde_json::json;
 use tokio::sync::watch;
 use toolcrib_core::RunStatus;
+use toolcrib_ops::runs;
 
 use crate::api::sse::{self, LAST_EVENT_ID, event_id, frame, last_event_seq, ping};
 use crate::problem::Problem;
@@ -49,7 +50,7 @@ async fn owner_snapshot(daemon: &DaemonState, owner: &str, last: u64) -> Result<
     let mut runs = Vec::new();
     for status in [RunStatus::Running, RunStatus::Paused] {
         for run in stores.runs.runs(owner, Some(status), MAX_RUNS).await? {
-            let (why, _) = run_supervisor::status_text(&run);
+            let (why, _) = runs::status_text(&run);
             runs.push(json!({
                 "run": run.id, "conversation": run.conversation, "agent": run.context.agent,
                 "state": run.status, "status": why,

@@ -12,7 +12,7 @@ use toolcrib_ops::runs::RunSnapshot;
 
 use crate::api::sse::{self, LAST_EVENT_ID, event_id, frame, last_event_seq, ping};
 use crate::problem::Problem;
-use crate::run_supervisor::{self, ActiveRun, ReadResult, RunEvent, RunSubscriber};
+use crate::run_supervisor::{ActiveRun, ReadResult, RunEvent, RunSubscriber};
 use crate::state::DaemonState;
 
 /// Interval for reading a run that another process drives: the store does not notify.
@@ -31,12 +31,12 @@ pub(super) async fn stream_run(
     }
     match run.status {
         RunStatus::Ended => {
-            let view = run_supervisor::load_snapshot(daemon.run_supervisor(), &run).await?;
+            let view = daemon.run_supervisor().load_snapshot(&run).await?;
             let only = snapshot(&event_id("ended", 0), &view);
             Ok(sse::response(stream::iter([only])))
         }
         RunStatus::Paused => {
-            let view = run_supervisor::load_snapshot(daemon.run_supervisor(), &run).await?;
+            let view = daemon.run_supervisor().load_snapshot(&run).await?;
             let live = daemon.run_supervisor().track(&run, view);
             Ok(local_run(daemon, &live, last))
         }
@@ -111,8 +111,7 @@ fn remote_run(daemon: &DaemonState, run: StoredRun) -> Response {
         loop {
             let now = (run.epoch, run.updated_at);
             if seen != Some(now) {
-                let view =
-                    run_supervisor::load_snapshot(daemon.run_supervisor(), &run).await.ok()?;
+                let view = daemon.run_supervisor().load_snapshot(&run).await.ok()?;
                 let id = event_id("elsewhere", u64::try_from(run.updated_at).unwrap_or(0));
                 return Some((snapshot(&id, &view), (daemon, run, Some(now), 0)));
             }

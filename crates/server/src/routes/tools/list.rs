@@ -5,7 +5,7 @@ use axum::http::HeaderMap;
 use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use toolcrib_ops::tools::{self, ListToolsRequest};
+use toolcrib_ops::tools::{self, FindToolsRequest, ListToolsRequest};
 
 use crate::active_requests::view_request_for;
 use crate::api::{Page, Query, etag_response};
@@ -38,8 +38,7 @@ pub(super) async fn list(
 ) -> Result<Response, Problem> {
     let request = ListToolsRequest {
         caller: view_request_for(&principal),
-        find: query.find,
-        limit: query.limit,
+        find: query.find.map(|need| FindToolsRequest { need, limit: query.limit }),
         metrics: (query.metrics == Some(true)).then_some(query.since),
     };
     let rows = tools::list(&daemon.op_context(&principal, None), request).await?;

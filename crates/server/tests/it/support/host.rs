@@ -90,7 +90,7 @@ impl DaemonHost for TestHost {
 
     fn worker_of(&self, run: &StoredRun) -> Option<u64> {
         self.looks.fetch_add(1, Ordering::Relaxed);
-        run.state.pointer("/setup/worker").and_then(serde_json::Value::as_u64)
+        toolcrib_ops::runs::worker_of(run)
     }
 
     fn models(&self) -> Vec<String> {

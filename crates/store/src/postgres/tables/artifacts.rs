@@ -10,6 +10,7 @@ use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
 use super::super::text_escape::escape;
+use super::statement::{Param, Statement};
 use super::{at_most, column, number, read, write};
 use crate::artifacts::{ArtifactLimits, over_quota};
 use crate::writer::Durability;
@@ -100,7 +101,9 @@ impl PostgresStore {
         part: i32,
         content: Vec<u8>,
     ) -> BoxFuture<'static, Result<(), StoreError>> {
-        self.write(PutPart { artifact: artifact.clone(), part, content })
+        let params: Vec<Param> =
+            vec![Box::new(artifact.0.clone()), Box::new(part), Box::new(content)];
+        self.write(Statement::new(PUT_PART, params).until_power_loss())
     }
 
     /// Adds the row of an artifact whose parts are stored, and removes expired artifacts. `None` if
@@ -128,31 +131,6 @@ impl PostgresStore {
         now_ms: i64,
     ) -> BoxFuture<'static, Result<(), StoreError>> {
         self.write(Collect { now_ms })
-    }
-}
-
-struct PutPart {
-    artifact: ArtifactRef,
-    part: i32,
-    content: Vec<u8>,
-}
-
-impl Job for PutPart {
-    type Answer = ();
-
-    fn durability(&self) -> Durability {
-        Durability::ProcessCrash
-    }
-
-    fn pipelined_statement(&self) -> Option<&'static str> {
-        Some(PUT_PART)
-    }
-
-    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<()>, Failure>> {
-        Box::pin(async move {
-            tx.link.execute(PUT_PART, &[&self.artifact.0, &self.part, &self.content]).await?;
-            Ok(JobOutput::unaudited(()))
-        })
     }
 }
 

@@ -68,7 +68,7 @@ impl Job for Append {
     type Answer = ();
 
     fn pipelined_statement(&self) -> Option<&'static str> {
-        Some(super::no_op::NOTHING)
+        Some(super::empty_job::NOTHING)
     }
 
     fn run<'a>(&'a self, _: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<()>, Failure>> {

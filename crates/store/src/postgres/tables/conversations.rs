@@ -10,7 +10,8 @@ use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
 use super::super::text_escape::escape;
-use super::deleted_conversations::{Delete, LIST as LIST_DELETED, Purge, Restore, Trash, deleted};
+use super::deleted_conversations::{Delete, LIST as LIST_DELETED, PURGE, Restore, Trash, deleted};
+use super::statement::Statement;
 use super::{at_most, number, read, text, write};
 use crate::writer::Durability;
 
@@ -155,7 +156,7 @@ impl ConversationStore for PostgresStore {
     }
 
     fn purge_conversations(&self, before: i64) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write(Purge { before })
+        self.write(Statement::new(PURGE, vec![Box::new(before)]))
     }
 
     fn delete_conversation<'a>(

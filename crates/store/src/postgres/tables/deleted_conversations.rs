@@ -55,7 +55,8 @@ pub(super) const LIST: &str = "SELECT
     FROM deleted_conversations WHERE owner = $1 ORDER BY deleted_at DESC, id DESC LIMIT $2";
 /// Messages and runs go with their conversation (`ON DELETE CASCADE`).
 const FORGET: &str = "DELETE FROM deleted_conversations WHERE id = $1 AND owner = $2";
-const PURGE: &str = "DELETE FROM deleted_conversations WHERE deleted_at < $1";
+/// Removes for good what was deleted before a time.
+pub(super) const PURGE: &str = "DELETE FROM deleted_conversations WHERE deleted_at < $1";
 
 pub(super) fn deleted(row: &Row) -> Result<DeletedConversation, Failure> {
     Ok(DeletedConversation { conversation: conversation(row)?, deleted_at: row.try_get(7)? })
@@ -121,26 +122,6 @@ impl Job for Restore {
                 tx.link.execute(statement, &[&self.id]).await?;
             }
             tx.link.execute(FORGET, &[&self.id, &owner]).await?;
-            Ok(JobOutput::unaudited(()))
-        })
-    }
-}
-
-/// Removes for good what was deleted before a time.
-pub(super) struct Purge {
-    pub(super) before: i64,
-}
-
-impl Job for Purge {
-    type Answer = ();
-
-    fn pipelined_statement(&self) -> Option<&'static str> {
-        Some(PURGE)
-    }
-
-    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<()>, Failure>> {
-        Box::pin(async move {
-            tx.link.execute(PURGE, &[&self.before]).await?;
             Ok(JobOutput::unaudited(()))
         })
     }

@@ -7,6 +7,7 @@ use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
 use super::super::text_escape::escape;
+use super::statement::Statement;
 use super::{at_most, read, write};
 
 const ADD: &str =
@@ -54,7 +55,7 @@ impl TaskStore for PostgresStore {
     }
 
     fn remove_task(&self, id: TaskId) -> BoxFuture<'_, Result<bool, StoreError>> {
-        self.write(Remove(id))
+        self.write(Statement::changes_row(REMOVE, vec![Box::new(id.to_string())]))
     }
 }
 
@@ -99,23 +100,6 @@ impl Job for Put {
                 Some(_) => StoreError::Conflict(id).into(),
                 None => StoreError::Missing(id).into(),
             })
-        })
-    }
-}
-
-struct Remove(TaskId);
-
-impl Job for Remove {
-    type Answer = bool;
-
-    fn pipelined_statement(&self) -> Option<&'static str> {
-        Some(REMOVE)
-    }
-
-    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<bool>, Failure>> {
-        Box::pin(async move {
-            let removed = tx.link.execute(REMOVE, &[&self.0.to_string()]).await?;
-            Ok(JobOutput::unaudited(removed > 0))
         })
     }
 }

@@ -7,8 +7,8 @@ use super::super::PostgresStore;
 use super::super::error::Failure;
 use super::super::job::{Job, JobOutput, Tx};
 use super::super::text_escape::{escape, unescape};
+use super::statement::{Param, Statement};
 use super::{read, write};
-use crate::writer::Durability;
 
 const ADD: &str = "INSERT INTO tokens (id, hash, body) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
 const BY_HASH: &str =
@@ -41,11 +41,14 @@ impl TokenStore for PostgresStore {
         by: &'a str,
         at: i64,
     ) -> BoxFuture<'a, Result<bool, StoreError>> {
-        self.write(Revoke { id, by: by.to_owned(), at })
+        let params: Vec<Param> =
+            vec![Box::new(id.to_string()), Box::new(escape(by).into_owned()), Box::new(at)];
+        self.write(Statement::changes_row(REVOKE, params))
     }
 
     fn touch_token(&self, id: TokenId, at: i64) -> BoxFuture<'_, Result<(), StoreError>> {
-        self.write(Touch { id, at })
+        let params: Vec<Param> = vec![Box::new(id.to_string()), Box::new(at)];
+        self.write(Statement::new(TOUCH, params).until_power_loss())
     }
 }
 
@@ -65,51 +68,6 @@ impl Job for Add {
                 0 => Err(StoreError::Conflict(id).into()),
                 _ => Ok(JobOutput::unaudited(())),
             }
-        })
-    }
-}
-
-struct Revoke {
-    id: TokenId,
-    by: String,
-    at: i64,
-}
-
-impl Job for Revoke {
-    type Answer = bool;
-
-    fn pipelined_statement(&self) -> Option<&'static str> {
-        Some(REVOKE)
-    }
-
-    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<bool>, Failure>> {
-        Box::pin(async move {
-            let (id, by) = (self.id.to_string(), escape(&self.by));
-            Ok(JobOutput::unaudited(tx.link.execute(REVOKE, &[&id, &by, &self.at]).await? > 0))
-        })
-    }
-}
-
-struct Touch {
-    id: TokenId,
-    at: i64,
-}
-
-impl Job for Touch {
-    type Answer = ();
-
-    fn durability(&self) -> Durability {
-        Durability::ProcessCrash
-    }
-
-    fn pipelined_statement(&self) -> Option<&'static str> {
-        Some(TOUCH)
-    }
-
-    fn run<'a>(&'a self, tx: &'a Tx<'_>) -> BoxFuture<'a, Result<JobOutput<()>, Failure>> {
-        Box::pin(async move {
-            tx.link.execute(TOUCH, &[&self.id.to_string(), &self.at]).await?;
-            Ok(JobOutput::unaudited(()))
         })
     }
 }

@@ -76,7 +76,7 @@ struct Trial {
     ledger: PathBuf,
     tally: Findings,
     repeated: HashMap<String, DueTimes>,
-    /// Single tasks that were acknowledged, and those of whose request nobody knows what became.
+    /// Single tasks that were acknowledged, and those whose request has an unknown result.
     singles: u32,
     unanswered: u32,
     rng: Rng,
