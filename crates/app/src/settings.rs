@@ -29,6 +29,9 @@ use crate::tool_search::ToolSearchSettings;
 /// ```
 /// use toolcrib_app::Settings;
 ///
+/// Default interval of the health checks of paired apps.
+const APP_HEALTH_INTERVAL: Duration = Duration::from_secs(30);
+
 /// let mut settings = Settings::new("workspace", "state");
 /// settings.database = Some("state/toolcrib.db".into());
 /// settings.allow_net.push("127.0.0.1:8080".to_owned());
@@ -92,6 +95,8 @@ pub struct Settings {
     pub calendar: Option<CalendarSettings>,
     /// File of the mail accounts; `None` disables them.
     pub mail_accounts: Option<std::path::PathBuf>,
+    /// Interval of the health checks of paired apps, which a daemon makes.
+    pub app_health_interval: Duration,
     /// Rules by which drafts are sent without asking.
     pub send_rules: Vec<toolcrib_assistant::draft::SendRule>,
     /// Settings of the heartbeat, which a daemon runs.
@@ -163,6 +168,7 @@ impl Settings {
             notifications: NotifySettings::default(),
             calendar: None,
             mail_accounts: None,
+            app_health_interval: APP_HEALTH_INTERVAL,
             send_rules: Vec::new(),
             heartbeat: HeartbeatSettings::default(),
             locale: None,

@@ -5,6 +5,7 @@ mod builder;
 mod from_settings;
 mod host_policy;
 mod mail_tools;
+mod paired_apps;
 mod search_tools;
 
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ use toolcrib_core::{
     KeyValueStore, Origin, RawArgs, RunId, StoreError, SystemClock, ToolInfo, ToolSpec,
     ViewRequest,
 };
+use toolcrib_devices::Apps;
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, Preset};
 use toolcrib_mail::MailTools;
@@ -58,6 +60,7 @@ pub struct Toolcrib {
     stores: Stores,
     assistant: AssistantTools,
     mail: MailTools,
+    apps: Apps,
     heartbeats: Heartbeats,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitchFile,

@@ -1,5 +1,5 @@
-//! Rows of the assistant: lists, goals, instructions, documents, drafts, mail inboxes and
-//! arrivals, each a JSON body under a key.
+//! Rows of the assistant: lists, goals, instructions, documents, drafts, mail inboxes, arrivals,
+//! pairings and apps, each a JSON body under a key.
 
 use std::fmt;
 
@@ -24,11 +24,15 @@ pub enum RowKind {
     MailInbox,
     /// Messages or notifications of other programs, for the heartbeat.
     Arrival,
+    /// A pairing code, and the app or device that used it.
+    Pairing,
+    /// A paired app.
+    App,
 }
 
 impl RowKind {
     /// All kinds of rows.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::List,
         Self::Goal,
         Self::CustomInstructions,
@@ -36,6 +40,8 @@ impl RowKind {
         Self::Draft,
         Self::MailInbox,
         Self::Arrival,
+        Self::Pairing,
+        Self::App,
     ];
 
     /// Returns the name in databases.
@@ -50,6 +56,8 @@ impl RowKind {
             Self::Draft => "draft",
             Self::MailInbox => "mail_inbox",
             Self::Arrival => "arrival",
+            Self::Pairing => "pairing",
+            Self::App => "app",
         }
     }
 }

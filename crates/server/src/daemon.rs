@@ -26,6 +26,10 @@ use crate::{
     conversation_purge, draft_feed, notification_feed, pursuit, routes, scheduler, telemetry,
 };
 
+/// Maximum number of signals and messages per minute of one app.
+const APP_REQUESTS_PER_MINUTE: u32 = 100;
+/// Maximum number of pairing claims per minute.
+const CLAIMS_PER_MINUTE: u32 = 60;
 /// Maximum number of requests per minute to one webhook.
 const HOOK_CALLS_PER_MINUTE: u32 = 30;
 
@@ -83,6 +87,8 @@ impl Daemon {
             shutdown,
             started_at: Instant::now(),
             hook_limits: ClientRateLimits::per_minute(HOOK_CALLS_PER_MINUTE),
+            app_limits: ClientRateLimits::per_minute(APP_REQUESTS_PER_MINUTE),
+            claim_limits: ClientRateLimits::per_minute(CLAIMS_PER_MINUTE),
             mcp_logins: toolcrib_ops::mcp_servers::McpLogins::default(),
             userland_work: toolcrib_ops::userland::UserlandWork::default(),
         });
@@ -130,6 +136,7 @@ impl Daemon {
         let scheduler = scheduler::run_scheduler(supervisor);
         let changes = scheduler::run_change_watcher(supervisor);
         let mail = scheduler::run_mail_watcher(supervisor);
+        let apps = scheduler::run_app_watcher(supervisor);
         let notifications = notification_feed::run_feed(supervisor);
         let drafts = draft_feed::run_feed(supervisor);
         // Another process may have left documents whose reading it started. /health reports an
@@ -143,6 +150,7 @@ impl Daemon {
             scheduler,
             changes,
             mail,
+            apps,
             notifications,
             drafts,
             pursuits,
