@@ -28,7 +28,7 @@ impl PasswordVault for MailVault {
         let found = self.vault()?.read().map_err(|error| error.to_string())?.remove(&name);
         let found = found.map(|secret| secret.expose().to_owned());
         if let Some(password) = &found {
-            self.mask(password);
+            PasswordVault::mask(self, password);
         }
         Ok(found)
     }

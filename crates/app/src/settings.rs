@@ -23,15 +23,15 @@ use crate::permission_table::PermissionTable;
 use crate::python_settings::PythonSettings;
 use crate::tool_search::ToolSearchSettings;
 
+/// Default interval of the health checks of paired apps.
+const APP_HEALTH_INTERVAL: Duration = Duration::from_secs(30);
+
 /// All settings of a Toolcrib. The state folder has no default, because a library must not use the
 /// home folder on its own.
 ///
 /// ```
 /// use toolcrib_app::Settings;
 ///
-/// Default interval of the health checks of paired apps.
-const APP_HEALTH_INTERVAL: Duration = Duration::from_secs(30);
-
 /// let mut settings = Settings::new("workspace", "state");
 /// settings.database = Some("state/toolcrib.db".into());
 /// settings.allow_net.push("127.0.0.1:8080".to_owned());

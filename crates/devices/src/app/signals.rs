@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn only_declared_types_and_valid_energies_are_taken() {
         let (signals, types) = (Signals::default(), ["a".to_owned()]);
-        let mut check = |new: NewSignal, part: &str| {
+        let check = |new: NewSignal, part: &str| {
             let why = signals.add(("1", "office"), &types, new, 0).unwrap_err();
             assert!(why.contains(part), "{why}");
         };
