@@ -183,7 +183,7 @@ pub(super) fn signed_request<'a>(
         (header(TIMESTAMP_HEADER), header(NONCE_HEADER), header(SIGNATURE_HEADER))
     else {
         let detail = "send X-Toolcrib-Timestamp, X-Toolcrib-Nonce and X-Toolcrib-Signature, as the documentation of apps says";
-        return Err(Problem::new(Code::Unauthorized, detail));
+        return Err(Problem::new(Code::BadRequest, detail));
     };
     let path = uri.path_and_query().map_or("", |path| path.as_str());
     Ok(InboundRequest { method: "POST", path, timestamp, nonce, signature, body })

@@ -13,7 +13,7 @@ use toolcrib_ops::apps::{
 };
 
 use super::apps::signed_request;
-use crate::api::{Api, Bytes, Json, Operation, Page, Path};
+use crate::api::{Api, Bytes, Json, Operation, Page, Path, etag_response};
 use crate::problem::Problem;
 use crate::role::{Principal, Role};
 use crate::state::DaemonState;
@@ -39,7 +39,7 @@ pub(super) fn routes(api: &mut Api) {
     api.add(create.returns::<NewPairingReply>(201, "The code."), create_pairing);
     let list = Operation::get("/pairings", Role::Owner, "Lists the pairings of the last day.");
     let about = "The pairings, newest first; `claimed` ones wait for a decision.";
-    api.add(list.returns_ok::<Page<PairingReply>>(about), list_pairings);
+    api.add(list.returns_ok::<Page<PairingReply>>(about).etagged(), list_pairings);
     let show = Operation::get("/pairings/{pairing}", Role::Owner, "Shows a pairing.");
     api.add(show.returns_ok::<PairingReply>("The pairing."), show_pairing);
     let claim = Operation::post("/pairings/claim", Role::Viewer, "Claims a pairing, as an app.");
@@ -69,9 +69,10 @@ async fn create_pairing(
 async fn list_pairings(
     State(daemon): State<DaemonState>,
     principal: Principal,
-) -> Result<Json<Page<PairingReply>>, Problem> {
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
     let rows = apps::pairings(&daemon.op_context(&principal, None)).await?;
-    Ok(Json(Page::single_page(rows)))
+    Ok(etag_response(&headers, &Page::single_page(rows)))
 }
 
 async fn show_pairing(
