@@ -33,7 +33,7 @@ use crate::error::{OpError, Resource};
 /// Returns the apps, which belong to the local owner.
 fn apps<'a>(ctx: &OpContext<'a>) -> Result<&'a Apps, OpError> {
     if !ctx.store.owner.is_empty() {
-        return Err(OpError::Denied("apps belong to the owner of this machine".to_owned()));
+        return Err(OpError::Absent("this owner has no apps and no pairings".to_owned()));
     }
     Ok(ctx.toolcrib.apps())
 }
