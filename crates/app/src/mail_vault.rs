@@ -1,6 +1,7 @@
-//! Passwords of mail accounts in the vault, and the configuration value that makes the mail tools
+//! Passwords of mail accounts and keys of apps in the vault, and the configuration value that makes the mail tools
 //! available.
 
+use toolcrib_devices::KeyVault;
 use toolcrib_engine::Secrets;
 use toolcrib_mail::account::{MailAccounts, PasswordVault};
 use toolcrib_mail::{ACCOUNT_KEY, specs};
@@ -9,7 +10,7 @@ use toolcrib_store::vault::{Secret, SecretName, Vault};
 
 use crate::settings::Settings;
 
-/// The vault as the store of passwords.
+/// The vault as the store of passwords and keys.
 pub(crate) struct MailVault {
     pub(crate) vault: Option<Vault>,
     pub(crate) masked: Secrets,
@@ -27,7 +28,7 @@ impl PasswordVault for MailVault {
         let found = self.vault()?.read().map_err(|error| error.to_string())?.remove(&name);
         let found = found.map(|secret| secret.expose().to_owned());
         if let Some(password) = &found {
-            self.mask(password);
+            PasswordVault::mask(self, password);
         }
         Ok(found)
     }
@@ -46,6 +47,24 @@ impl PasswordVault for MailVault {
 
     fn mask(&self, password: &str) {
         self.masked.add([password]);
+    }
+}
+
+impl KeyVault for MailVault {
+    fn get(&self, name: &str) -> Result<Option<String>, String> {
+        PasswordVault::get(self, name)
+    }
+
+    fn set(&self, name: &str, value: &str) -> Result<(), String> {
+        PasswordVault::set(self, name, value)
+    }
+
+    fn remove(&self, name: &str) -> Result<(), String> {
+        PasswordVault::remove(self, name)
+    }
+
+    fn mask(&self, value: &str) {
+        PasswordVault::mask(self, value);
     }
 }
 

@@ -23,6 +23,9 @@ use crate::permission_table::PermissionTable;
 use crate::python_settings::PythonSettings;
 use crate::tool_search::ToolSearchSettings;
 
+/// Default interval of the health checks of paired apps.
+const APP_HEALTH_INTERVAL: Duration = Duration::from_secs(30);
+
 /// All settings of a Toolcrib. The state folder has no default, because a library must not use the
 /// home folder on its own.
 ///
@@ -94,6 +97,8 @@ pub struct Settings {
     pub mail_accounts: Option<std::path::PathBuf>,
     /// File of the chat channels; `None` disables them.
     pub channel_accounts: Option<std::path::PathBuf>,
+    /// Interval of the health checks of paired apps, which a daemon makes.
+    pub app_health_interval: Duration,
     /// Rules by which drafts are sent without asking.
     pub send_rules: Vec<toolcrib_assistant::draft::SendRule>,
     /// Settings of the heartbeat, which a daemon runs.
@@ -166,6 +171,7 @@ impl Settings {
             calendar: None,
             mail_accounts: None,
             channel_accounts: None,
+            app_health_interval: APP_HEALTH_INTERVAL,
             send_rules: Vec::new(),
             heartbeat: HeartbeatSettings::default(),
             locale: None,

@@ -6,6 +6,7 @@ mod channel_tools;
 mod from_settings;
 mod host_policy;
 mod mail_tools;
+mod paired_apps;
 mod search_tools;
 
 use std::path::PathBuf;
@@ -25,6 +26,7 @@ use toolcrib_core::{
     KeyValueStore, Origin, RawArgs, RunId, StoreError, SystemClock, ToolInfo, ToolSpec,
     ViewRequest,
 };
+use toolcrib_devices::Apps;
 use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, Preset};
 use toolcrib_mail::MailTools;
@@ -61,6 +63,7 @@ pub struct Toolcrib {
     assistant: AssistantTools,
     mail: MailTools,
     channels: ChannelTools,
+    apps: Apps,
     heartbeats: Heartbeats,
     library: Option<LibraryHandle>,
     kill_switch: KillSwitchFile,

@@ -40,7 +40,7 @@ pub mod task;
 pub mod time;
 mod tool;
 
-pub use rows::{RowError, Writer};
+pub use rows::{RowError, Step, Stored, TypedRows, Writer};
 pub use tool::{AssistantTools, SOURCE, author_of, specs};
 
 use std::sync::Arc;

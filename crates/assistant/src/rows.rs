@@ -51,22 +51,28 @@ pub struct Writer {
 }
 
 /// One row of a write.
-pub(crate) struct Step<T> {
-    pub(crate) key: String,
-    pub(crate) expected: Option<i64>,
-    pub(crate) body: Option<T>,
+pub struct Step<T> {
+    /// Key of the row.
+    pub key: String,
+    /// Revision of the row that the change is based on; `None` for a new row.
+    pub expected: Option<i64>,
+    /// The row after the change; `None` removes it.
+    pub body: Option<T>,
 }
 
 /// A row with its revision.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Stored<T> {
-    pub(crate) key: String,
-    pub(crate) revision: i64,
-    pub(crate) body: T,
+pub struct Stored<T> {
+    /// Key, unique for the owner and the kind.
+    pub key: String,
+    /// Number of the row's last change.
+    pub revision: i64,
+    /// Everything else.
+    pub body: T,
 }
 
 /// The rows of one kind. Clones share the store.
-pub(crate) struct TypedRows<T> {
+pub struct TypedRows<T> {
     store: Arc<dyn AssistantRowStore>,
     clock: Arc<dyn Clock>,
     kind: RowKind,
@@ -81,19 +87,31 @@ impl<T> Clone for TypedRows<T> {
 }
 
 impl<T: Serialize + DeserializeOwned> TypedRows<T> {
-    pub(crate) fn new(store: Arc<dyn AssistantRowStore>, kind: RowKind) -> Self {
+    /// Creates the rows of this kind in a store.
+    #[must_use]
+    pub fn new(store: Arc<dyn AssistantRowStore>, kind: RowKind) -> Self {
         Self { store, clock: Arc::new(SystemClock), kind, body: PhantomData }
     }
 
-    pub(crate) fn now(&self) -> i64 {
+    /// Returns the Unix time in milliseconds.
+    #[must_use]
+    pub fn now(&self) -> i64 {
         self.clock.now_ms()
     }
 
-    pub(crate) async fn get(&self, owner: &str, key: &str) -> Result<Option<Stored<T>>, RowError> {
+    /// Returns one row.
+    ///
+    /// # Errors
+    /// [`RowError`].
+    pub async fn get(&self, owner: &str, key: &str) -> Result<Option<Stored<T>>, RowError> {
         self.store.assistant_row(owner, self.kind, key).await?.map(stored).transpose()
     }
 
-    pub(crate) async fn all(&self, owner: &str) -> Result<Vec<Stored<T>>, RowError> {
+    /// Returns all rows of an owner, sorted by key.
+    ///
+    /// # Errors
+    /// [`RowError`].
+    pub async fn all(&self, owner: &str) -> Result<Vec<Stored<T>>, RowError> {
         let rows = self.store.assistant_rows(owner, self.kind).await?;
         rows.into_iter().map(stored).collect()
     }
@@ -103,7 +121,10 @@ impl<T: Serialize + DeserializeOwned> TypedRows<T> {
     }
 
     /// Writes rows in one transaction; `false` if one of them has changed since it was read.
-    pub(crate) async fn write(
+    ///
+    /// # Errors
+    /// [`RowError`].
+    pub async fn write(
         &self,
         writer: &Writer,
         note: &str,
@@ -129,7 +150,10 @@ impl<T: Serialize + DeserializeOwned> TypedRows<T> {
 
     /// Changes one row: `next` computes it from the current one, and again if another process
     /// changed it meanwhile. An unchanged body is not written.
-    pub(crate) async fn change<R, E: From<RowError>>(
+    ///
+    /// # Errors
+    /// The error of `next`, and [`RowError`].
+    pub async fn change<R, E: From<RowError>>(
         &self,
         writer: &Writer,
         key: &str,

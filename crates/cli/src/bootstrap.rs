@@ -242,6 +242,7 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     settings.channel_accounts = config_folder().map(|folder| folder.join("channels.toml"));
     settings.workbench = Some(sandbox_confines(config));
     settings.sandbox_backend = config.sandbox.backend.unwrap_or_default();
+    settings.app_health_interval = config.apps.health_interval();
     if let Some(time) = config.shell.background_idle {
         settings.background_idle = time;
     }

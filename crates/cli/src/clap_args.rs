@@ -1,6 +1,7 @@
 //! The arguments of the command line.
 
 mod agent;
+mod app;
 mod approve;
 mod artifact;
 mod audit;
@@ -60,6 +61,7 @@ use crate::output;
 use help_examples::{ARGS_HELP, CHAT_HELP, EXEC_HELP, RESUME_HELP, RUN_HELP};
 
 pub(crate) use agent::{Agent, AgentNew, AgentTools, Kit, Skill};
+pub(crate) use app::{App, ConfirmApp, ReviewApp};
 pub(crate) use approve::{
     ApprovalArgs, Approve, ApproveAlwaysArgs, ApproveAnswerArgs, ApproveEditArgs,
 };
@@ -277,6 +279,9 @@ pub(crate) enum Command {
     /// List drafts that models wrote in your name; edit, send or discard them.
     #[command(subcommand, after_help = draft::DRAFT_HELP)]
     Draft(Draft),
+    /// Pair apps that offer their own tools; list, review and revoke them.
+    #[command(subcommand, after_help = app::APP_HELP)]
+    App(App),
     /// Add, list, test and remove mail accounts.
     #[command(subcommand, after_help = mail::MAIL_HELP)]
     Mail(Mail),

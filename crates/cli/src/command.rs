@@ -2,6 +2,7 @@
 
 mod agent;
 mod agent_tools;
+mod app;
 mod approve;
 mod args;
 mod artifact;
@@ -153,6 +154,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Prompt(command) => prompt::run(command, json),
         Command::Goal(command) => goal::run(command, json),
         Command::Draft(command) => draft::run(command, json),
+        Command::App(command) => app::run(command, json),
         Command::Mail(command) => mail::run(command, json),
         Command::Channel(command) => channel::run(command, json),
         Command::List(command) => list::run(command, json),

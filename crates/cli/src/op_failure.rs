@@ -75,6 +75,8 @@ fn list_command(what: Resource) -> &'static str {
         Resource::Memory => "memory list",
         Resource::List => "list all",
         Resource::Goal => "goal list",
+        Resource::App => "app list",
+        Resource::Pairing => "app confirm",
         Resource::Draft => "draft list",
         Resource::Document => "document list",
         Resource::Switch => "tool list",

@@ -1,5 +1,5 @@
-//! Rows of the assistant: lists, goals, instructions, documents, drafts, mail inboxes, arrivals and
-//! chat channels, each a JSON body under a key.
+//! Rows of the assistant: lists, goals, instructions, documents, drafts, mail inboxes, arrivals,
+//! chat channels, pairings and apps, each a JSON body under a key.
 
 use std::fmt;
 
@@ -26,11 +26,15 @@ pub enum RowKind {
     Arrival,
     /// Read position of an account of a chat channel, and what is to be done for its people.
     ChatChannel,
+    /// A pairing code, and the app or device that used it.
+    Pairing,
+    /// A paired app.
+    App,
 }
 
 impl RowKind {
     /// All kinds of rows.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::List,
         Self::Goal,
         Self::CustomInstructions,
@@ -39,6 +43,8 @@ impl RowKind {
         Self::MailInbox,
         Self::Arrival,
         Self::ChatChannel,
+        Self::Pairing,
+        Self::App,
     ];
 
     /// Returns the name in databases.
@@ -54,6 +60,8 @@ impl RowKind {
             Self::MailInbox => "mail_inbox",
             Self::Arrival => "arrival",
             Self::ChatChannel => "chat_channel",
+            Self::Pairing => "pairing",
+            Self::App => "app",
         }
     }
 }

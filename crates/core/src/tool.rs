@@ -18,7 +18,7 @@ use crate::id::{CallId, RunId};
 use crate::nested_calls::ParentHandler;
 use crate::output::{Block, ToolOutput};
 use crate::path_denials::PathDenials;
-use crate::spec::{Assessment, ToolSpec};
+use crate::spec::{Assessment, Status, ToolSpec};
 use crate::view_request::ViewRequest;
 
 /// A result written in pieces. Memory stays bounded at any length; the complete text becomes an
@@ -187,6 +187,12 @@ pub trait Handler: Send + Sync {
     /// Returns the reason why the tool cannot be called, if its definition is broken
     /// ([`crate::Entry::broken`]). `None` if it can be called.
     fn broken_reason(&self) -> Option<&str> {
+        None
+    }
+
+    /// Returns the status of the source of the tool, such as a paired app that is offline. `None` if
+    /// the source has none; the configuration then decides the status.
+    fn source_status(&self) -> Option<Status> {
         None
     }
 

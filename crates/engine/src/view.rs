@@ -59,6 +59,8 @@ impl ResolvedView {
 pub(crate) fn tool_status(tool: &RegisteredTool) -> Status {
     if let Some(reason) = tool.entry.handler().and_then(|handler| handler.broken_reason()) {
         Status::Error { reason: reason.to_owned() }
+    } else if let Some(status) = tool.entry.handler().and_then(|own| own.source_status()) {
+        status
     } else if !tool.missing_config.is_empty() {
         Status::Available { missing: tool.missing_config.clone() }
     } else if tool.spec().config.is_empty() {

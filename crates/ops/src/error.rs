@@ -257,6 +257,10 @@ resources! {
     Memory = "memory";
     /// A goal.
     Goal = "goal";
+    /// A paired app.
+    App = "app";
+    /// A pairing.
+    Pairing = "pairing";
     /// A draft.
     Draft = "draft";
     /// A document.

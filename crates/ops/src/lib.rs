@@ -17,6 +17,7 @@ pub mod administration;
 pub mod advice;
 pub mod agents;
 pub mod approvals;
+pub mod apps;
 pub mod artifacts;
 pub mod audit;
 pub mod calls;

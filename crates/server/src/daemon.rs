@@ -28,6 +28,10 @@ use crate::{
     telemetry,
 };
 
+/// Maximum number of signals and messages per minute of one app.
+const APP_REQUESTS_PER_MINUTE: u32 = 100;
+/// Maximum number of pairing claims per minute.
+const CLAIMS_PER_MINUTE: u32 = 60;
 /// Maximum number of requests per minute to one webhook.
 const HOOK_CALLS_PER_MINUTE: u32 = 30;
 
@@ -85,6 +89,8 @@ impl Daemon {
             shutdown,
             started_at: Instant::now(),
             hook_limits: ClientRateLimits::per_minute(HOOK_CALLS_PER_MINUTE),
+            app_limits: ClientRateLimits::per_minute(APP_REQUESTS_PER_MINUTE),
+            claim_limits: ClientRateLimits::per_minute(CLAIMS_PER_MINUTE),
             mcp_logins: toolcrib_ops::mcp_servers::McpLogins::default(),
             userland_work: toolcrib_ops::userland::UserlandWork::default(),
         });
@@ -137,6 +143,7 @@ impl Daemon {
         let scheduler = scheduler::run_scheduler(supervisor, changes());
         let file_changes = scheduler::run_change_watcher(supervisor, changes());
         let mail = scheduler::run_mail_watcher(supervisor);
+        let apps = scheduler::run_app_watcher(supervisor);
         let notifications = notification_feed::run_feed(supervisor, changes());
         let drafts = draft_feed::run_feed(supervisor, changes());
         // Another process may have left documents whose reading it started. /health reports an
@@ -151,6 +158,7 @@ impl Daemon {
             scheduler,
             file_changes,
             mail,
+            apps,
             notifications,
             drafts,
             pursuits,

@@ -297,6 +297,8 @@ fn list_route(what: Resource) -> &'static str {
         Resource::Notification => "/notifications",
         Resource::Memory => "/memories",
         Resource::Goal => "/goals",
+        Resource::App => "/apps",
+        Resource::Pairing => "/pairings",
         Resource::Draft => "/drafts",
         Resource::Document => "/documents",
         Resource::List => "/lists",

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approvals;
+mod apps;
 mod artifacts;
 mod audit;
 mod backup;
@@ -31,6 +32,7 @@ mod models;
 mod notifications;
 mod openapi;
 mod page;
+mod pairings;
 mod rules;
 mod runs;
 mod secrets;
@@ -54,6 +56,7 @@ pub(crate) fn all() -> Api {
     let mut api = Api::default();
     agents::routes(&mut api);
     approvals::routes(&mut api);
+    apps::routes(&mut api);
     artifacts::routes(&mut api);
     audit::routes(&mut api);
     backup::routes(&mut api);
@@ -83,6 +86,7 @@ pub(crate) fn all() -> Api {
     openapi::routes(&mut api);
     metrics::routes(&mut api);
     page::routes(&mut api);
+    pairings::routes(&mut api);
     rules::routes(&mut api);
     runs::routes(&mut api);
     secrets::routes(&mut api);

@@ -38,6 +38,8 @@ pub(crate) struct StateParts {
     pub(crate) shutdown: CancellationToken,
     pub(crate) started_at: Instant,
     pub(crate) hook_limits: ClientRateLimits,
+    pub(crate) app_limits: ClientRateLimits,
+    pub(crate) claim_limits: ClientRateLimits,
     pub(crate) mcp_logins: McpLogins,
     pub(crate) userland_work: UserlandWork,
 }
@@ -120,6 +122,16 @@ impl DaemonState {
     /// Returns the rate limits of webhooks.
     pub(crate) fn hook_limits(&self) -> &ClientRateLimits {
         &self.parts.hook_limits
+    }
+
+    /// Returns the rate limits of the requests of apps.
+    pub(crate) fn app_limits(&self) -> &ClientRateLimits {
+        &self.parts.app_limits
+    }
+
+    /// Returns the rate limit of pairing claims.
+    pub(crate) fn claim_limits(&self) -> &ClientRateLimits {
+        &self.parts.claim_limits
     }
 
     /// Returns the logins to MCP servers that browsers finish.

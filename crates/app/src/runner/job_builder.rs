@@ -122,6 +122,8 @@ impl Runner {
             });
             let news = person_texts::goal_section(&texts.ended_goals, &tools);
             sections.extend(news.map(|text| PromptSection { name: "ended goals", text }));
+            let signals = person_texts::signal_section(&texts.signals, &tools);
+            sections.extend(signals.map(|text| PromptSection { name: "signals of apps", text }));
             for section in &mut sections {
                 section.text = escape_prompt_text(&section.text);
             }

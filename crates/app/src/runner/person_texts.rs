@@ -6,6 +6,7 @@ use toolcrib_agent::library::Agent;
 use toolcrib_assistant::memory::{PromptMemories, guidance};
 use toolcrib_core::taint::SYSTEM_PROMPT;
 use toolcrib_core::{Label, LabelSource, Labels, ViewRequest};
+use toolcrib_devices::{SIGNALS_TOOL, Signal};
 
 use super::Runner;
 
@@ -27,6 +28,8 @@ pub(super) struct PersonTexts {
     pub(super) mail_accounts: Vec<String>,
     /// The person's tasks that wait for a time, one line each.
     pub(super) tasks: Vec<String>,
+    /// Apps and types of their strongest signals, one line each.
+    pub(super) signals: Vec<String>,
     /// Goals of this conversation that ended since its last run: id and status.
     pub(super) ended_goals: Vec<(String, &'static str)>,
 }
@@ -42,6 +45,7 @@ impl Runner {
             custom_instructions: own.map(|own| own.text),
             mail_accounts: self.mail_addresses(owner),
             tasks: self.task_lines(agent, owner).await,
+            signals: self.signal_lines(owner),
             ended_goals: Vec::new(),
         }
     }
@@ -53,6 +57,21 @@ impl Runner {
         }
         let accounts = self.toolcrib.mail_accounts().list().unwrap_or_default();
         accounts.into_iter().map(|account| account.address).collect()
+    }
+
+    /// Returns the strongest signals of apps, only with names that the owner has confirmed: the
+    /// contents are untrusted text, and the tool that reads them labels them.
+    fn signal_lines(&self, owner: &str) -> Vec<String> {
+        if !owner.is_empty() {
+            return Vec::new();
+        }
+        let apps = self.toolcrib.apps();
+        let now = apps.now();
+        let line = |signal: Signal| {
+            let minutes = now.saturating_sub(signal.at) / 60_000;
+            format!("- {}: {}, {minutes} min ago", signal.app, signal.kind)
+        };
+        apps.strongest_signals().into_iter().map(line).collect()
     }
 
     /// Returns the tasks that wait for their time, soonest first, if the agent creates tasks.
@@ -118,6 +137,17 @@ pub(super) fn goal_section(ended: &[(String, &'static str)], tools: &[&str]) -> 
     Some(format!(
         "## Goals That Ended\n\nRuns in the background that this conversation started have ended. Read each result with {GOALS} (inspect), and tell the person.\n\n{}",
         lines.join("\n")
+    ))
+}
+
+/// Returns the section about signals of apps, for a model that can read their contents.
+pub(super) fn signal_section(signals: &[String], tools: &[&str]) -> Option<String> {
+    if signals.is_empty() || !tools.contains(&SIGNALS_TOOL) {
+        return None;
+    }
+    Some(format!(
+        "## Signals of Apps\n\nPaired apps reported these types of events. Read their contents with {SIGNALS_TOOL} if they matter for the request.\n\n{}",
+        signals.join("\n")
     ))
 }
 

@@ -28,6 +28,7 @@ use super::from_settings::{
 };
 use super::host_policy::HostPolicy;
 use super::mail_tools::mail_tools;
+use super::paired_apps::paired_apps;
 use super::{AGENT_SOURCE, Toolcrib};
 use crate::document_files::{DocumentFiles, ReadableDocuments};
 use crate::history_records;
@@ -347,6 +348,10 @@ impl Builder {
         let secrets = engine.sealing().secrets.clone();
         let mcp = mcp_servers(&self.settings, workbench.clone(), &stores, secrets)?;
         mcp.attach(&engine.shared_catalog()).await;
+        // The tools of apps have remote names, too. A store that cannot be read leaves them out; the
+        // loop of a daemon attaches them later.
+        let apps = paired_apps(&self.settings, &stores, &engine)?;
+        apps.refresh(engine.catalog()).await.ok();
         // Tool folders come last, so that no external tool can take the name of another tool.
         let folders = ToolFolders::new(&self.settings, scripts);
         folders.load_first(engine.catalog()).await.map_err(SetupError::Source)?;
@@ -362,6 +367,7 @@ impl Builder {
             assistant,
             mail,
             channels,
+            apps,
             heartbeats,
             library: self.library,
             mcp,

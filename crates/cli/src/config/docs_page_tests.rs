@@ -39,6 +39,7 @@ fn every_key_is_on_the_page() {
         "[discovery]",
         "[web]",
         "[notifications]",
+        "[apps]",
         "[calendar]",
         "[drafts]",
         "[heartbeat]",

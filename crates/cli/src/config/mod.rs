@@ -11,6 +11,7 @@
 //!
 //! Deliberately absent: the meaning of the values in the components that they configure.
 
+mod apps;
 mod calendar;
 mod deserialize;
 mod drafts;

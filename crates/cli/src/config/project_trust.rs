@@ -56,6 +56,9 @@ pub(super) fn check_trusted(source: &Source, own: &Config) -> Result<(), Failure
             ["notifications", ..] => {
                 Some("where your notifications go is the person's; put it into your own file")
             }
+            ["apps", ..] => {
+                Some("how often your apps are checked is the person's; put it into your own file")
+            }
             ["calendar", ..] => {
                 Some("which calendar gets your events is the person's; put it into your own file")
             }

@@ -19,6 +19,7 @@ use toolcrib_providers::http_provider::ProviderKind;
 use toolcrib_providers::quirks::Server;
 use toolcrib_store::vault::SecretName;
 
+use crate::config::apps::AppsSection;
 use crate::config::calendar::CalendarSection;
 use crate::config::deserialize::{self, MaskedText};
 use crate::config::drafts::DraftsSection;
@@ -93,6 +94,8 @@ pub(crate) struct Config {
     pub(super) web: WebSection,
     /// Channels of notifications.
     pub(super) notifications: NotificationsSection,
+    /// Health checks of paired apps.
+    pub(crate) apps: AppsSection,
     /// The owner's calendar.
     pub(super) calendar: CalendarSection,
     /// Drafts that are sent without asking.

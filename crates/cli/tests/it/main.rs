@@ -9,7 +9,9 @@
 )]
 
 mod agents;
+mod app_attacks;
 mod approve;
+mod apps;
 mod args;
 mod artifact;
 mod assistant;

@@ -41,4 +41,4 @@ pub use server_config::{
 };
 pub use source::McpSource;
 pub use start_output::first_error;
-pub(crate) use tool_definition::visible_text;
+pub use tool_definition::{bounded_spec, visible_text};

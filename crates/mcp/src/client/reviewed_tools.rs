@@ -76,7 +76,8 @@ impl ReviewedTools {
     }
 
     /// Returns the digest of one tool's definition and everything else that is pinned.
-    pub(crate) fn hash(&self, tool: &str, pin: Pin) -> Option<String> {
+    #[must_use]
+    pub fn hash(&self, tool: &str, pin: Pin) -> Option<String> {
         let definition = self.tools.get(tool)?;
         let own = tool_definition::hash(&self.identity, definition);
         Some(match pin {

@@ -38,12 +38,12 @@ pub(crate) fn canonical_name(config: &ServerConfig, definition: &Value) -> ToolN
     remote_name(config.name.as_str(), own_name(definition).unwrap_or_default())
 }
 
-/// Converts the definition.
-pub(crate) fn spec(
-    config: &ServerConfig,
-    identity: &str,
-    definition: &Value,
-) -> Result<ToolSpec, DefinitionError> {
+/// Converts the part of a definition that says nothing about its server: description, schemas and
+/// title. The name is ours; everything else has the strictest defaults.
+///
+/// # Errors
+/// Why the definition is unusable, as a sentence fragment.
+pub fn bounded_spec(name: ToolName, definition: &Value) -> Result<ToolSpec, DefinitionError> {
     let size = definition.to_string().len();
     if size > DEFINITION_BYTES {
         return Err(format!(
@@ -59,11 +59,7 @@ pub(crate) fn spec(
         return Err(format!("its schema is nested deeper than {SCHEMA_DEPTH} levels"));
     }
     let text = |key: &str| definition.get(key).and_then(Value::as_str).unwrap_or_default();
-    let mut spec = ToolSpec::new(
-        canonical_name(config, definition),
-        sanitize_description(text("description")),
-        schema,
-    );
+    let mut spec = ToolSpec::new(name, sanitize_description(text("description")), schema);
     let annotations = definition.get("annotations");
     let title = annotations.and_then(|own| own.get("title")).and_then(Value::as_str);
     let title = Some(text("title")).filter(|title| !title.is_empty()).or(title);
@@ -72,6 +68,17 @@ pub(crate) fn spec(
     }
     spec.output_schema = output.map(|schema| schema.clone().into());
     spec.tier = Tier::Interface;
+    Ok(spec)
+}
+
+/// Converts the definition.
+pub(crate) fn spec(
+    config: &ServerConfig,
+    identity: &str,
+    definition: &Value,
+) -> Result<ToolSpec, DefinitionError> {
+    let mut spec = bounded_spec(canonical_name(config, definition), definition)?;
+    let annotations = definition.get("annotations");
     spec.group = Some(config.name.to_string());
     spec.timeout = config.timeout;
     let own_name = own_name(definition).unwrap_or_default();
@@ -146,7 +153,8 @@ fn sanitize_description(text: &str) -> String {
 }
 
 /// Removes characters that a person cannot see from a text of a server.
-pub(crate) fn visible_text(text: &str) -> String {
+#[must_use]
+pub fn visible_text(text: &str) -> String {
     let seen = |c: &char| {
         !c.is_control()
             && !matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{e0000}'..='\u{e007f}')

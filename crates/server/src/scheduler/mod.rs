@@ -8,6 +8,7 @@
 //!   because other processes add tasks and clocks are adjusted.
 
 mod alarm;
+mod app_watcher;
 mod change_watcher;
 mod execution;
 mod heartbeat;
@@ -15,6 +16,7 @@ mod mail_watcher;
 mod notification;
 mod scheduler_loop;
 
+pub(crate) use app_watcher::run_app_watcher;
 pub(crate) use change_watcher::run_change_watcher;
 pub(crate) use mail_watcher::run_mail_watcher;
 pub(crate) use scheduler_loop::run_scheduler;

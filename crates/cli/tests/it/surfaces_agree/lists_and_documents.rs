@@ -106,6 +106,7 @@ fn commands_and_routes_that_look_agree() {
     look(&["document", "show", &document], &format!("/documents/{document}"), &[]);
     look(&["notification", "list"], "/notifications", &[]);
     look(&["draft", "list"], "/drafts", &[]);
+    look(&["app", "list"], "/apps", &[]);
     look(&["grant", "list"], "/grants", &remembered);
     look(&["grant", "show", &grant], &format!("/grants/{grant}"), &remembered);
     look(&["usage"], "/usage", &[]);
@@ -223,6 +224,7 @@ fn a_missing_thing_is_named_in_the_same_words_with_the_list_of_what_there_is() {
             "there is no document nosuch",
             "/documents",
         ),
+        (&["app", "show", "nosuch"], "/apps/nosuch", "there is no app nosuch", "/apps"),
         (&["draft", "show", "nosuch"], "/drafts/nosuch", "there is no draft nosuch", "/drafts"),
         (&["tool", "show", "nosuch"], "/tools/nosuch", "there is no tool nosuch", "/tools"),
         (&["kit", "show", "nosuch"], "/kits/nosuch", "there is no kit nosuch", "/kits"),
