@@ -143,7 +143,7 @@ impl Daemon {
         let scheduler = scheduler::run_scheduler(supervisor, changes());
         let file_changes = scheduler::run_change_watcher(supervisor, changes());
         let mail = scheduler::run_mail_watcher(supervisor);
-        let apps = scheduler::run_app_watcher(supervisor);
+        let apps = scheduler::run_app_watcher(supervisor, changes());
         let notifications = notification_feed::run_feed(supervisor, changes());
         let drafts = draft_feed::run_feed(supervisor, changes());
         // Another process may have left documents whose reading it started. /health reports an

@@ -12,7 +12,7 @@ use super::{answer, receive};
 use crate::run_supervisor::RunSupervisor;
 
 /// Interval for reading the file of accounts.
-const LOOK: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_secs(5);
 /// Time for what is being sent when the daemon stops.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
+use toolcrib_app::StateChanges;
 
 use crate::run_supervisor::RunSupervisor;
 
-/// Interval for reading the apps.
+/// Shortest time between two reads of the apps.
 const LOOK: Duration = Duration::from_secs(1);
 
 /// Watches until the daemon is told to stop.
-pub(crate) async fn run_app_watcher(supervisor: &RunSupervisor) {
+pub(crate) async fn run_app_watcher(supervisor: &RunSupervisor, mut changes: StateChanges) {
     let toolcrib = supervisor.toolcrib();
     let apps = toolcrib.apps();
     let interval = toolcrib.app_health_interval();
@@ -41,7 +42,13 @@ pub(crate) async fn run_app_watcher(supervisor: &RunSupervisor) {
         while checks.try_join_next().is_some() {}
         tokio::select! {
             () = supervisor.shutdown_token().cancelled() => return,
-            () = tokio::time::sleep(LOOK.min(interval)) => {}
+            () = changes.next_within(LOOK, next_check(&checked, interval)) => {}
         }
     }
+}
+
+/// Returns the time until the next health check is due; without apps, one interval.
+fn next_check(checked: &HashMap<String, Instant>, interval: Duration) -> Duration {
+    let times = checked.values().map(|at| interval.saturating_sub(at.elapsed()));
+    times.min().unwrap_or(interval)
 }
