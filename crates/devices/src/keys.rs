@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bytes of a public key, of a seed and of a secret.
 const KEY_BYTES: usize = 32;
-/// Bytes of a fingerprint: 80 bits, which nobody can find a second key for.
+/// Bytes of a fingerprint: 80 bits; a second key with the same ones cannot be found.
 const FINGERPRINT_BYTES: usize = 10;
 
 /// A key that cannot be used.

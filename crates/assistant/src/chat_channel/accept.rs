@@ -35,7 +35,7 @@ pub enum InboundKind {
     Text {
         /// The text.
         text: String,
-        /// Whether it repeats words of somebody else.
+        /// Whether it repeats words of another person.
         forwarded: bool,
         /// What came with it and was not read, in words.
         ignored: Option<String>,

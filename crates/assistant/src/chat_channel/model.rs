@@ -70,7 +70,7 @@ pub struct WaitingMessage {
     pub id: String,
     /// Its text.
     pub text: String,
-    /// Whether it repeats words of somebody else.
+    /// Whether it repeats words of another person.
     #[serde(default)]
     pub forwarded: bool,
 }

@@ -103,7 +103,7 @@ fn room_event(room: &str, event: &Value, own: &str) -> Option<RoomEvent> {
 }
 
 /// Returns the text of a reply without the quoted lines that older clients put before it: they are
-/// words of somebody else.
+/// words of another person.
 fn without_quote(event: &Value, body: &str) -> String {
     let is_reply = event.pointer("/content/m.relates_to/m.in_reply_to").is_some();
     if !is_reply || !body.starts_with("> ") {

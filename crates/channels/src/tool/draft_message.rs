@@ -1,4 +1,4 @@
-//! `draft_message`: writes a draft of a chat message to somebody else.
+//! `draft_message`: writes a draft of a chat message to another person.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -40,7 +40,7 @@ pub(super) struct Args {
 pub(super) fn spec() -> ToolSpec {
     // The name is valid; the other arm only avoids a panic.
     let name = ToolName::local(NAME).unwrap_or_else(|_| remote_name(SOURCE, NAME));
-    let description = "Write a draft of a chat message (Telegram, Matrix) to somebody else. Nothing is sent: the user reads the draft and sends it. To answer the person who writes to you, just answer.";
+    let description = "Write a draft of a chat message (Telegram, Matrix) to another person. Nothing is sent: the user reads the draft and sends it. To answer the person who writes to you, just answer.";
     let mut spec = ToolSpec::new(name, description, schema::for_type::<Args>());
     "Write a chat message".clone_into(&mut spec.title);
     spec.examples = vec![Example {

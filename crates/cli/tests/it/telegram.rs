@@ -157,7 +157,7 @@ fn an_approval_is_decided_with_its_buttons_alone_and_once() {
     // A text is no consent.
     chat.telegram.writes(OWNER, "yes");
     chat.telegram.says(OWNER, "A text is no decision");
-    // Neither is a press of somebody else, or of a button that was not offered.
+    // Neither is a press of another person, or of a button that was not offered.
     let foreign = chat.telegram.press(GUEST, asked.message, "allow");
     assert!(chat.telegram.acknowledges(&foreign).contains("not open"));
     let foreign = chat.telegram.press(EVE, asked.message, "allow");

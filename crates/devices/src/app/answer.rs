@@ -1,4 +1,4 @@
-//! The answer of a tool of an app: text from outside, whatever it says.
+//! The answer of a tool of an app: always text from outside.
 
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -57,7 +57,7 @@ impl Apps {
     }
 
     /// Takes the claim of an app that knows a code. The request must be signed with the key of the
-    /// claim, so that nobody claims with the key of another.
+    /// claim, so that no program claims with the key of another.
     ///
     /// # Errors
     /// [`DeviceError::Unauthorized`], [`DeviceError::Gone`], [`DeviceError::Invalid`],
@@ -199,7 +199,7 @@ impl Apps {
         Ok(refused)
     }
 
-    /// Removes the keys of claims that nobody confirmed in time.
+    /// Removes the keys of claims that were not confirmed in time.
     async fn forget_old_claims(&self) -> Result<(), DeviceError> {
         let now = self.now();
         for pairing in self.0.pairings.all().await? {

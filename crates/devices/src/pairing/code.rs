@@ -56,7 +56,7 @@ impl PairingCode {
         format!("{first}-{second}")
     }
 
-    /// Returns the stored form. A comparison may end early: nobody outside knows the salt.
+    /// Returns the stored form. A comparison may end early: the salt is secret.
     pub(crate) fn digest(&self, salt: &str) -> String {
         sha256_hex(format!("{salt}\n{}", self.0).as_bytes())
     }

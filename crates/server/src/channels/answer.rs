@@ -1,5 +1,5 @@
 //! Does what is to be done for each person, one small step at a time, so that a slow run of one
-//! person delays nobody.
+//! person does not delay the others.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ pub(super) async fn answer(account: &Account) {
     }
 }
 
-/// Does one step for everybody; returns whether something is left to be done.
+/// Does one step for each person; returns whether something is left to be done.
 async fn step(account: &Account) -> Result<bool, RowError> {
     let state = account.state().await?;
     // What was to be done for people who were taken from the list waits until they are on it again.

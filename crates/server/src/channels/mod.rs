@@ -12,7 +12,7 @@
 //!
 //! Invariants
 //! - A message is stored with the read position before anything is done with it, and starts at most
-//!   one run, whatever is killed in between. An answer is sent at least once.
+//!   one run, even if the daemon is killed in between. An answer is sent at least once.
 //! - Only people on the list of an account reach a run. Their runs have the channel `message`.
 //! - Only a press of a button of an open question decides about a call, never a text.
 

@@ -56,7 +56,7 @@ pub(super) async fn ask(account: &Account, user: &str, run: &StoredRun) -> Resul
                 account.change_and_log(user, Some("question sent"), add).await?;
             }
             Err(error) => {
-                // Whatever the reason, the question is in the inbox too.
+                // The question is also in the inbox.
                 tracing::debug!(channel = account.settings.id, %error, "a question was not sent");
                 account.pause(user, &error);
                 return Ok(());
@@ -272,8 +272,8 @@ fn question_of(account: &Account, request: &ApprovalRequest) -> Question {
     Question { text, buttons }
 }
 
-/// Returns the text of a question about a call, and whether it is shown as a whole: nobody allows
-/// what they have not seen.
+/// Returns the text of a question about a call, and whether it is shown as a whole: a person can
+/// allow only what they have seen.
 fn approval_text(request: &ApprovalRequest, tool: &str, max: usize) -> (String, bool) {
     let mut text = format!("The assistant asks to run {tool}.");
     let summary = escape_to_line(&request.summary);

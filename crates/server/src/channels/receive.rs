@@ -8,7 +8,7 @@ use toolcrib_channels::ChannelError;
 
 use super::account::{Account, OWNER};
 
-/// Shortest time between two requests, whatever a service answers.
+/// Shortest time between two requests, even if a service asks for less.
 const SHORTEST: Duration = Duration::from_millis(300);
 /// First wait after a failed request; it doubles up to the longest.
 const RETRY: Duration = Duration::from_secs(1);

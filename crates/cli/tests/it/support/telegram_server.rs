@@ -10,7 +10,7 @@ use super::http_server::{HttpRequest, HttpServer};
 
 /// The token of the bot.
 pub(crate) const TOKEN: &str = "110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw";
-/// Longest time that `getUpdates` waits here, whatever is asked for.
+/// Longest time that `getUpdates` waits here, even if more is asked for.
 const LONGEST_POLL: Duration = Duration::from_millis(500);
 /// Time for what a test waits for.
 const PATIENCE: Duration = Duration::from_secs(60);
