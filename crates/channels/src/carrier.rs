@@ -37,6 +37,11 @@ impl ChatCarrier {
             Ok(room) => room,
             Err(error) => return Delivery::Failed(error.to_string()),
         };
+        match channel.is_private(&room).await {
+            Ok(true) => {}
+            Ok(false) => return Delivery::Failed(format!("Others are in the room with {user}.")),
+            Err(error) => return Delivery::Failed(error.to_string()),
+        }
         let parts = split_text(&draft.body, channel.max_chars());
         for (at, part) in parts.iter().enumerate() {
             let key = format!("{}-{at}", draft.id);

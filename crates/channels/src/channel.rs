@@ -102,6 +102,9 @@ pub trait Channel: Send + Sync {
     /// Returns the room in which a person is written to first.
     fn room_of<'a>(&'a self, user: &'a str) -> BoxFuture<'a, Sent>;
 
+    /// Returns whether a room has no members but one person and this account.
+    fn is_private<'a>(&'a self, room: &'a str) -> BoxFuture<'a, Result<bool, ChannelError>>;
+
     /// Checks the token; returns the account's own name at the service.
     fn test(&self) -> BoxFuture<'_, Result<String, ChannelError>>;
 

@@ -49,7 +49,7 @@ pub enum InboundKind {
         /// The meaning of the button.
         data: String,
     },
-    /// Words to the sender alone, about something that the channel does not support.
+    /// Words about something that the channel does not support.
     Notice(String),
 }
 
@@ -134,21 +134,18 @@ impl ChannelState {
         person.name = line(&event.name);
         let word = match &event.kind {
             InboundKind::Text { text, forwarded, ignored } => {
-                person.room.clone_from(&event.room);
                 if let Some(what) = ignored {
-                    person.say(format!("{}-ignored", event.id), unread(what));
+                    person.say(&event.room, format!("{}-ignored", event.id), unread(what));
                 }
-                person.accept_text(&event.id, text, *forwarded);
+                person.accept_text(event, text, *forwarded);
                 "message"
             }
             InboundKind::Other(what) => {
-                person.room.clone_from(&event.room);
-                person.say(event.id.as_str(), unread(what));
+                person.say(&event.room, event.id.as_str(), unread(what));
                 "message that is not read"
             }
             InboundKind::Notice(words) => {
-                person.room.clone_from(&event.room);
-                person.say(event.id.as_str(), words.as_str());
+                person.say_in_public(&event.room, &event.id, words);
                 "message that is not read"
             }
             InboundKind::Press { message, data } => {
@@ -164,20 +161,21 @@ impl ChannelState {
 }
 
 impl ChatPerson {
-    fn accept_text(&mut self, id: &str, text: &str, forwarded: bool) {
+    fn accept_text(&mut self, event: &Inbound, text: &str, forwarded: bool) {
+        let Inbound { id, room, .. } = event;
         let length = text.chars().count();
         if length > MAX_TEXT_CHARS {
             let words = format!(
                 "Your message has {length} characters; at most {MAX_TEXT_CHARS} are read. Send it in parts."
             );
-            self.say(id, words);
+            self.say(room, id, words);
         } else if self.waiting.len() >= MAX_WAITING {
             let words =
                 format!("{MAX_WAITING} of your messages wait already. Send this one later.");
-            self.say(id, words);
+            self.say(room, id, words);
         } else if !text.trim().is_empty() {
-            let text = text.to_owned();
-            self.waiting.push(WaitingMessage { id: id.to_owned(), text, forwarded });
+            let (id, room, text) = (id.clone(), room.clone(), text.to_owned());
+            self.waiting.push(WaitingMessage { id, room, text, forwarded });
         }
     }
 }

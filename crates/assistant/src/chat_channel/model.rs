@@ -47,8 +47,6 @@ pub struct Stranger {
 pub struct ChatPerson {
     /// Their name, as they chose it.
     pub name: String,
-    /// Where they are answered.
-    pub room: String,
     /// Their conversation.
     pub conversation: Option<ConversationId>,
     /// Messages that wait, the oldest first.
@@ -68,6 +66,8 @@ pub struct ChatPerson {
 pub struct WaitingMessage {
     /// Its id at the service.
     pub id: String,
+    /// The room in which it was written, and is answered.
+    pub room: String,
     /// Its text.
     pub text: String,
     /// Whether it repeats words of another person.
@@ -91,6 +91,8 @@ pub struct ButtonPress {
 pub struct Turn {
     /// The idempotency key of its run.
     pub key: String,
+    /// The room in which it is answered.
+    pub room: String,
     /// The message.
     pub text: String,
     /// The source of the message, if it is text from outside.
@@ -111,6 +113,8 @@ pub struct ShownQuestion {
     pub approval: ApprovalId,
     /// The nonce of the version that was sent.
     pub nonce: String,
+    /// The room with the message that shows it.
+    pub room: String,
     /// The message that shows it.
     pub message: String,
     /// The text of that message.
@@ -125,6 +129,11 @@ pub struct ShownQuestion {
 pub struct OutgoingText {
     /// Its key, the same in every attempt.
     pub key: String,
+    /// The room to send it to.
+    pub room: String,
+    /// Whether all members of the room may read it, because it contains nothing of a conversation.
+    #[serde(default)]
+    pub is_public: bool,
     /// The text.
     pub text: String,
     /// Number of messages of it that were sent.
@@ -169,11 +178,21 @@ impl ChatPerson {
                 && self.outbox.is_empty())
     }
 
-    /// Adds a text to send; a key that is there already is not added again.
-    pub fn say(&mut self, key: impl Into<String>, text: impl Into<String>) {
-        let key = key.into();
+    /// Adds a text to send to a room, which the other people in it must not read; a key that is
+    /// there already is not added again.
+    pub fn say(&mut self, room: &str, key: impl Into<String>, text: impl Into<String>) {
+        self.add_text(room, key.into(), text.into(), false);
+    }
+
+    /// Adds a text that all members of the room may read.
+    pub(super) fn say_in_public(&mut self, room: &str, key: &str, text: &str) {
+        self.add_text(room, key.to_owned(), text.to_owned(), true);
+    }
+
+    fn add_text(&mut self, room: &str, key: String, text: String, is_public: bool) {
         if self.outbox.iter().all(|one| one.key != key) {
-            self.outbox.push(OutgoingText { key, text: text.into(), sent: 0 });
+            let room = room.to_owned();
+            self.outbox.push(OutgoingText { key, room, is_public, text, sent: 0 });
         }
     }
 }

@@ -113,7 +113,8 @@ impl Matrix {
         self.call(Method::GET, &path, None, Duration::from_millis(wait_ms)).await
     }
 
-    /// Joins rooms to which people on the list invite, and reports the others.
+    /// Joins rooms to which people on the list invite. Rejects and reports the others: an account
+    /// can say something in a room only after joining it, but a rejection has a reason.
     async fn answer_invitations(
         &self,
         found: Vec<Invitation>,
@@ -129,6 +130,14 @@ impl Matrix {
                 }
                 continue;
             }
+            let words = format!(
+                "I answer only people on my list. Your id is {inviter}; the owner can add it."
+            );
+            let path = format!("/rooms/{}/leave", encoded(&room));
+            match self.ask_server(Method::POST, &path, Some(&json!({"reason": words}))).await {
+                Err(error) if error.is_passing() => return Err(error),
+                Ok(_) | Err(_) => {}
+            }
             others.push(Inbound {
                 id: format!("invitation {room}"),
                 name: inviter.clone(),
@@ -140,7 +149,8 @@ impl Matrix {
         Ok(others)
     }
 
-    /// Returns whether others than one person would read the answers.
+    /// Returns whether more than one person would read the answers. A person who has not accepted
+    /// the invitation to a direct room yet is not counted.
     async fn is_shared(&self, room: &str) -> Result<bool, ChannelError> {
         if let Some(known) = self.rooms().is_shared.get(room) {
             return Ok(*known);
@@ -153,7 +163,7 @@ impl Matrix {
             Err(_) => return Ok(true),
         };
         let number = members.get("joined").and_then(Value::as_object).map_or(0, |all| all.len());
-        let is_shared = number != 2;
+        let is_shared = number > 2;
         let mut rooms = self.rooms();
         if rooms.is_shared.len() >= MAX_ROOMS {
             rooms.is_shared.clear();
@@ -268,6 +278,10 @@ impl Channel for Matrix {
 
     fn room_of<'a>(&'a self, user: &'a str) -> BoxFuture<'a, Sent> {
         Box::pin(self.direct_room(user))
+    }
+
+    fn is_private<'a>(&'a self, room: &'a str) -> BoxFuture<'a, Result<bool, ChannelError>> {
+        Box::pin(async move { Ok(!self.is_shared(room).await?) })
     }
 
     fn test(&self) -> BoxFuture<'_, Result<String, ChannelError>> {

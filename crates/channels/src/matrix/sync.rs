@@ -22,7 +22,7 @@ pub(super) enum RoomEvent {
     Inbound(Inbound),
     /// An encrypted message of a person.
     Encrypted(Inbound),
-    /// A person joined or left.
+    /// A person joined or left, or may have.
     Membership(String),
 }
 
@@ -48,7 +48,10 @@ pub(super) fn events(sync: &Value, own: &str) -> Vec<RoomEvent> {
     let of_room = |(room, content): (&String, &Value)| -> Vec<RoomEvent> {
         let events = content.pointer("/timeline/events").and_then(Value::as_array);
         let read = |event: &Value| room_event(room, event, own);
-        events.into_iter().flatten().filter_map(read).collect()
+        // The events that are left out of a limited timeline may have changed the members.
+        let is_limited = content.pointer("/timeline/limited") == Some(&Value::Bool(true));
+        let gap = is_limited.then(|| RoomEvent::Membership(room.clone()));
+        gap.into_iter().chain(events.into_iter().flatten().filter_map(read)).collect()
     };
     rooms.into_iter().flatten().flat_map(of_room).take(MAX_EVENTS).collect()
 }
@@ -160,6 +163,12 @@ mod tests {
         check(encrypted, Some("encrypted"));
         check(json!({"type": "m.room.member"}), Some("membership !r:x.org"));
         check(json!(7), None);
+    }
+
+    #[test]
+    fn a_gap_in_the_timeline_may_hide_a_new_member() {
+        let sync = json!({"rooms": {"join": {"!r:x.org": {"timeline": {"limited": true}}}}});
+        assert_eq!(events(&sync, OWN), [RoomEvent::Membership("!r:x.org".to_owned())]);
     }
 
     #[test]

@@ -113,6 +113,11 @@ impl Channel for Telegram {
         Box::pin(std::future::ready(Ok(user.to_owned())))
     }
 
+    fn is_private<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<bool, ChannelError>> {
+        // Only private chats are read.
+        Box::pin(std::future::ready(Ok(true)))
+    }
+
     fn test(&self) -> BoxFuture<'_, Result<String, ChannelError>> {
         Box::pin(async move {
             let me = self.call("getMe", json!({})).await?;

@@ -87,7 +87,7 @@ impl Setup {
 
     /// Calls a tool of an app over REST.
     fn call(&self, tool: &str) -> Answer {
-        self.owner("POST", "calls", &json!({"tool": tool, "args": {}}))
+        self.owner("POST", "calls", &json!({"tool": tool, "arguments": {}}))
     }
 }
 
@@ -214,12 +214,12 @@ fn attacks_on_confirmations_and_requests_are_refused() {
     let page = "Origin: https://evil.example\r\n";
     let page = format!("{page}Authorization: Bearer {}\r\n", setup.token);
     let foreign = setup.request("POST", &path, &body, &page);
-    table.refused("a confirmation by a page of another origin", &foreign, 403, "rigin");
+    table.refused("a confirmation by a page of another origin", &foreign, 421, "rigin");
     let foreign = setup.request("POST", "pairings", &Value::Null, &page);
-    table.refused("a code for a page of another origin", &foreign, 403, "rigin");
+    table.refused("a code for a page of another origin", &foreign, 421, "rigin");
     let mut claim = Signed::new(&app.key, "pairings/claim", &app.claim("ABCD-EFGH", "x"));
     claim.more = "Origin: https://evil.example\r\n".to_owned();
-    table.refused("a claim by a page of another origin", &claim.send(&setup.daemon), 403, "rigin");
+    table.refused("a claim by a page of another origin", &claim.send(&setup.daemon), 421, "rigin");
     let swapped = json!({"fingerprint": "0000-0000-0000-0000-0000"});
     let swapped = setup.owner("POST", &path, &swapped);
     table.refused("a confirmation of a swapped key", &swapped, 409, "fingerprint");

@@ -51,8 +51,7 @@ fn a_message_in_a_room_of_the_owner_is_answered_once() {
     matrix.says(ROOM, "Oats.");
     // Rooms of others are not joined, and their people are not answered.
     matrix.invites(EVE, "!eve:x.org");
-    matrix.writes(EVE, ROOM, "And me?");
-    matrix.says(ROOM, "Your id is @eve:x.org");
+    assert!(matrix.rejection("!eve:x.org").contains("Your id is @eve:x.org"));
     matrix.event(ANN, ROOM, "m.room.message", json!({"msgtype": "m.image", "body": "a.png"}));
     matrix.says(ROOM, "the image was ignored");
     assert_eq!(matrix.joined(), [ROOM]);
@@ -97,6 +96,7 @@ fn encrypted_and_shared_rooms_are_not_answered_and_it_says_so_once() {
     let (env, matrix, daemon) = start("  - say: Never.\n", &[], &[]);
     let other = "!other:x.org";
     matrix.set_members(other, 3);
+    // Each notice goes to its room.
     for _ in 0..2 {
         matrix.event(ANN, ROOM, "m.room.encrypted", json!({"algorithm": "m.megolm.v1.aes-sha2"}));
         matrix.writes(ANN, other, "Hello all");
@@ -107,6 +107,30 @@ fn encrypted_and_shared_rooms_are_not_answered_and_it_says_so_once() {
     matrix.says(ROOM, "Nothing is being worked on.");
     let count = |words: &str| matrix.sent().iter().filter(|one| one.text().contains(words)).count();
     assert_eq!((count("encrypted"), count("Others are"), count("Never")), (1, 1, 0));
+    assert_eq!(daemon.stop(&env).1, 0);
+}
+
+/// The question is asked in a private room; a third person joins it before the answer is there.
+#[test]
+fn an_answer_is_not_sent_to_a_room_that_others_have_joined() {
+    let turns = "  - calls: [{tool: write_file, args: {path: list.md, content: oats}}]\n  - say: The list is done.\n";
+    let (env, matrix, daemon) = start(turns, &["--may-approve"], &["--policy", "ask-all"]);
+    matrix.writes(ANN, ROOM, "Write the list.");
+    matrix.says(ROOM, "asks to run write_file");
+    matrix.set_members(ROOM, 3);
+    matrix.event(EVE, ROOM, "m.room.member", json!({"membership": "join"}));
+    // The home server answers `/sync` before the decision is made.
+    matrix.writes(ANN, ROOM, "Hello?");
+    matrix.says(ROOM, "Others are in this room");
+    let (_, inbox) = daemon.rest(&env, "GET approvals", &Value::Null);
+    let question = &inbox["items"][0];
+    let path = format!("POST approvals/{}", question["approval"].as_str().unwrap());
+    let decision = json!({"decision": "approve", "nonce": question["nonce"]});
+    assert_eq!(daemon.rest(&env, &path, &decision).0, 200);
+    let log = ["channel", "log", "matrix"];
+    eventually(|| env.run(&log).code(0).stdout.contains("others are in this room"));
+    assert_eq!(env.read("list.md").as_deref(), Some("oats"));
+    assert!(matrix.sent().iter().all(|one| !one.text().contains("The list is done")));
     assert_eq!(daemon.stop(&env).1, 0);
 }
 

@@ -89,6 +89,18 @@ impl Account {
         self.settings.person(user)
     }
 
+    /// Checks that no others would read what is sent to a room.
+    ///
+    /// # Errors
+    /// [`ChannelError::Blocked`] if there are others, and errors of the service.
+    pub(super) async fn require_private(&self, room: &str) -> Result<(), ChannelError> {
+        if self.channel.is_private(room).await? {
+            return Ok(());
+        }
+        let service = self.channel.kind().to_string();
+        Err(ChannelError::Blocked { service, reason: "others are in this room".to_owned() })
+    }
+
     /// Returns whether nothing is sent to a person now.
     pub(super) fn is_paused(&self, user: &str) -> bool {
         let pauses = self.pauses.lock().unwrap_or_else(PoisonError::into_inner);

@@ -90,7 +90,7 @@ async fn reply(
             person.waiting.retain(|one| one.id != message.id);
             change(person);
             if !words.is_empty() {
-                person.say(message.id.as_str(), words);
+                person.say(&message.room, message.id.as_str(), words);
             }
         })
         .await
@@ -143,7 +143,12 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: Option<Command>) {
-        let message = WaitingMessage { id: String::new(), text: text.to_owned(), forwarded: false };
+        let message = WaitingMessage {
+            id: String::new(),
+            room: String::new(),
+            text: text.to_owned(),
+            forwarded: false,
+        };
         assert_eq!(command(&message), expected, "{text}");
     }
 

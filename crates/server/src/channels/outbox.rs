@@ -3,9 +3,12 @@
 //! A text is removed after the service has accepted it: a daemon that is killed in between sends it
 //! again, under the same key, by which Matrix recognizes it. A repeated answer is better than a
 //! lost one.
+//!
+//! Nothing of a conversation is sent to a room that others have joined since.
 
 use toolcrib_assistant::RowError;
-use toolcrib_channels::split_text;
+use toolcrib_assistant::chat_channel::{ChatPerson, OutgoingText};
+use toolcrib_channels::{ChannelError, split_text};
 
 use super::account::Account;
 
@@ -18,8 +21,8 @@ pub(super) async fn send(account: &Account, user: &str) -> Result<(), RowError> 
                 return Ok(());
             }
             let key = format!("{}-{at}", text.key);
-            match account.channel.send_text(&person.room, part, &key).await {
-                Ok(_) => {
+            match send_part(account, text, part, &key).await {
+                Ok(()) => {
                     account.end_pause(user);
                     let sent = at + 1;
                     let is_it = |key: &str| key == text.key;
@@ -38,7 +41,7 @@ pub(super) async fn send(account: &Account, user: &str) -> Result<(), RowError> 
                 }
                 Err(error) => {
                     tracing::warn!(channel = account.settings.id, %error, "a text was not sent");
-                    return drop_all(account, user, &error.to_string()).await;
+                    return drop_texts(account, user, &text.room, &error.to_string()).await;
                 }
             }
         }
@@ -51,8 +54,22 @@ pub(super) async fn send(account: &Account, user: &str) -> Result<(), RowError> 
     Ok(())
 }
 
-/// Removes texts that cannot be delivered: the person has blocked the account, for example.
-async fn drop_all(account: &Account, user: &str, why: &str) -> Result<(), RowError> {
+async fn send_part(
+    account: &Account,
+    text: &OutgoingText,
+    part: &str,
+    key: &str,
+) -> Result<(), ChannelError> {
+    if !text.is_public {
+        account.require_private(&text.room).await?;
+    }
+    account.channel.send_text(&text.room, part, key).await.map(drop)
+}
+
+/// Removes the texts for a room to which they cannot be delivered: the person has blocked the
+/// account, for example.
+async fn drop_texts(account: &Account, user: &str, room: &str, why: &str) -> Result<(), RowError> {
     let event = format!("texts were not delivered: {why}");
-    account.change_and_log(user, Some(&event), |person| person.outbox.clear()).await
+    let keep = |person: &mut ChatPerson| person.outbox.retain(|text| text.room != room);
+    account.change_and_log(user, Some(&event), keep).await
 }

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use toolcrib_assistant::RowError;
 use toolcrib_assistant::chat_channel::{ButtonPress, ChatPerson, ShownQuestion};
-use toolcrib_channels::{Button, Question};
+use toolcrib_channels::{Button, ChannelError, Question};
 use toolcrib_core::display_text::{escape_controls, escape_to_line};
 use toolcrib_core::store::ApprovalWithDecision;
 use toolcrib_core::{
@@ -13,12 +13,12 @@ use toolcrib_core::{
     UserQuestion,
 };
 use toolcrib_ops::approvals::{DecideBody, nonce};
+use toolcrib_ops::runs::pending_questions;
 
 use super::account::Account;
 use super::commands::command;
 use crate::decision::{Decider, decide_question};
 use crate::problem::{Code, Problem};
-use crate::run_supervisor::pending_approvals;
 
 /// Characters of a message that are left for the buttons and the decision.
 const RESERVED: usize = 600;
@@ -26,8 +26,13 @@ const RESERVED: usize = 600;
 const MAX_OPTIONS: usize = 4;
 
 /// Sends the open questions of a paused run that were not sent yet.
-pub(super) async fn ask(account: &Account, user: &str, run: &StoredRun) -> Result<(), RowError> {
-    let waits = pending_approvals(run);
+pub(super) async fn ask(
+    account: &Account,
+    user: &str,
+    room: &str,
+    run: &StoredRun,
+) -> Result<(), RowError> {
+    let waits = pending_questions(run);
     let ids: Vec<ApprovalId> = waits.iter().filter_map(|wait| wait.approval()).collect();
     for id in ids {
         let person = account.person(user).await?;
@@ -42,12 +47,13 @@ pub(super) async fn ask(account: &Account, user: &str, run: &StoredRun) -> Resul
         }
         let request = &waiting.request;
         let question = question_of(account, request);
-        match account.channel.ask(&person.room, &question, &id.to_string()).await {
+        match ask_in_private(account, room, &question, id).await {
             Ok(message) => {
                 account.end_pause(user);
                 let shown = ShownQuestion {
                     approval: id,
                     nonce: nonce(request),
+                    room: room.to_owned(),
                     message,
                     text: question.text,
                     options: request.question.as_ref().map(|asked| asked.options.clone()),
@@ -66,6 +72,17 @@ pub(super) async fn ask(account: &Account, user: &str, run: &StoredRun) -> Resul
     answer_by_text(account, user).await
 }
 
+/// Sends a question, unless other people would read it.
+async fn ask_in_private(
+    account: &Account,
+    room: &str,
+    question: &Question,
+    id: ApprovalId,
+) -> Result<String, ChannelError> {
+    account.require_private(room).await?;
+    account.channel.ask(room, question, &id.to_string()).await
+}
+
 /// Takes a text as the answer to an open question of the model; it never decides about a call.
 async fn answer_by_text(account: &Account, user: &str) -> Result<(), RowError> {
     let person = account.person(user).await?;
@@ -80,7 +97,7 @@ async fn answer_by_text(account: &Account, user: &str) -> Result<(), RowError> {
                     if let Some(turn) = &mut person.turn {
                         turn.told = true;
                     }
-                    person.say(format!("{}-told", text.id), words);
+                    person.say(&text.room, format!("{}-told", text.id), words);
                 })
                 .await?;
         }
@@ -201,7 +218,7 @@ pub(super) async fn refresh(account: &Account, user: &str) -> Result<(), RowErro
             return Ok(());
         }
         let text = format!("{}\n\n→ {end}", shown.text);
-        match account.channel.edit(&person.room, &shown.message, &text).await {
+        match account.channel.edit(&shown.room, &shown.message, &text).await {
             Err(error) if error.is_passing() => {
                 account.pause(user, &error);
                 return Ok(());

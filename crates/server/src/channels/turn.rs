@@ -1,7 +1,7 @@
 //! The run that answers a message: starts it, follows it, and puts its answer into the outbox.
 
 use toolcrib_assistant::RowError;
-use toolcrib_assistant::chat_channel::{ChatPerson, Turn};
+use toolcrib_assistant::chat_channel::{ChatPerson, Turn, WaitingMessage};
 use toolcrib_channels::card_text;
 use toolcrib_core::{MESSAGE_CHANNEL, RunStatus, StoreError, StoredRun, canonical_json};
 
@@ -11,7 +11,7 @@ use super::account::{Account, OWNER};
 use super::commands::command;
 use super::questions;
 use crate::daemon_host::RunRequest;
-use crate::run_supervisor::{Requester, RunError, StartOptions, load_snapshot, start_run};
+use crate::run_supervisor::{Requester, RunError, StartOptions, start_run};
 
 /// Characters of a hash in an idempotency key.
 const KEY_CHARS: usize = 32;
@@ -29,12 +29,17 @@ pub(super) async fn advance(account: &Account, user: &str) -> Result<(), RowErro
     }
 }
 
-/// Takes the messages that wait, up to the next command, as the next to answer.
+/// Takes the messages that wait, up to the next command or the first of another room, as the next
+/// to answer.
 async fn begin(account: &Account, user: &str) -> Result<bool, RowError> {
     let person = account.person(user).await?;
-    let texts: Vec<_> =
-        person.waiting.iter().take_while(|message| command(message).is_none()).collect();
-    let Some(first) = texts.first() else { return Ok(false) };
+    let Some(first) = person.waiting.first() else { return Ok(false) };
+    let is_next =
+        |message: &&WaitingMessage| command(message).is_none() && message.room == first.room;
+    let texts: Vec<_> = person.waiting.iter().take_while(is_next).collect();
+    if texts.is_empty() {
+        return Ok(false);
+    }
     let state_key = account.settings.state_key();
     let hash = canonical_json::sha256_parts(&["channel", &state_key, user, &first.id]);
     let all: Vec<&str> = texts.iter().map(|message| message.text.as_str()).collect();
@@ -47,6 +52,7 @@ async fn begin(account: &Account, user: &str) -> Result<bool, RowError> {
     };
     let turn = Turn {
         key: format!("channel-{}", hash.get(..KEY_CHARS).unwrap_or_default()),
+        room: first.room.clone(),
         text: all.join("\n\n"),
         untrusted,
         run: None,
@@ -137,7 +143,7 @@ async fn follow(
     }
     match stored.status {
         RunStatus::Running => Ok(()),
-        RunStatus::Paused => questions::ask(account, user, &stored).await,
+        RunStatus::Paused => questions::ask(account, user, &turn.room, &stored).await,
         RunStatus::Ended => {
             let words = answer_of(account, &stored).await?;
             end(account, user, turn, &words).await
@@ -147,7 +153,7 @@ async fn follow(
 
 /// Returns the answer of an ended run.
 async fn answer_of(account: &Account, stored: &StoredRun) -> Result<String, StoreError> {
-    let snapshot = load_snapshot(&account.supervisor, stored).await?;
+    let snapshot = account.supervisor.load_snapshot(stored).await?;
     let cards = snapshot.items.iter().filter_map(|item| match item {
         SnapshotItem::Call(call) => Some(call.cards.iter().map(card_text)),
         _ => None,
@@ -172,7 +178,7 @@ async fn end(account: &Account, user: &str, turn: &Turn, words: &str) -> Result<
         .change_and_log(user, Some("run ended"), |person| {
             if person.turn.as_ref().is_some_and(|now| now.key == turn.key) {
                 person.turn = None;
-                person.say(turn.key.as_str(), words);
+                person.say(&turn.room, turn.key.as_str(), words);
             }
         })
         .await

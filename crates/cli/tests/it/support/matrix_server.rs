@@ -38,6 +38,8 @@ struct State {
     invitations: Vec<(String, String)>,
     joined: Vec<String>,
     members: BTreeMap<String, usize>,
+    /// Rejected invitations: room and reason.
+    rejected: Vec<(String, String)>,
     sent: Vec<SentEvent>,
     /// Event ids by transaction.
     transactions: BTreeMap<String, String>,
@@ -114,6 +116,20 @@ impl MatrixServer {
 
     pub(crate) fn joined(&self) -> Vec<String> {
         self.with(|state| state.joined.clone())
+    }
+
+    /// Waits until the account has rejected an invitation, and returns the reason.
+    #[track_caller]
+    pub(crate) fn rejection(&self, room: &str) -> String {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let rejected = self.with(|state| state.rejected.clone());
+            if let Some((_, reason)) = rejected.into_iter().find(|(of, _)| of == room) {
+                return reason;
+            }
+            assert!(Instant::now() < until, "the invitation to {room} was not rejected");
+            std::thread::sleep(Duration::from_millis(50));
+        }
     }
 
     pub(crate) fn created(&self) -> usize {
@@ -199,6 +215,15 @@ fn answer(shared: &(Mutex<State>, Condvar), request: &HttpRequest) -> (u16, Stri
             state.joined.push((*room).to_owned());
             state.invitations.retain(|(of, _)| of != room);
             json!({ "room_id": room })
+        }
+        ("POST", ["rooms", room, "leave"]) => {
+            let reason = body["reason"].as_str().unwrap_or_default().to_owned();
+            state.rejected.push(((*room).to_owned(), reason));
+            state.invitations.retain(|(of, _)| of != room);
+            json!({})
+        }
+        (_, ["rooms", room, ..]) if state.rejected.iter().any(|(of, _)| of == room) => {
+            return refusal(403, "M_FORBIDDEN");
         }
         ("GET", ["rooms", room, "joined_members"]) => {
             let number = state.members.get(*room).copied().unwrap_or(2);
