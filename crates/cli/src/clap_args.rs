@@ -31,6 +31,7 @@ mod mail;
 mod mcp;
 mod memory;
 mod net;
+mod node;
 mod notification;
 mod prompt;
 mod python;
@@ -93,6 +94,7 @@ pub(crate) use mcp::{
 };
 pub(crate) use memory::Memory;
 pub(crate) use net::{Net, NetCheck};
+pub(crate) use node::Node;
 pub(crate) use notification::Notification;
 pub(crate) use prompt::{Prompt, PromptShow};
 pub(crate) use python::Python;
@@ -282,6 +284,9 @@ pub(crate) enum Command {
     /// Pair apps that offer their own tools; list, review and revoke them.
     #[command(subcommand, after_help = app::APP_HELP)]
     App(App),
+    /// Offer tools of this machine to a daemon on another machine.
+    #[command(after_help = node::NODE_HELP)]
+    Node(Node),
     /// Add, list, test and remove mail accounts.
     #[command(subcommand, after_help = mail::MAIL_HELP)]
     Mail(Mail),

@@ -39,6 +39,7 @@ pub(crate) mod mcp;
 mod memory;
 mod metrics;
 mod net_check;
+mod node;
 mod notification;
 mod prompt;
 mod prove;
@@ -155,6 +156,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Goal(command) => goal::run(command, json),
         Command::Draft(command) => draft::run(command, json),
         Command::App(command) => app::run(command, json),
+        Command::Node(command) => node::run(&command, json),
         Command::Mail(command) => mail::run(command, json),
         Command::Channel(command) => channel::run(command, json),
         Command::List(command) => list::run(command, json),

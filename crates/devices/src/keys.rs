@@ -128,6 +128,11 @@ impl OwnKey {
         })
     }
 
+    /// Creates an ed25519 key.
+    pub(crate) fn fresh_ed25519() -> Result<Self, KeyError> {
+        Ok(Self::Ed25519(STANDARD.encode(random_bytes::<KEY_BYTES>()?)))
+    }
+
     /// Returns the key with which the peer verifies our messages.
     pub(crate) fn peer_key(&self) -> Result<PeerKey, KeyError> {
         Ok(match self {

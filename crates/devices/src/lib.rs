@@ -4,6 +4,7 @@
 //! - `keys`, `signature`, `nonces`: who sent a request or a response, and that it is new.
 //! - `address`: addresses at which an app may listen.
 //! - `app`: paired apps, their health, tools, signals and messages.
+//! - `node`: the other side: this machine offers its own tools to a daemon.
 //!
 //! # Invariants
 //! - Nothing connects to an address before the owner has confirmed it.
@@ -18,8 +19,10 @@
 mod address;
 mod app;
 mod error;
+mod key_pair;
 mod key_vault;
 mod keys;
+mod node;
 mod nonces;
 mod pairing;
 mod signature;
@@ -32,6 +35,7 @@ pub use app::{
 pub use error::DeviceError;
 pub use key_vault::KeyVault;
 pub use keys::{KeyError, PeerKey};
+pub use node::{NodeClaim, NodePairing, NodeRequests};
 pub use pairing::{
     AppClaim, CLAIM_TIME_MS, CODE_TIME_MS, ClaimedApp, DeviceKind, NewClaim, NewPairing, Pairing,
     PairingCode, PairingState, WRONG_CODES,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use toolcrib_devices::{Apps, AppsParts, KeyVault};
+use toolcrib_devices::{Apps, AppsParts, KeyVault, NodePairing};
 use toolcrib_engine::Engine;
 
 use super::Toolcrib;
@@ -18,13 +18,26 @@ pub(super) fn paired_apps(
     stores: &Stores,
     engine: &Engine,
 ) -> Result<Apps, SetupError> {
-    let masked = engine.sealing().secrets.clone();
-    let vault: Arc<dyn KeyVault> = Arc::new(MailVault { vault: settings.vault.clone(), masked });
+    let vault = key_vault(settings, engine);
     let store = Arc::clone(&stores.assistant_rows);
     Ok(Apps::new(AppsParts { store, vault, client: http_client(settings)? }))
 }
 
+fn key_vault(settings: &Settings, engine: &Engine) -> Arc<dyn KeyVault> {
+    let masked = engine.sealing().secrets.clone();
+    Arc::new(MailVault { vault: settings.vault.clone(), masked })
+}
+
 impl Toolcrib {
+    /// Returns the pairing of this machine as a node of a daemon on another machine.
+    ///
+    /// # Errors
+    /// [`SetupError`] if the settings of the network are not valid.
+    pub fn node_pairing(&self) -> Result<NodePairing, SetupError> {
+        let vault = key_vault(&self.settings(), self.engine());
+        Ok(NodePairing::new(vault, http_client(&self.settings())?))
+    }
+
     /// Returns the paired apps of the owner.
     #[must_use]
     pub fn apps(&self) -> &Apps {

@@ -38,7 +38,10 @@ const GROUPS: [(&str, &[&str]); 6] = [
     ),
     ("Decide", &["approve", "draft", "grant", "stop-tools", "start-tools"]),
     ("Govern", &["rules", "config", "trust", "secret", "sandbox", "net", "python"]),
-    ("Tools", &["tool", "mcp", "app", "agent", "skill", "kit", "chain", "args", "sanitize"]),
+    (
+        "Tools",
+        &["tool", "mcp", "app", "node", "agent", "skill", "kit", "chain", "args", "sanitize"],
+    ),
     (
         "Look back",
         &[

@@ -2,7 +2,7 @@
 
 use clap::{Args, ValueEnum};
 use jiff::tz::TimeZone;
-use toolcrib_core::suggest;
+use toolcrib_core::similar_names;
 use toolcrib_core::{CallStatus, OutcomeKind};
 use toolcrib_ops::usage::UsageRows;
 
@@ -143,7 +143,7 @@ fn parse_status(text: &str) -> Result<CallStatus, String> {
         return Ok(*status);
     }
     let names = || STATUS_NAMES.iter().map(|(name, _)| *name);
-    Err(match suggest::similar_names(&wanted, names()).first() {
+    Err(match similar_names::similar_names(&wanted, names()).first() {
         Some(name) => format!("there is no status `{text}`; did you mean {name}?"),
         None => format!(
             "there is no status `{text}`; there are {}",

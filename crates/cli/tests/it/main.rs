@@ -64,6 +64,7 @@ mod mcp_card_page;
 mod mcp_launchers;
 mod mcp_search;
 mod net_check;
+mod node;
 mod notifications;
 mod output_snapshots;
 mod permissions_and_dry_run;

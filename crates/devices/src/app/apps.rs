@@ -8,10 +8,10 @@ use toolcrib_core::{AssistantRowStore, Author, Risk, RowKind};
 use toolcrib_net::HttpClient;
 
 use super::capability::default_risk;
-use super::key_pair::KeyPair;
 use super::model::{App, check_name};
 use super::signals::Signals;
 use crate::error::DeviceError;
+use crate::key_pair::KeyPair;
 use crate::key_vault::KeyVault;
 use crate::nonces::Nonces;
 use crate::pairing::Pairings;

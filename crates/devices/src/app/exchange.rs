@@ -7,9 +7,9 @@ use serde_json::Value;
 use toolcrib_net::{Bytes, Follow, HttpError, Limits, Method, Phase, Request};
 
 use super::apps::Apps;
-use super::key_pair::KeyPair;
 use super::model::App;
 use crate::address::AppAddress;
+use crate::key_pair::KeyPair;
 use crate::keys::random_hex;
 use crate::signature::{
     NONCE_HEADER, SIGNATURE_HEADER, TIMESTAMP_HEADER, request_message, response_message,

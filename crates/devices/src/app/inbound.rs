@@ -1,10 +1,10 @@
 //! Requests of apps to us: who sent them, and their signals.
 
 use super::apps::Apps;
-use super::key_pair::KeyPair;
 use super::model::App;
 use super::signals::{NewSignal, Signal, SignalOutcome};
 use crate::error::DeviceError;
+use crate::key_pair::KeyPair;
 use crate::signature::InboundRequest;
 
 /// Maximum signals of one request.

@@ -7,10 +7,10 @@ use toolcrib_core::{Risk, canonical_json};
 
 use super::apps::{Apps, check_risks, name_taken, writer};
 use super::capability::{Capability, as_reviewed, default_risk};
-use super::key_pair::KeyPair;
 use super::model::{App, check_name};
 use crate::address::AppAddress;
 use crate::error::DeviceError;
+use crate::key_pair::KeyPair;
 use crate::keys::random_hex;
 use crate::pairing::{
     AppClaim, ClaimedApp, DeviceKind, NewClaim, NewPairing, Pairing, PairingState,

@@ -10,19 +10,19 @@ use crate::keys::{KeyError, OwnKey, PeerKey};
 
 /// The keys of both directions.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct KeyPair {
-    pub(super) ours: OwnKey,
-    pub(super) theirs: PeerKey,
+pub(crate) struct KeyPair {
+    pub(crate) ours: OwnKey,
+    pub(crate) theirs: PeerKey,
 }
 
 impl KeyPair {
     /// Creates our key for a peer.
-    pub(super) fn fresh(theirs: PeerKey) -> Result<Self, KeyError> {
+    pub(crate) fn fresh(theirs: PeerKey) -> Result<Self, KeyError> {
         Ok(Self { ours: OwnKey::fresh_like(&theirs)?, theirs })
     }
 
     /// Reads the keys of an app; `None` if it has none any more.
-    pub(super) async fn read(
+    pub(crate) async fn read(
         vault: &Arc<dyn KeyVault>,
         id: &str,
     ) -> Result<Option<Self>, DeviceError> {
@@ -36,7 +36,7 @@ impl KeyPair {
     }
 
     /// Stores the keys of an app.
-    pub(super) async fn store(
+    pub(crate) async fn store(
         &self,
         vault: &Arc<dyn KeyVault>,
         id: &str,
@@ -49,7 +49,7 @@ impl KeyPair {
     }
 
     /// Removes the keys of an app.
-    pub(super) async fn remove(vault: &Arc<dyn KeyVault>, id: &str) -> Result<(), DeviceError> {
+    pub(crate) async fn remove(vault: &Arc<dyn KeyVault>, id: &str) -> Result<(), DeviceError> {
         let name = secret_name(id);
         on_vault(vault, move |vault| vault.remove(&name)).await
     }
