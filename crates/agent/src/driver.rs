@@ -7,9 +7,9 @@ mod call_events;
 mod checkpoint;
 mod preview;
 mod request_context;
+mod request_summary;
 mod run_calls;
 mod run_control;
-mod summarize;
 #[cfg(test)]
 mod tests;
 mod user_questions;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::similar_names::likely_typos;
 use toolcrib_core::{Context, Permission, PermissionState, Permissions};
 
 /// The owner's setting of one permission, from mildest to strictest; if several apply to the same

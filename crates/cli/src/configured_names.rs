@@ -4,7 +4,7 @@ use std::fmt;
 
 use toolcrib_app::Toolcrib;
 use toolcrib_app::rules::{RuleSet, class_names};
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::similar_names::likely_typos;
 use toolcrib_ops::rules::known_tools;
 
 use crate::config::{Config, Env};

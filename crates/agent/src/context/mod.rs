@@ -11,6 +11,7 @@ mod model_pattern;
 mod prices;
 #[cfg(test)]
 mod property_tests;
+mod summary_prompt;
 mod token_estimate;
 mod transcript;
 mod trim_history;
@@ -20,11 +21,11 @@ mod window_fit;
 pub(crate) mod wire_check;
 
 pub use compaction::{
-    CompactionPlan, CompactionRules, Summary, accept_summary, plan_compaction,
-    plan_without_summary, summary_request,
+    CompactionPlan, CompactionRules, Summary, accept_summary, plan_compaction, plan_without_summary,
 };
 pub use context_windows::{ContextWindow, ContextWindows, TableError};
 pub use prices::{Money, Price, Prices, Rates};
+pub use summary_prompt::summary_request;
 pub use token_estimate::{
     IMAGE_TOKENS, MessageSizes, estimate_declarations, estimate_message, estimate_spec,
     estimate_text, estimate_tool,

@@ -1,6 +1,6 @@
 //! Suggestions for misspelled names in error messages.
 
-pub(super) use toolcrib_core::suggest::{likely_typos, similar_names};
+pub(super) use toolcrib_core::similar_names::{likely_typos, similar_names};
 
 /// Returns `; did you mean "a", "b"?`, or an empty text.
 pub(super) fn did_you_mean(names: &[&str]) -> String {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use toolcrib_core::EventKind;
-use toolcrib_core::suggest::similar_names;
+use toolcrib_core::similar_names::similar_names;
 
 /// The point at which a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

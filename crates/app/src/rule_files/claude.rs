@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 use toolcrib_core::Verdict;
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::similar_names::likely_typos;
 use toolcrib_engine::rules::{RuleSource, RuleText};
 
 use super::parser::line_of;

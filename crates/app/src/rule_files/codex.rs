@@ -3,7 +3,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use toolcrib_core::Verdict;
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::similar_names::likely_typos;
 use toolcrib_engine::rules::RuleText;
 
 use super::parser::line_of;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use toml::Spanned;
-use toolcrib_core::suggest::unknown_name;
+use toolcrib_core::similar_names::unknown_name;
 use toolcrib_engine::rules::{Layer, RuleSource, RuleText};
 
 use super::claude;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 use toolcrib_argument_decoder::{Change, Decoded, Limits, Schema, decode_value};
-use toolcrib_core::suggest::similar_names;
+use toolcrib_core::similar_names::similar_names;
 use toolcrib_core::{ToolError, schema};
 
 use super::block::{

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 use tokio::sync::{RwLock, Semaphore};
+use toolcrib_core::similar_names::similar_names;
 use toolcrib_core::store::DocumentChunkStore;
-use toolcrib_core::suggest::similar_names;
 use toolcrib_core::{AssistantRowStore, Author, RowKind};
 
 use super::error::DocumentError;

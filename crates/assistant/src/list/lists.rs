@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use toolcrib_core::suggest::similar_names;
+use toolcrib_core::similar_names::similar_names;
 use toolcrib_core::{AssistantRowStore, RowKind};
 
 use super::error::ListError;

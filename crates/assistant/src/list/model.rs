@@ -1,7 +1,7 @@
 //! A list and its items: pure changes.
 
 use serde::{Deserialize, Serialize};
-use toolcrib_core::suggest::similar_names;
+use toolcrib_core::similar_names::similar_names;
 
 use super::error::ListError;
 use super::request::{ListChange, ListChanged};

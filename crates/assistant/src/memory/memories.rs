@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use toolcrib_core::suggest::similar_names;
+use toolcrib_core::similar_names::similar_names;
 use toolcrib_core::{
     Author, Clock, Memory, MemoryCategory, MemoryChange, MemoryStore, MemoryWrite, StoreError,
     SystemClock,

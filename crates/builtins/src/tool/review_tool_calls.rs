@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use toolcrib_core::{
     CallCtx, CallFilter, CallRow, Outcome, Reach, Tier, Tool, ToolError, ToolOutput, ToolSpec,
-    Trust, defaults, suggest,
+    Trust, defaults, similar_names,
 };
 
 use super::{aliases, base_spec, examples};
@@ -135,7 +135,7 @@ impl ReviewToolCalls {
         }
         let infos = catalog.infos();
         let names = || infos.iter().map(|info| info.id.as_str());
-        let near = suggest::likely_typos(asked, names());
+        let near = similar_names::likely_typos(asked, names());
         if near.is_empty() || names().any(|name| name == asked) {
             return Ok(asked.to_owned());
         }

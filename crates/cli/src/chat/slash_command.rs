@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use toolcrib_core::suggest::similar_names;
+use toolcrib_core::similar_names::similar_names;
 
 /// A command.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 #![deny(clippy::indexing_slicing)]
 
 use toml::{Table, Value};
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::similar_names::likely_typos;
 
 use crate::config::environment::Env;
 use crate::config::key_path::KeyPath;

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use toolcrib_core::suggest::similar_names;
+use toolcrib_core::similar_names::similar_names;
 use toolcrib_providers::http_provider::ProviderKind;
 
 use crate::config::environment::Env;

@@ -1,6 +1,6 @@
 //! Rewords errors of the parser for people.
 
-use toolcrib_core::suggest::unknown_name;
+use toolcrib_core::similar_names::unknown_name;
 
 /// Returns the parser's message without the values in it, and with the name that was probably
 /// meant.

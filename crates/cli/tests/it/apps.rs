@@ -6,15 +6,10 @@ use std::io::{BufRead as _, BufReader};
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{self, DaemonProcess, Manner, TestApp, TestEnv};
-
-/// Timeout for what a daemon does in the background; generous, because the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(60);
+use crate::support::{self, DaemonProcess, Manner, TestApp, TestEnv, eventually};
 
 /// An app in another language. Its process ends with it.
 struct Example(Child);
@@ -69,15 +64,6 @@ fn status(env: &TestEnv, app: &str) -> String {
     shown["status"].as_str().unwrap().to_owned()
 }
 
-#[track_caller]
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
-    let until = Instant::now() + PATIENCE;
-    while !is_there() {
-        assert!(Instant::now() < until, "{what} does not happen");
-        thread::sleep(Duration::from_millis(200));
-    }
-}
-
 fn with_fast_checks(env: &TestEnv) {
     env.own("config.toml", "[apps]\nhealth_interval = \"1s\"\n");
 }
@@ -110,7 +96,7 @@ fn the_example_in_python_pairs_works_and_is_revoked() {
         "connected",
         "if_notes__add_note (risk safe)",
     ]);
-    wait_for("the tool in the daemon", || {
+    eventually("the tool in the daemon", || {
         daemon.rest(&env, "GET tools/if_notes__add_note", &Value::Null).0 == 200
     });
     let (_, tool) = daemon.rest(&env, "GET tools/if_notes__add_note", &Value::Null);
@@ -125,8 +111,8 @@ fn the_example_in_python_pairs_works_and_is_revoked() {
     env.run(&["app", "test", "notes"]).code(0).prints(&["notes 1.0 works: 2 tools"]);
 
     drop(app);
-    wait_for("offline", || status(&env, "notes") == "offline");
-    wait_for("the tool is offline", || {
+    eventually("offline", || status(&env, "notes") == "offline");
+    eventually("the tool is offline", || {
         let (_, tool) = daemon.rest(&env, "GET tools/if_notes__add_note", &Value::Null);
         tool["status"] == "offline"
     });
@@ -138,19 +124,19 @@ fn the_example_in_python_pairs_works_and_is_revoked() {
 
     // It comes back with the keys that it kept.
     let app = start(&env, &daemon, "notes.py", "", port);
-    wait_for("connected", || status(&env, "notes") == "connected");
-    wait_for("the tool is back", || {
+    eventually("connected", || status(&env, "notes") == "connected");
+    eventually("the tool is back", || {
         let notes = call(&env, &daemon, "if_notes__list_notes", &json!({}));
         notes.to_string().contains("0 notes")
     });
     env.run(&["app", "rename", "notes", "diary"]).code(0).prints(&["if_diary__"]);
-    wait_for("the new name", || {
+    eventually("the new name", || {
         let (_, old) = daemon.rest(&env, "GET tools/if_notes__list_notes", &Value::Null);
         let notes = call(&env, &daemon, "if_diary__list_notes", &json!({}));
         old["status"].is_number() && notes.to_string().contains("0 notes")
     });
     env.run(&["app", "revoke", "diary"]).code(0).prints(&["diary is revoked"]);
-    wait_for("the tool is gone", || {
+    eventually("the tool is gone", || {
         daemon.rest(&env, "GET tools/if_diary__list_notes", &Value::Null).0 == 404
     });
     env.run(&["app", "show", "diary"]).code(4).says(&["there is no app diary"]);
@@ -165,7 +151,7 @@ fn the_example_in_typescript_signs_with_ed25519() {
     let port = free_port();
     let mut app = start(&env, &daemon, "dice.ts", &code(&env), port);
     let shown = fingerprint(&mut app);
-    wait_for("the app listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+    eventually("the app listens", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
     env.run(&["app", "confirm", "--fingerprint", &shown, "--risk", "roll=safe"])
         .code(0)
         .prints(&["dice at", "if_dice__roll (risk safe)"]);
@@ -250,7 +236,7 @@ fn what_an_app_says_is_text_from_outside() {
     let (status, taken) = app.post(&daemon, &format!("apps/{id}/signals"), &signals);
     assert_eq!((status, &taken["accepted"]), (202, &json!(1)), "{taken}");
     assert_eq!(taken["rejected"][0]["index"], 1, "{taken}");
-    wait_for("the tool for signals", || {
+    eventually("the tool for signals", || {
         daemon.rest(&env, "GET tools/app_signals", &Value::Null).0 == 200
     });
     let read = call(&env, &daemon, "app_signals", &json!({}));

@@ -1,25 +1,14 @@
 //! People write to the assistant over Matrix: a real daemon against a server that speaks the
 //! client-server API as documented.
 
-use std::time::{Duration, Instant};
-
 use serde_json::{Value, json};
 
 use crate::support::matrix_server::{MatrixServer, TOKEN};
-use crate::support::{self, DaemonProcess, TestEnv};
+use crate::support::{self, DaemonProcess, TestEnv, eventually};
 
 const ANN: &str = "@ann:x.org";
 const EVE: &str = "@eve:x.org";
 const ROOM: &str = "!room:x.org";
-
-#[track_caller]
-fn eventually(is_so: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < until, "it never came");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
 
 /// Adds the channel of the server, with these options.
 #[track_caller]
@@ -36,7 +25,7 @@ fn start(turns: &str, channel: &[&str], serve: &[&str]) -> (TestEnv, MatrixServe
     let model = env.script("chat", turns);
     let daemon = DaemonProcess::start(&env, &[&["--model", &model], serve].concat());
     matrix.invites(ANN, ROOM);
-    eventually(|| matrix.joined().contains(&ROOM.to_owned()));
+    eventually("the room", || matrix.joined().contains(&ROOM.to_owned()));
     (env, matrix, daemon)
 }
 
@@ -128,7 +117,9 @@ fn an_answer_is_not_sent_to_a_room_that_others_have_joined() {
     let decision = json!({"decision": "approve", "nonce": question["nonce"]});
     assert_eq!(daemon.rest(&env, &path, &decision).0, 200);
     let log = ["channel", "log", "matrix"];
-    eventually(|| env.run(&log).code(0).stdout.contains("others are in this room"));
+    eventually("the answer in the log", || {
+        env.run(&log).code(0).stdout.contains("others are in this room")
+    });
     assert_eq!(env.read("list.md").as_deref(), Some("oats"));
     assert!(matrix.sent().iter().all(|one| !one.text().contains("The list is done")));
     assert_eq!(daemon.stop(&env).1, 0);

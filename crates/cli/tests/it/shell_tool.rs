@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{self, DaemonProcess, TestEnv};
+use crate::support::{self, DaemonProcess, TestEnv, eventually};
 
 fn enabled() -> TestEnv {
     let env = TestEnv::new();
@@ -231,18 +231,6 @@ fn a_conversation_that_is_deleted_takes_its_background_along() {
     let history = env.run(&["history"]).code(0).stdout;
     assert!(history.contains("execute_shell_command"), "calls stay: {history}");
     daemon.stop(&env).0.code(0);
-}
-
-/// Waits until a condition holds; otherwise, the test fails.
-#[track_caller]
-fn eventually(what: &str, is_so: impl Fn() -> bool) {
-    for _ in 0..1500 {
-        if is_so() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    panic!("it never came: {what}");
 }
 
 /// Returns whether a process has this command line.

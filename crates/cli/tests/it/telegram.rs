@@ -1,12 +1,12 @@
 //! People write to the assistant over Telegram: a real daemon against a server that speaks the Bot
 //! API as documented.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::support::telegram_server::{Deed, TOKEN, TelegramServer};
-use crate::support::{self, DaemonProcess, SlowTool, TestEnv};
+use crate::support::{self, DaemonProcess, SlowTool, TestEnv, eventually};
 
 /// The owner, a person on the list, and a stranger.
 const OWNER: i64 = 7;
@@ -56,15 +56,6 @@ impl Chat {
     }
 }
 
-#[track_caller]
-fn eventually(is_so: impl Fn() -> bool) {
-    let until = Instant::now() + Duration::from_secs(60);
-    while !is_so() {
-        assert!(Instant::now() < until, "it never came");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-}
-
 /// A call that asks under `--policy ask-all`, and the answer after it.
 const WRITES: &str = "  - calls: [{tool: write_file, args: {path: list.md, content: oats}}]\n  - say: The list is done.\n";
 
@@ -103,7 +94,7 @@ fn a_stranger_is_refused_once_and_allowed_with_one_command() {
     assert!(shown.contains("asked to talk: 666 Ann (@ann)"), "{shown}");
     chat.env.run(&["channel", "allow", "telegram", "666"]).code(0);
     // The daemon reads the list again within seconds.
-    eventually(|| {
+    eventually("an answer for the new person", || {
         chat.telegram.writes(EVE, "Hi again");
         std::thread::sleep(Duration::from_millis(500));
         chat.telegram.texts(EVE).iter().any(|text| text.contains("Hello."))
@@ -231,7 +222,7 @@ fn a_daemon_that_is_killed_answers_each_message_once() {
     slow.started();
     chat.telegram.writes(OWNER, "And this.");
     // The second message is stored before the daemon dies.
-    eventually(|| {
+    eventually("two messages that wait", || {
         let shown = chat.shown(&["channel", "show", "telegram"]);
         shown["allowed"][0]["waiting"] == 2
     });
@@ -314,7 +305,7 @@ fn a_service_that_fails_in_every_way_loses_nothing() {
     std::thread::sleep(Duration::from_secs(3));
     chat.telegram.set_down(false);
     let polls = chat.telegram.polls();
-    eventually(|| chat.telegram.polls() > polls + 1);
+    eventually("the next request", || chat.telegram.polls() > polls + 1);
     chat.telegram.raw_update(json!({}));
     let long = "x".repeat(100_000);
     chat.telegram.repeat(json!({"update_id": 901, "message": {"message_id": 901, "from": from, "chat": chat_of, "text": long}}));
@@ -329,8 +320,10 @@ fn a_service_that_fails_in_every_way_loses_nothing() {
         &refusal(409, "Conflict: terminated by other getUpdates request"),
     );
     let problem = || chat.shown(&["channel", "show", "telegram"])["problem"].clone();
-    eventually(|| problem().as_str().is_some_and(|text| text.contains("another program")));
-    eventually(|| problem().is_null());
+    eventually("the problem", || {
+        problem().as_str().is_some_and(|text| text.contains("another program"))
+    });
+    eventually("the end of the problem", || problem().is_null());
     // The person blocks the bot, and unblocks it.
     chat.telegram.fault(
         "sendMessage",
@@ -338,7 +331,7 @@ fn a_service_that_fails_in_every_way_loses_nothing() {
         &refusal(403, "Forbidden: bot was blocked by the user"),
     );
     chat.telegram.repeat(json!({"update_id": 903, "message": {"message_id": 903, "from": from, "chat": chat_of, "text": "4"}}));
-    eventually(|| {
+    eventually("the lost texts in the log", || {
         let log = chat.env.run(&["channel", "log", "telegram"]).code(0).stdout;
         log.contains("texts were not delivered")
     });
@@ -350,7 +343,7 @@ fn a_long_answer_is_split_and_plain_text() {
     let long = "*bold* [x](http://example.org) ".repeat(400);
     let chat = Chat::start(&format!("  - say: \"{}\"\n", long.trim()), &[], &[]);
     chat.telegram.writes(OWNER, "Go on.");
-    eventually(|| chat.telegram.texts(OWNER).len() == 4);
+    eventually("four messages", || chat.telegram.texts(OWNER).len() == 4);
     let texts = chat.telegram.texts(OWNER);
     let all: usize = texts.iter().map(|text| text.split_whitespace().count()).sum();
     assert_eq!(all, 800);

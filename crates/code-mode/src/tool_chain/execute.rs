@@ -489,7 +489,8 @@ impl<'a> ScriptRun<'a> {
             ("describe", Some(name)) => match script_limits::find(&self.view, &name) {
                 Some(entry) => Reply::Value { value: python_stubs::stub(entry.spec()).into() },
                 None => {
-                    let near = toolcrib_core::suggest::similar_names(&name, self.view.names());
+                    let near =
+                        toolcrib_core::similar_names::similar_names(&name, self.view.names());
                     let near = match near.is_empty() {
                         true => String::new(),
                         false => format!(". Did you mean {}?", near.join(", ")),

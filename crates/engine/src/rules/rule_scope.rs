@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use toolcrib_core::{CHANNELS, suggest};
+use toolcrib_core::{CHANNELS, similar_names};
 
 use super::path_pattern::{home, normalise};
 use super::rule_source::RuleText;
@@ -37,7 +37,7 @@ impl RuleScope {
             if CHANNELS.contains(&channel.as_str()) {
                 continue;
             }
-            let near = suggest::similar_names(channel, CHANNELS.into_iter());
+            let near = similar_names::similar_names(channel, CHANNELS.into_iter());
             let offered = if near.is_empty() { CHANNELS.to_vec() } else { near };
             return Err(format!(
                 "there is no channel \"{channel}\"; write {}",

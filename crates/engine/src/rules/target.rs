@@ -1,7 +1,7 @@
 //! The part of a rule before the parenthesis: the operations that it names.
 #![deny(clippy::indexing_slicing)]
 
-use toolcrib_core::{Verdict, remote_name, suggest, tool_pattern};
+use toolcrib_core::{Verdict, remote_name, similar_names, tool_pattern};
 
 use super::operation_classes::{self, CLASSES, PathAccess, SpecifierKind};
 
@@ -175,7 +175,7 @@ fn check_known(written: &str, name: &str, known: Option<&[String]>) -> Result<()
         return Ok(());
     }
     let names = known.iter().map(String::as_str).chain(CLASSES.iter().map(|class| class.name));
-    let near = suggest::similar_names(written, names);
+    let near = similar_names::similar_names(written, names);
     Err(match near.as_slice() {
         [] => format!("there is no tool {written}, so the rule can never match"),
         near => format!("there is no tool {written}; did you mean {}?", near.join(", ")),

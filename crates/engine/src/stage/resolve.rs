@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use toolcrib_core::{ErrorType, Exclusion, Obstacle, Status, ToolError, ToolSpec, suggest};
+use toolcrib_core::{ErrorType, Exclusion, Obstacle, Status, ToolError, ToolSpec, similar_names};
 
 use super::action_alias;
 use super::phase::{Enabled, Resolved};
@@ -84,7 +84,7 @@ pub(super) fn unavailable(
 }
 
 fn unknown(call: &CallState, asked: &str) -> ToolError {
-    let near = suggest::similar_names(&call.asked, call.scope.resolved_view.view.names());
+    let near = similar_names::similar_names(&call.asked, call.scope.resolved_view.view.names());
     let missing = |text| ToolError::new(ErrorType::ToolNotFound, text);
     if near.is_empty() {
         return missing(format!("Tool {asked} is not available."))

@@ -1,7 +1,7 @@
 //! Resolves names and shortened ids that people type.
 
 use toolcrib_app::Toolcrib;
-use toolcrib_core::{CallFilter, CallId, ConversationId, RunId, suggest};
+use toolcrib_core::{CallFilter, CallId, ConversationId, RunId, similar_names};
 
 use crate::context::StoreContext;
 use crate::conversations::{self, ListDeletedConversationsRequest};
@@ -67,7 +67,7 @@ pub async fn resolve_agent(
 }
 
 fn unknown_name<'a>(what: Resource, asked: &str, names: impl Iterator<Item = &'a str>) -> OpError {
-    let near = suggest::similar_names(asked, names).into_iter().map(str::to_owned).collect();
+    let near = similar_names::similar_names(asked, names).into_iter().map(str::to_owned).collect();
     OpError::NotFound { what, name: asked.to_owned(), near }
 }
 

@@ -2,7 +2,7 @@
 
 use toolcrib_app::rule_files::{self, RuleFile, RulesError};
 use toolcrib_app::rules::{Finding, RuleSet, RuleSource, RuleText, Severity, class_names};
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::similar_names::likely_typos;
 
 use super::edit::{EditedRules, IsRead, change_file};
 use super::is_misspelled_name;

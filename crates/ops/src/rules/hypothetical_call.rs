@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use toolcrib_app::{DryRunReport, Toolcrib};
 use toolcrib_core::remote_name;
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::similar_names::likely_typos;
 
 use crate::error::OpError;
 

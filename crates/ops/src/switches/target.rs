@@ -1,7 +1,7 @@
 //! The target of a switch.
 
 use toolcrib_app::SwitchTarget;
-use toolcrib_core::suggest;
+use toolcrib_core::similar_names;
 
 use super::row::switchable;
 use crate::context::OpContext;
@@ -40,7 +40,7 @@ pub fn canonical_target(
             if all.contains_key(&name) {
                 return Ok(target);
             }
-            let near = suggest::similar_names(&name, all.keys().map(String::as_str));
+            let near = similar_names::similar_names(&name, all.keys().map(String::as_str));
             let mut near: Vec<String> = near.into_iter().map(str::to_owned).collect();
             if near.is_empty() {
                 // There are few sources, groups, tiers and features.

@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::Deserialize;
 use serde_saphyr::{Error, Spanned};
 
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::similar_names::likely_typos;
 
 use crate::scripted::error::ScriptError;
 use crate::scripted::script_turn::ScriptTurn;

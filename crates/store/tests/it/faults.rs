@@ -124,10 +124,10 @@ async fn a_store_that_finds_no_space_is_opened_with_the_reserve() {
     store.put_value("a", "b").await.unwrap();
     drop(store);
     assert!(reserve.exists());
-    // The last connection ends on a separate thread and removes its log, which frees space for the
-    // next.
-    let log = path.with_extension("db-wal");
-    soon(async || (!log.exists()).then_some(())).await;
+    // The last connection ends on a separate thread and removes its log and then the index of the
+    // log, which frees space for the next.
+    let files = ["db-wal", "db-shm"].map(|extension| path.with_extension(extension));
+    soon(async || files.iter().all(|file| !file.exists()).then_some(())).await;
     let filler = disk.fill();
     let store = SqliteStore::open(&path).unwrap();
     assert!(!reserve.exists());

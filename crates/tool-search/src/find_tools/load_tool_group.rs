@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use toolcrib_core::suggest::similar_names;
+use toolcrib_core::similar_names::similar_names;
 use toolcrib_core::tool_selection::LOAD_TOOL_GROUP;
 use toolcrib_core::{
     CallCtx, Catalog, Effect, Entry, Example, Risk, Tier, Tool, ToolError, ToolName, ToolOutput,

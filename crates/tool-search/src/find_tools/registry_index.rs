@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
-use toolcrib_core::suggest::similar_names;
+use toolcrib_core::similar_names::similar_names;
 use toolcrib_core::{Catalog, Entry, Exclusion, Status, Tier, ToolInfo, ToolName, ToolSpec, View};
 
 use crate::MIN_SCORE;

@@ -1,6 +1,6 @@
 //! The languages and frameworks whose documentation is searched, with their official sites.
 
-use toolcrib_core::suggest;
+use toolcrib_core::similar_names;
 
 /// A language or framework.
 #[derive(Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(crate) fn find(name: &str) -> Result<&'static Library, String> {
         .find(|library| library.name == asked || library.aliases.contains(&asked.as_str()));
     found.ok_or_else(|| {
         let names: Vec<&str> = LIBRARIES.iter().map(|library| library.name).collect();
-        let near = suggest::similar_names(&asked, names.iter().copied());
+        let near = similar_names::similar_names(&asked, names.iter().copied());
         let hint = match near.as_slice() {
             [] => String::new(),
             near => format!(" Did you mean {}?", near.join(", ")),

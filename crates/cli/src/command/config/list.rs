@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 use toml::Value;
-use toolcrib_core::suggest::likely_typos;
+use toolcrib_core::similar_names::likely_typos;
 use toolcrib_ops::settings::SettingRow;
 
 use super::defaults::{self, DefaultValue};

@@ -19,7 +19,6 @@ const PATIENCE: Duration = Duration::from_secs(60);
 #[derive(Debug, Clone)]
 pub(crate) struct SentEvent {
     pub(crate) room: String,
-    pub(crate) kind: String,
     pub(crate) content: Value,
     pub(crate) id: String,
 }
@@ -231,12 +230,12 @@ fn answer(shared: &(Mutex<State>, Condvar), request: &HttpRequest) -> (u16, Stri
                 (0..number).map(|at| (format!("@u{at}:x.org"), json!({}))).collect();
             json!({"joined": members.into_iter().collect::<serde_json::Map<_, _>>()})
         }
-        ("PUT", ["rooms", room, "send", kind, transaction]) => {
+        ("PUT", ["rooms", room, "send", _, transaction]) => {
             let known = state.transactions.get(*transaction).cloned();
             let id = known.unwrap_or_else(|| {
                 let id = format!("$out{}", state.sent.len());
-                let (room, kind) = ((*room).to_owned(), (*kind).to_owned());
-                state.sent.push(SentEvent { room, kind, content: body, id: id.clone() });
+                let room = (*room).to_owned();
+                state.sent.push(SentEvent { room, content: body, id: id.clone() });
                 state.transactions.insert((*transaction).to_owned(), id.clone());
                 id
             });

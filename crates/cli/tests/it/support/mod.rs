@@ -26,7 +26,22 @@ pub(crate) use test_daemon::DaemonProcess;
 pub(crate) use test_env::{Ended, TestEnv, end};
 pub(crate) use web_server::Server;
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
+
+/// Longest wait for what another process does; generous, because the machine may be busy.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until a condition holds; otherwise, the test fails.
+#[track_caller]
+pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < until, "it never came: {what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
 
 /// Parses a text that must be one JSON document.
 #[track_caller]

@@ -13,7 +13,7 @@ use monty_types::{
     CompileOptions, ExcType, ExtFunctionResult, MontyClassInstance, MontyClassType, MontyException,
     MontyObject, MontyUuid, NameLookupResult, PrintWriter, ResourceLimits, ResourceTracker,
 };
-use toolcrib_core::suggest;
+use toolcrib_core::similar_names;
 
 use super::exceptions::{self, ErrorPhase};
 use super::json_values;
@@ -119,7 +119,7 @@ impl KnownTools {
 
     /// Returns the error message for an unknown tool.
     fn unknown(&self, name: &str) -> String {
-        let near = suggest::similar_names(name, self.listed.iter().map(String::as_str));
+        let near = similar_names::similar_names(name, self.listed.iter().map(String::as_str));
         let advice = match near.is_empty() {
             true => "search(\"words\") finds tools.".to_owned(),
             false => format!("Did you mean {}?", near.join(", ")),
@@ -252,7 +252,7 @@ impl<R: Read> ScriptHost<'_, R> {
             }
         } else if call.object_id.is_some() {
             raise(ExcType::AttributeError, self.names.unknown(&name))
-        } else if suggest::similar_names(&name, self.names.listed.iter().map(String::as_str))
+        } else if similar_names::similar_names(&name, self.names.listed.iter().map(String::as_str))
             .is_empty()
         {
             ExtFunctionResult::NotFound(name)
