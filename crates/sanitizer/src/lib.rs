@@ -33,6 +33,7 @@ mod control_tokens;
 mod decode_utf8;
 mod disguised_words;
 mod escape_invisible;
+mod first_bytes_index;
 mod head_tail;
 mod hidden_html;
 mod hiding_styles;
