@@ -2,8 +2,7 @@
 //! markup, so that they read the same but match no token (`<\|im_start|>`, `[\INST]`).
 //!
 //! No token contains a backslash, and every place is checked independently, so one pass reaches the
-//! fixpoint. Letters are compared folded: full-width forms count as ASCII, and preserved hidden
-//! characters (a soft hyphen in a word) are skipped.
+//! fixpoint. Letters are compared folded ([`super::folded_cursor`]).
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
@@ -11,8 +10,12 @@ use super::control_tokens::{
     BARRED, BARRED_PREFIX, BRACKETS, Case, Form, HALF_BARRED, HALF_BARRED_PROVIDER, TAG_PREFIXES,
     TAGS, TURNS, Token,
 };
+use super::folded_cursor::Cursor;
 use super::invisible_chars::is_invisible;
 use super::prefix_filter::{ANGLE_PREFIXES, SQUARE_PREFIXES};
+use memchr::memmem::Finder;
+use std::borrow::Cow;
+use std::sync::LazyLock;
 
 /// Longest text between bars that counts as a token, in characters.
 const LONGEST_BARRED: usize = 64;
@@ -29,6 +32,10 @@ pub(super) struct TokenMatch {
     pub(super) provider: &'static str,
 }
 
+/// The full-width brackets. Preparing a search takes longer than searching a short string.
+static WIDE_BRACKETS: LazyLock<[Finder<'static>; 2]> =
+    LazyLock::new(|| [Finder::new("＜"), Finder::new("［")]);
+
 /// Finds all tokens, in order. `escapes` means that the text is Markdown from a converter, in which
 /// a backslash before punctuation is not part of the text (`\<tool\_call>` reads as a tag).
 pub(super) fn find_control_tokens(text: &str, escapes: bool, found: &mut Vec<TokenMatch>) {
@@ -40,9 +47,9 @@ pub(super) fn find_control_tokens(text: &str, escapes: bool, found: &mut Vec<Tok
     }
     if !text.is_ascii() {
         let wide = found.len();
-        for bracket in ["＜", "［"] {
-            for at in memchr::memmem::find_iter(text.as_bytes(), bracket) {
-                judge(text, at, bracket.len(), escapes, found);
+        for bracket in &*WIDE_BRACKETS {
+            for at in bracket.find_iter(text.as_bytes()) {
+                judge(text, at, bracket.needle().len(), escapes, found);
             }
         }
         if found.len() > wide {
@@ -72,7 +79,7 @@ fn may_begin(bytes: &[u8], at: usize, escapes: bool) -> bool {
 }
 
 fn judge(text: &str, at: usize, len: usize, escapes: bool, found: &mut Vec<TokenMatch>) {
-    let cursor = Cursor { rest: byte_scan::text_from(text, at + len), escapes };
+    let cursor = Cursor::new(byte_scan::text_from(text, at + len), escapes);
     let after_word = || {
         let before = byte_scan::text_before(text, at).chars().rev().find(|&c| !is_invisible(c));
         before.is_some_and(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | ')' | ']'))
@@ -85,25 +92,16 @@ fn judge(text: &str, at: usize, len: usize, escapes: bool, found: &mut Vec<Token
     }
 }
 
-/// Finds lines that open a turn: `Human:` or `Assistant:` after a blank line. The backslash is
-/// inserted before the colon. The start of the text is the start of a line, not of a turn.
-pub(super) fn find_turn_markers(text: &str, found: &mut Vec<usize>) {
-    for newline in memchr::memchr_iter(b'\n', text.as_bytes()) {
-        let line = text.as_bytes().get(newline + 1..).unwrap_or(&[]);
-        let first = line.iter().find(|b| !matches!(b, b' ' | b'\t')).copied().unwrap_or(0);
-        if !matches!(first, b'h' | b'H' | b'a' | b'A' | 0x80..) {
-            continue;
-        }
-        if let Some(colon) = turn_colon(byte_scan::text_from(text, newline + 1))
-            && ends_blank_line(byte_scan::text_before(text, newline))
-        {
-            found.push(newline + 1 + colon);
-        }
-    }
+/// Returns the colon of a line that opens a turn: `Human:` or `Assistant:` after a blank line. The
+/// backslash is inserted before it. `newline` is the byte before the line: the start of the text is
+/// the start of a line, not of a turn.
+pub(super) fn turn_marker(text: &str, newline: usize) -> Option<usize> {
+    let colon = turn_colon(byte_scan::text_from(text, newline + 1))?;
+    ends_blank_line(byte_scan::text_before(text, newline)).then_some(newline + 1 + colon)
 }
 
 fn turn_colon(line: &str) -> Option<usize> {
-    let mut cursor = Cursor { rest: line, escapes: false };
+    let mut cursor = Cursor::new(line, false);
     cursor.skip_blanks();
     let name = cursor.take(|c| c.is_ascii_alphabetic(), 10);
     if !TURNS.iter().any(|turn| name.eq_ignore_ascii_case(turn)) {
@@ -117,83 +115,6 @@ fn turn_colon(line: &str) -> Option<usize> {
 fn ends_blank_line(before: &str) -> bool {
     let line = before.trim_end_matches(|c: char| matches!(c, ' ' | '\t' | '\r') || is_invisible(c));
     line.is_empty() || line.ends_with('\n')
-}
-
-/// Reads folded characters forward.
-#[derive(Clone, Copy)]
-struct Cursor<'a> {
-    rest: &'a str,
-    /// Whether backslashes before punctuation are skipped.
-    escapes: bool,
-}
-
-impl<'a> Cursor<'a> {
-    fn peek(&self) -> Option<char> {
-        self.folded().map(|(c, _)| c)
-    }
-
-    /// Returns the next relevant character, and the text after it.
-    fn folded(&self) -> Option<(char, &'a str)> {
-        let mut chars = self.rest.chars();
-        let mut c = chars.find(|&c| !is_invisible(c))?;
-        if self.escapes
-            && c == '\\'
-            && chars.as_str().starts_with(|c: char| c.is_ascii_punctuation())
-        {
-            c = chars.next()?;
-        }
-        let folded = match c {
-            '\u{FF01}'..='\u{FF5E}' => char::from_u32(c as u32 - 0xFEE0).unwrap_or(c),
-            '\u{2581}' => '_',
-            '\u{A0}' | '\u{3000}' | '\u{2000}'..='\u{200A}' | '\u{202F}' | '\u{205F}' => ' ',
-            c => c,
-        };
-        Some((folded, chars.as_str()))
-    }
-
-    fn bump(&mut self) -> Option<char> {
-        let (c, rest) = self.folded()?;
-        self.rest = rest;
-        Some(c)
-    }
-
-    fn eat(&mut self, wanted: char) -> bool {
-        let found = self.peek() == Some(wanted);
-        if found {
-            self.bump();
-        }
-        found
-    }
-
-    /// Skips blanks; returns whether there were any.
-    fn skip_blanks(&mut self) -> bool {
-        let mut any = false;
-        while matches!(self.peek(), Some(' ' | '\t')) {
-            self.bump();
-            any = true;
-        }
-        any
-    }
-
-    /// Consumes up to `most` characters that pass the test.
-    fn take(&mut self, test: impl Fn(char) -> bool, most: usize) -> String {
-        let mut taken = String::new();
-        for _ in 0..most {
-            match self.peek() {
-                Some(c) if test(c) => taken.push(c),
-                _ => break,
-            }
-            self.bump();
-        }
-        taken
-    }
-
-    /// Returns the position of the cursor, counted from the beginning of `text`; skips hidden
-    /// characters before the next relevant one.
-    fn position(&self, text: &str) -> usize {
-        let ahead = self.rest.trim_start_matches(is_invisible);
-        text.len() - ahead.len()
-    }
 }
 
 /// Matches the token after an opening `<`.
@@ -241,7 +162,7 @@ fn llama_system(mut cursor: Cursor<'_>) -> Option<&'static str> {
 /// Any text without surrounding blanks is a token; with blanks, only a known name is, because `<|`
 /// and `|>` are operators in several languages.
 fn barred(mut cursor: Cursor<'_>, blank: bool) -> Option<&'static str> {
-    if cursor.rest.starts_with("\"|>") {
+    if cursor.rest().starts_with("\"|>") {
         return Some(HALF_BARRED_PROVIDER);
     }
     let blank = cursor.skip_blanks() || blank;
@@ -256,7 +177,7 @@ fn barred(mut cursor: Cursor<'_>, blank: bool) -> Option<&'static str> {
     }
     let key = table_name(name);
     if cursor.eat('>') {
-        let half = tight && HALF_BARRED.contains(&key.as_str());
+        let half = tight && HALF_BARRED.contains(&&*key);
         return half.then_some(HALF_BARRED_PROVIDER);
     }
     if !cursor.eat('|') {
@@ -291,7 +212,7 @@ fn tag(
         cursor.take(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | ':'), LONGEST_NAME);
     let (prefix, local) = match written.rsplit_once(':') {
         Some((prefix, local)) => (Some(known_prefix(prefix)?), local),
-        None => (None, written.as_str()),
+        None => (None, &*written),
     };
     if let Some((0, provider)) = prefix {
         return Some(provider);
@@ -308,7 +229,7 @@ fn tag(
 /// Matches `<name|>`; the cursor is at the bar.
 fn half_barred(mut cursor: Cursor<'_>, name: &str) -> Option<&'static str> {
     let closed = cursor.eat('|') && cursor.eat('>');
-    let known = HALF_BARRED.contains(&table_name(name).as_str());
+    let known = HALF_BARRED.contains(&&*table_name(name));
     (closed && known).then_some(HALF_BARRED_PROVIDER)
 }
 
@@ -318,8 +239,14 @@ fn known_prefix(prefix: &str) -> Option<(usize, &'static str)> {
     TAG_PREFIXES.get(position).map(|(_, provider)| (position, *provider))
 }
 
-fn table_name(written: &str) -> String {
-    written.to_ascii_lowercase().replace(['-', ' '], "_")
+/// Returns a name as the tables write it; most tokens are written so.
+fn table_name(written: &str) -> Cow<'_, str> {
+    let differs = |byte: u8| byte.is_ascii_uppercase() || matches!(byte, b'-' | b' ');
+    if written.bytes().any(differs) {
+        Cow::Owned(written.to_ascii_lowercase().replace(['-', ' '], "_"))
+    } else {
+        Cow::Borrowed(written)
+    }
 }
 
 fn spelled(token: &Token, written: &str, after_word: &dyn Fn() -> bool) -> bool {

@@ -1,12 +1,12 @@
 //! Finds the words of [`super::injection_phrase_table`] in text, without a slow start.
 //!
-//! A bitmap rules out most places of a text with one lookup: it contains the hashed first bytes of
-//! every word in the tables. Words are compared only at the other places. Building it takes a
-//! fraction of a millisecond, once, at the first text.
+//! [`super::first_bytes_index`] rules out most places of a text; words are compared only at the
+//! others. Building the index takes a fraction of a millisecond, once, at the first text.
 #![deny(clippy::indexing_slicing)]
 
 use super::byte_scan;
-use super::confusable_folding::fold_into;
+use super::confusable_folding::Folder;
+use super::first_bytes_index::{FirstBytesIndex, IndexedWord, STEP};
 use super::injection_phrase_pairs::PAIRS;
 use super::injection_phrase_table::{Class, Step, WORDS};
 use std::sync::OnceLock;
@@ -23,9 +23,9 @@ pub(super) struct Hit {
 pub(super) struct PhraseIndex {
     entries: Vec<Entry>,
     /// Words that begin orders, by their first four bytes.
-    beginnings: Index,
+    beginnings: FirstBytesIndex,
     /// All words, by their first three bytes.
-    all: Index,
+    all: FirstBytesIndex,
 }
 
 struct Entry {
@@ -38,96 +38,34 @@ struct Entry {
 }
 
 impl Entry {
-    /// Returns the length of this word at byte `at`; a blank in it matches any run of blanks.
-    fn matches(&self, text: &str, at: usize) -> Option<usize> {
-        let bytes = text.as_bytes();
+    /// Compares the spelling with the text at byte `at`; a blank in it matches any run of blanks.
+    /// Returns the end of the word in the text, or the number of bytes of the spelling before the
+    /// first difference.
+    fn compare(&self, bytes: &[u8], at: usize) -> Result<usize, usize> {
         let mut end = at;
-        for wanted in self.folded.bytes() {
-            let found = *bytes.get(end)?;
+        for (compared, wanted) in self.folded.bytes().enumerate() {
+            let Some(found) = bytes.get(end) else { return Err(compared) };
             end += 1;
             if wanted == b' ' {
                 if !found.is_ascii_whitespace() {
-                    return None;
+                    return Err(compared);
                 }
                 while bytes.get(end).is_some_and(u8::is_ascii_whitespace) {
                     end += 1;
                 }
             } else if found.to_ascii_lowercase() != wanted {
-                return None;
+                return Err(compared);
             }
         }
+        Ok(end)
+    }
+
+    /// Returns whether the words of the text begin and end where this word requires it.
+    fn is_bounded(&self, text: &str, start: usize, end: usize) -> bool {
         let is_word = |c: char| c.is_alphanumeric() || c == '_';
-        let starts = !self.at_start || !byte_scan::text_before(text, at).ends_with(is_word);
-        let ends = !self.whole || !byte_scan::text_from(text, end).starts_with(is_word);
-        (starts && ends).then_some(end)
+        let starts = !self.at_start || !byte_scan::text_before(text, start).ends_with(is_word);
+        starts && (!self.whole || !byte_scan::text_from(text, end).starts_with(is_word))
     }
-}
-
-/// Maps first bytes to words.
-struct Index {
-    /// The significant bytes of a key.
-    mask: u32,
-    bits: [u64; 1 << (HASH_BITS - 6)],
-    /// Key and entry, sorted.
-    words: Vec<(u32, usize)>,
-}
-
-/// Bits of a hash; the bitmap takes 8 KB.
-const HASH_BITS: u32 = 16;
-
-impl Index {
-    fn new(mask: u32) -> Self {
-        Self { mask, bits: [0; 1 << (HASH_BITS - 6)], words: Vec::new() }
-    }
-
-    fn add(&mut self, first: [u8; 4], entry: usize) {
-        let key = self.key(first);
-        let hash = hash(key);
-        if let Some(bits) = self.bits.get_mut(hash >> 6) {
-            *bits |= 1 << (hash & 63);
-        }
-        self.words.push((key, entry));
-    }
-
-    /// Returns the key; it is the same for upper and lower case.
-    fn key(&self, first: [u8; 4]) -> u32 {
-        (u32::from_le_bytes(first) | 0x2020_2020) & self.mask
-    }
-
-    /// Returns 1 if a word may have this key.
-    #[inline(always)]
-    fn bit(&self, key: u32) -> u64 {
-        let hash = hash(key);
-        self.bits.get(hash >> 6).map_or(0, |bits| bits >> (hash & 63) & 1)
-    }
-
-    /// Returns, in one bit each, whether words may begin at the first [`STEP`] of eight bytes, with
-    /// one branch for all. Only for keys of four bytes.
-    #[inline(always)]
-    fn any_in(&self, eight: [u8; 8]) -> bool {
-        let small = u64::from_le_bytes(eight) | 0x2020_2020_2020_2020;
-        let bit = |shift: u32| self.bit((small >> shift) as u32);
-        (bit(0) | bit(8) | bit(16) | bit(24) | bit(32)) != 0
-    }
-
-    /// Returns the entries that may begin with these bytes; usually none.
-    fn candidates(&self, first: [u8; 4]) -> &[(u32, usize)] {
-        let key = self.key(first);
-        if self.bit(key) == 0 {
-            return &[];
-        }
-        let start = self.words.partition_point(|(known, _)| *known < key);
-        let rest = self.words.get(start..).unwrap_or(&[]);
-        rest.get(..rest.partition_point(|(known, _)| *known == key)).unwrap_or(&[])
-    }
-}
-
-/// Number of places checked together: a load of eight bytes contains five keys of four bytes.
-const STEP: usize = 5;
-
-/// Hashes a key with Fibonacci hashing: uses the upper bits of a product.
-fn hash(key: u32) -> usize {
-    (key.wrapping_mul(0x9E37_79B1) >> (32 - HASH_BITS)) as usize
 }
 
 impl PhraseIndex {
@@ -140,34 +78,38 @@ impl PhraseIndex {
     fn build() -> Self {
         let mut lexicon = Self {
             entries: Vec::new(),
-            beginnings: Index::new(0xFFFF_FFFF),
-            all: Index::new(0x00FF_FFFF),
+            beginnings: FirstBytesIndex::new(4),
+            all: FirstBytesIndex::new(3),
         };
+        let mut folder = Folder::new();
         for words in WORDS {
             for word in words.words {
                 let begins = !matches!(
                     words.class,
                     Class::Object | Class::WeakObject | Class::Near | Class::Broad
                 );
-                lexicon.add(word, words.class, words.spaced, begins);
+                lexicon.add(&mut folder, word, words.class, words.spaced, begins);
             }
         }
         for (rule, pair) in PAIRS.iter().enumerate() {
             for (step, words) in [(Step::First, pair.first), (Step::Second, pair.second)] {
                 for word in words {
-                    lexicon.add(word, Class::Part(rule, step), true, step == pair.rarer);
+                    let begins = step == pair.rarer;
+                    lexicon.add(&mut folder, word, Class::Part(rule, step), true, begins);
                 }
             }
         }
-        lexicon.beginnings.words.sort_unstable();
-        lexicon.all.words.sort_unstable();
+        let Self { entries, beginnings, all } = &mut lexicon;
+        let spelling = |entry: usize| entries.get(entry).map_or("", |word| word.folded.as_str());
+        beginnings.finish(spelling);
+        all.finish(spelling);
         lexicon
     }
 
-    fn add(&mut self, word: &str, class: Class, at_start: bool, begins: bool) {
+    fn add(&mut self, folder: &mut Folder, word: &str, class: Class, at_start: bool, begins: bool) {
         let stem = word.strip_suffix('|');
         let mut folded = String::new();
-        fold_into(stem.unwrap_or(word), &mut folded);
+        folder.fold_into(stem.unwrap_or(word), &mut folded);
         let entry = self.entries.len();
         let first = |at: usize| folded.as_bytes().get(at).copied().unwrap_or(b' ');
         let key = [first(0), first(1), first(2), first(3)];
@@ -184,40 +126,75 @@ impl PhraseIndex {
         self.entries.push(Entry { class, folded, at_start, whole: stem.is_some() });
     }
 
+    /// Calls `each` with every word that begins at byte `at`, ordered by spelling, and with its
+    /// end, until `each` returns true; returns whether it did.
+    ///
+    /// In ordinary text (`the`, `this`) a key has up to 20 words, and nearly all differ from the
+    /// text at the same byte; the words that share this byte are not compared again.
+    fn any_word_at(
+        &self,
+        candidates: &[IndexedWord],
+        text: &str,
+        at: usize,
+        mut each: impl FnMut(usize, &Entry, usize) -> bool,
+    ) -> bool {
+        // The byte of the spelling at which the last compared word differs from the text.
+        let mut differs = 0;
+        for word in candidates {
+            if word.shared > differs {
+                continue;
+            }
+            let Some(entry) = self.entries.get(word.entry) else { continue };
+            match entry.compare(text.as_bytes(), at) {
+                Ok(end) => {
+                    if entry.is_bounded(text, at, end) && each(word.entry, entry, end) {
+                        return true;
+                    }
+                    differs = entry.folded.len();
+                }
+                Err(equal) => differs = equal,
+            }
+        }
+        false
+    }
+
     /// Calls `each` with the places at which an order may begin, ascending.
     pub(super) fn beginnings(&self, text: &str, mut each: impl FnMut(usize)) {
         let bytes = text.as_bytes();
         let mut judge = |at: usize| {
-            let Some(first) = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) else {
-                return;
-            };
-            let begins = |(_, entry): &(u32, usize)| {
-                self.entries.get(*entry).is_some_and(|word| word.matches(text, at).is_some())
-            };
-            if self.beginnings.candidates(*first).iter().any(begins) {
+            let candidates = self.beginnings.candidates(bytes, at);
+            if self.any_word_at(candidates, text, at, |_, _, _| true) {
                 each(at);
             }
         };
         let mut at = 0;
         while let Some(eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
-            if self.beginnings.any_in(*eight) {
-                (at..at + STEP).for_each(&mut judge);
+            let mut places = self.beginnings.places_in(*eight);
+            while places != 0 {
+                judge(at + places.trailing_zeros() as usize);
+                places &= places - 1;
             }
             at += STEP;
         }
         (at..bytes.len()).for_each(judge);
     }
 
-    /// Returns all words in a squeezed text, ascending. Such a text ends in a blank.
+    /// Returns all words in a squeezed text, ascending, and those at the same place in the order of
+    /// the tables. Such a text ends in a blank.
     pub(super) fn hits(&self, text: &str) -> Vec<Hit> {
         let mut hits = Vec::new();
-        for (at, first) in text.as_bytes().array_windows::<4>().enumerate() {
-            for (_, entry) in self.all.candidates(*first) {
-                let Some(word) = self.entries.get(*entry) else { continue };
-                if let Some(end) = word.matches(text, at) {
-                    hits.push(Hit { class: word.class, start: at, end });
-                }
+        let mut here = Vec::new();
+        for at in 0..text.len() {
+            let candidates = self.all.candidates(text.as_bytes(), at);
+            if candidates.is_empty() {
+                continue;
             }
+            self.any_word_at(candidates, text, at, |index, word, end| {
+                here.push((index, Hit { class: word.class, start: at, end }));
+                false
+            });
+            here.sort_unstable_by_key(|(index, _)| *index);
+            hits.extend(here.drain(..).map(|(_, hit)| hit));
         }
         hits
     }
@@ -226,6 +203,7 @@ impl PhraseIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn words_are_long_enough_for_their_keys() {
@@ -246,6 +224,62 @@ mod tests {
             let text = format!(". {} ", entry.folded);
             let found = lexicon.hits(&text).iter().any(|hit| hit.class == entry.class);
             assert!(found, "{index}: {:?}", entry.folded);
+        }
+    }
+
+    #[test]
+    fn the_tables_of_first_bytes_have_room() {
+        let lexicon = PhraseIndex::get();
+        assert!(lexicon.beginnings.has_room() && lexicon.all.has_room());
+    }
+
+    /// Returns the words at byte `at`, each compared by itself, in the order of the tables.
+    fn one_by_one(index: &FirstBytesIndex, text: &str, at: usize) -> Vec<(usize, usize)> {
+        let lexicon = PhraseIndex::get();
+        let compared = index.candidates_one_by_one(text.as_bytes(), at).filter_map(|word| {
+            let entry = lexicon.entries.get(word.entry)?;
+            let end = entry.compare(text.as_bytes(), at).ok()?;
+            entry.is_bounded(text, at, end).then_some((word.entry, end))
+        });
+        let mut found: Vec<(usize, usize)> = compared.collect();
+        found.sort_unstable();
+        found
+    }
+
+    /// Generates text of table words, some cut or with other blanks.
+    fn words() -> impl Strategy<Value = String> {
+        let entries = &PhraseIndex::get().entries;
+        let spellings: Vec<&str> = entries.iter().map(|entry| entry.folded.as_str()).collect();
+        let part = (proptest::sample::select(spellings), 0_usize..24, "[ \t\n\r\u{C}xé.]{0,2}")
+            .prop_map(|(word, length, after)| match length {
+                20.. => word.to_uppercase() + &after,
+                18.. => word.replace(' ', " \n") + &after,
+                16.. => word.replace(' ', "\r") + &after,
+                14.. => word.to_owned() + &after,
+                _ => format!("{}{after}", byte_scan::text_before(word, length)),
+            });
+        proptest::collection::vec(part, 0..8).prop_map(|parts| parts.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn the_index_finds_what_each_word_finds(text in words()) {
+            let lexicon = PhraseIndex::get();
+            let mut beginnings = Vec::new();
+            lexicon.beginnings(&text, |at| beginnings.push(at));
+            let begins = |at: &usize| !one_by_one(&lexicon.beginnings, &text, *at).is_empty();
+            prop_assert_eq!(beginnings, (0..text.len()).filter(begins).collect::<Vec<_>>());
+
+            let hits = lexicon.hits(&text);
+            let hits: Vec<_> = hits.iter().map(|hit| (hit.start, hit.end, hit.class)).collect();
+            let class = |entry: usize| lexicon.entries.get(entry).map(|entry| entry.class);
+            let mut expected = Vec::new();
+            for at in 0..text.len() {
+                for (entry, end) in one_by_one(&lexicon.all, &text, at) {
+                    expected.extend(class(entry).map(|class| (at, end, class)));
+                }
+            }
+            prop_assert_eq!(hits, expected);
         }
     }
 }

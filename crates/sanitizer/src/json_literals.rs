@@ -8,8 +8,7 @@
 
 use super::byte_scan;
 use super::call_fences;
-use super::control_token_scan;
-use super::react_labels;
+use super::line_starts;
 use super::report::{ChangeKind, Report};
 use super::sanitize::{Profile, neutralize};
 use std::borrow::Cow;
@@ -85,21 +84,15 @@ impl Literals<'_> {
     fn literal(&mut self, at: usize, report: &mut Report) -> Option<usize> {
         let bytes = self.text.as_bytes();
         let start = at + 1;
-        let mut end = start;
-        let mut escaped = false;
-        loop {
-            let offset = memchr::memchr2(b'"', b'\\', bytes.get(end..)?)?;
-            end += offset;
-            if bytes.get(end) == Some(&b'"') {
-                break;
-            }
-            escaped = true;
-            end += 2;
-        }
+        let (end, mut marks) = literal_end(bytes, start)?;
         let raw = self.text.get(start..end)?;
         let profile = if is_key(bytes, end + 1) { Profile::Key } else { Profile::Prose };
+        let escaped = marks & ESCAPE != 0;
         let decoded = if escaped { Cow::Owned(decode(raw)?) } else { Cow::Borrowed(raw) };
-        if may_be_live(&decoded)
+        if escaped {
+            marks = marks_of(&decoded);
+        }
+        if may_be_live(&decoded, marks)
             && let Cow::Owned(safe) = neutralize(&decoded, profile, report)
         {
             self.out.push_str(self.text.get(self.copied..start)?);
@@ -114,19 +107,82 @@ impl Literals<'_> {
     }
 }
 
-/// Returns whether a string contains a byte that could begin active content, or a line that opens a
-/// turn or a call.
-fn may_be_live(text: &str) -> bool {
-    let marked = text
-        .bytes()
-        .fold(false, |found, b| found | matches!(b, 0..=8 | 0xB..0x20 | b'<' | b'[' | 0x7F..));
-    marked || {
-        let (mut places, mut fences) = (Vec::new(), Vec::new());
-        control_token_scan::find_turn_markers(text, &mut places);
-        react_labels::find_react_labels(text, &mut places);
-        call_fences::find_call_fences(text, &mut fences);
-        !places.is_empty() || !fences.is_empty()
+/// Returns the end of the literal whose text begins at byte `start`, and the marks of its bytes.
+fn literal_end(bytes: &[u8], start: usize) -> Option<(usize, u8)> {
+    let (mut end, mut marks) = (start, 0);
+    loop {
+        match mark(*bytes.get(end)?) {
+            QUOTE => return Some((end, marks)),
+            ESCAPE => {
+                marks |= ESCAPE;
+                end += 2;
+            }
+            found => {
+                marks |= found;
+                end += 1;
+            }
+        }
     }
+}
+
+/// The byte that ends a literal.
+const QUOTE: u8 = 1;
+/// The byte that begins an escape.
+const ESCAPE: u8 = 2;
+/// A byte that could begin active content.
+const LIVE: u8 = 4;
+/// A byte of every line that opens a turn or a call.
+const COLON: u8 = 8;
+/// A byte of every code fence.
+const FENCE: u8 = 16;
+
+/// Returns what a byte of a literal may be part of, as one of the bits above.
+const fn mark_of(byte: u8) -> u8 {
+    match byte {
+        b'"' => QUOTE,
+        b'\\' => ESCAPE,
+        0..=8 | 0xB..0x20 | b'<' | b'[' | 0x7F.. => LIVE,
+        b':' => COLON,
+        b'`' | b'~' => FENCE,
+        _ => 0,
+    }
+}
+
+/// Returns [`mark_of`] by a table: literals are short, and one lookup per byte is faster than a
+/// search for their end and a second pass over their text.
+#[inline(always)]
+fn mark(byte: u8) -> u8 {
+    #[expect(clippy::indexing_slicing, reason = "runs at compile time, where it fails the build")]
+    static MARKS: [u8; 256] = {
+        let mut marks = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            marks[byte] = mark_of(byte as u8);
+            byte += 1;
+        }
+        marks
+    };
+    MARKS.get(usize::from(byte)).copied().unwrap_or(LIVE)
+}
+
+fn marks_of(text: &str) -> u8 {
+    text.bytes().fold(0, |found, byte| found | mark(byte))
+}
+
+/// Returns whether a string with these marks contains a byte that could begin active content, or a
+/// line that opens a turn or a call.
+fn may_be_live(text: &str, marks: u8) -> bool {
+    let opens_line = || {
+        let mut places = Vec::new();
+        line_starts::find_line_starts(text, &mut places);
+        !places.is_empty()
+    };
+    let has_fence = || {
+        let mut fences = Vec::new();
+        call_fences::find_call_fences(text, &mut fences);
+        !fences.is_empty()
+    };
+    marks & LIVE != 0 || (marks & COLON != 0 && opens_line()) || (marks & FENCE != 0 && has_fence())
 }
 
 /// Returns whether it is the name of a member: a colon follows. Nothing renders names, so images in
@@ -218,7 +274,10 @@ fn encode(out: &mut String, text: &str) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::property_tests::hostile;
     use super::super::sanitize::sanitize;
+    use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn a_lone_carriage_return_between_tokens_leaves_json_json() {
@@ -229,5 +288,20 @@ mod tests {
         }
         // In a string it stays what it was: an escape.
         assert_eq!(sanitize(r#"{"a":"x\ry"}"#, "application/json").text, r#"{"a":"x^My"}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn a_string_that_is_passed_over_has_nothing_to_escape(
+            text in hostile(),
+            start in "[ >]{0,2}(|Action Input:|Thought:\nAction:|```tool_call|~~~ \\.tool-use)",
+        ) {
+            // Without the bytes that always cause a closer check.
+            let is_kept = |c: &char| c.is_ascii() && mark(*c as u8) & LIVE == 0;
+            let text: String = (start + &text).chars().filter(is_kept).collect();
+            let safe = neutralize(&text, Profile::Prose, &mut Report::default());
+            let is_unsafe = safe != text.as_str();
+            prop_assert_eq!(may_be_live(&text, marks_of(&text)), is_unsafe, "{:?}", text);
+        }
     }
 }

@@ -7,7 +7,7 @@
 //! `hidden_html` and `html_to_markdown`, JSON `json_literals`. Then, in this order:
 //! `injection_phrases`, `markers` and `remote_images` flag, `escape_invisible` writes out hidden
 //! and terminal characters, `control_token_scan` escapes tokens and turn markers (with
-//! `nested_tags`, `call_fences` and `react_labels`), `remote_images` escapes images. The order
+//! `nested_tags`, `call_fences` and `line_starts`), `remote_images` escapes images. The order
 //! matters: escaping an `ESC` to `^[` can complete a token, never the reverse.
 //!
 //! `html_card` is for people: it rewrites the HTML cards of tools from an allow-list.
@@ -33,6 +33,8 @@ mod control_tokens;
 mod decode_utf8;
 mod disguised_words;
 mod escape_invisible;
+mod first_bytes_index;
+mod folded_cursor;
 mod head_tail;
 mod hidden_html;
 mod hiding_styles;
@@ -44,6 +46,7 @@ mod injection_phrase_table;
 mod injection_phrases;
 mod invisible_chars;
 mod json_literals;
+mod line_starts;
 mod markers;
 mod nested_tags;
 mod prefix_filter;

@@ -49,7 +49,7 @@ fn piece() -> impl Strategy<Value = String> {
     ]
 }
 
-fn hostile() -> impl Strategy<Value = String> {
+pub(super) fn hostile() -> impl Strategy<Value = String> {
     proptest::collection::vec(piece(), 0..24).prop_map(|pieces| pieces.concat())
 }
 

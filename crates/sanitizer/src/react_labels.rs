@@ -8,6 +8,13 @@
 
 use super::byte_scan;
 
+/// The labels found in a text.
+#[derive(Default)]
+pub(super) struct ReactLabels {
+    /// Each with the byte of its colon.
+    found: Vec<(Label, usize)>,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Label {
     Thought,
@@ -25,20 +32,21 @@ const LABELS: [(&str, Label); 5] = [
     ("final answer", Label::FinalAnswer),
 ];
 
-/// Adds the positions of the labels' colons, before which the backslashes are inserted.
-pub(super) fn find_react_labels(text: &str, found: &mut Vec<usize>) {
-    let mut labels = Vec::new();
-    labels.extend(label(text));
-    for newline in memchr::memchr_iter(b'\n', text.as_bytes()) {
-        let line = byte_scan::text_from(text, newline + 1);
-        labels.extend(label(line).map(|(label, colon)| (label, newline + 1 + colon)));
+impl ReactLabels {
+    /// Adds the label of the line that begins at byte `start`, if there is one.
+    pub(super) fn read_line(&mut self, text: &str, start: usize) {
+        let found = label(byte_scan::text_from(text, start));
+        self.found.extend(found.map(|(label, colon)| (label, start + colon)));
     }
-    let has = |wanted: Label| labels.iter().any(|(label, _)| *label == wanted);
-    let is_react = has(Label::ActionInput)
-        || (has(Label::Thought)
-            && (has(Label::Action) || has(Label::Observation) || has(Label::FinalAnswer)));
-    if is_react {
-        found.extend(labels.iter().map(|(_, colon)| colon));
+
+    /// Returns the positions of the colons before which backslashes are inserted.
+    pub(super) fn colons(self) -> impl Iterator<Item = usize> {
+        let has = |wanted: Label| self.found.iter().any(|(label, _)| *label == wanted);
+        let is_react = has(Label::ActionInput)
+            || (has(Label::Thought)
+                && (has(Label::Action) || has(Label::Observation) || has(Label::FinalAnswer)));
+        let found = if is_react { self.found } else { Vec::new() };
+        found.into_iter().map(|(_, colon)| colon)
     }
 }
 
@@ -46,12 +54,6 @@ pub(super) fn find_react_labels(text: &str, found: &mut Vec<usize>) {
 /// it count as blanks.
 fn label(line: &str) -> Option<(Label, usize)> {
     let is_mark = |c: char| matches!(c, ' ' | '\t' | '*' | '>' | '_' | '#' | '-');
-    let bytes = line.as_bytes();
-    if !matches!(bytes.first()?, b'A' | b'a' | b'O' | b'o' | b'T' | b't' | b'F' | b'f')
-        && !is_mark(char::from(*bytes.first()?))
-    {
-        return None;
-    }
     let begin = line.trim_start_matches(is_mark);
     let start = line.len() - begin.len();
     let (name, label) = LABELS.iter().find(|(name, _)| {

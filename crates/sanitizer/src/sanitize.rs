@@ -6,7 +6,7 @@ use super::markers::{self, Reading};
 use super::report::{Change, ChangeKind, Flag, FlagKind, Report};
 use super::{
     call_fences, control_token_scan, decode_utf8, escape_invisible, hidden_html, injection_phrases,
-    json_literals, nested_tags, react_labels, remote_images,
+    json_literals, line_starts, nested_tags, remote_images,
 };
 use std::borrow::Cow;
 
@@ -202,8 +202,7 @@ fn escape_tokens<'a>(text: Cow<'a, str>, escapes: bool, report: &mut Report) -> 
     control_token_scan::find_control_tokens(&text, escapes, &mut tokens);
     nested_tags::find_nested_tags(&text, &mut tokens);
     call_fences::find_call_fences(&text, &mut tokens);
-    control_token_scan::find_turn_markers(&text, &mut turns);
-    react_labels::find_react_labels(&text, &mut turns);
+    line_starts::find_line_starts(&text, &mut turns);
     for token in &tokens {
         let example = || example_at(&text, token.at);
         report.change(ChangeKind::ControlToken, 1, Some(token.provider), example);

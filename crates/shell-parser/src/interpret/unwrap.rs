@@ -10,7 +10,7 @@ mod embedded_commands;
 mod own_commands;
 mod stdin_commands;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::shell_args::{self, ShellSource};
@@ -44,8 +44,27 @@ struct WordList {
     sources: usize,
     finds: usize,
     git: usize,
-    /// For each row of the table of own actions, the first offset from which it was applied.
-    rows: HashMap<usize, usize>,
+    /// For each row of the table of own actions, the first offset from which it was applied; a list
+    /// has few such rows.
+    rows: Vec<(usize, usize)>,
+}
+
+impl WordList {
+    /// Returns whether a row of the table of own actions is to be applied from this offset on: the
+    /// words from an earlier offset on include those from this one on.
+    fn begins_row(&mut self, row: usize, start: usize) -> bool {
+        match self.rows.iter_mut().find(|(known, _)| *known == row) {
+            Some((_, first)) if *first <= start => false,
+            Some((_, first)) => {
+                *first = start;
+                true
+            }
+            None => {
+                self.rows.push((row, start));
+                true
+            }
+        }
+    }
 }
 
 /// A pending interpretation.
@@ -143,7 +162,7 @@ impl Interpreter {
             sources: usize::MAX,
             finds: usize::MAX,
             git: usize::MAX,
-            rows: HashMap::new(),
+            rows: Vec::new(),
         });
         self.lists.len().saturating_sub(1)
     }

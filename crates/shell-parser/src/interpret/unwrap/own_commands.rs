@@ -17,19 +17,20 @@ impl Interpreter {
     pub(super) fn own_commands(&mut self, name: &str, job: &WorkItem, reading: &Interpretation) {
         for row in rows(name) {
             let Some(list) = self.lists.get_mut(job.list) else { return };
-            let first = list.rows.entry(row.number).or_insert(usize::MAX);
-            // Words from an earlier offset on include those from this one on.
-            if *first <= job.start {
+            if !list.begins_row(row.number, job.start) {
                 continue;
             }
-            *first = job.start;
             if !self.spend_fuel(reading.args().len()) {
                 return;
             }
-            let past = with_unwrapped(&job.past, name);
-            let job = WorkItem { past, allow: false, exact: false, ..job.clone() };
-            for found in table_actions(row, reading.args()) {
-                self.own_command(name, found, &job);
+            let found = table_actions(row, reading.args());
+            // Most rows find nothing, and a program has up to 20 rows (git).
+            if !found.is_empty() {
+                let past = with_unwrapped(&job.past, name);
+                let job = WorkItem { past, allow: false, exact: false, ..job.clone() };
+                for found in found {
+                    self.own_command(name, found, &job);
+                }
             }
             self.own_program(name, row, reading, job.input);
         }
@@ -98,9 +99,12 @@ impl Interpreter {
 
     /// Interprets the program of an interpreter that is not a shell.
     fn own_program(&mut self, name: &str, row: &TableRow, reading: &Interpretation, input: Input) {
+        let Some(of) = row.row.interpreter else { return };
         let is_shell = wrapper_table::find(name)
             .is_some_and(|wrapper| matches!(wrapper.runs, CommandPosition::Shell));
-        let Some(of) = row.row.interpreter.filter(|_| !is_shell) else { return };
+        if is_shell {
+            return;
+        }
         let is_unknown = match program_source(row, of, reading.args()) {
             ProgramSource::Named => false,
             ProgramSource::Unknown(text) => is_whole_expansion(text),
