@@ -267,3 +267,33 @@ test("a question shows the rule that asked, the isolation, and what always would
     await dialog.getByRole("button", { name: "Cancel" }).click();
   }, { expected: ["422"] });
 });
+
+test("a card says the cause without the advice to the model, and names a rule once", async () => {
+  const turns = script("calls: [{tool: read_file, args: {pat: a.txt}}]", "calls: [{tool: delete_file, args: {path: a.txt}}]", "say: Over.");
+  await withPage(browser, turns, async ({ daemon, page }) => {
+    fs.writeFileSync(path.join(daemon.workspace, "a.txt"), "one");
+    await daemon.api("POST", "/rules/own", [{ effect: "ask", rule: "delete_file" }]);
+    await ask(page, "Go");
+    const read = card(page, "Read file");
+    await read.locator("[data-said]").waitFor();
+    const said = await read.locator("[data-said]").innerText();
+    assert.match(said, /name it "path"/);
+    assert.ok(!said.includes("call the tool again"), said);
+    const { call } = (await daemon.api("GET", "/calls?tool=read_file")).items[0];
+    const question = page.locator(".approval");
+    await question.locator("[data-rule]").waitFor();
+    assert.equal((await question.innerText()).match(/ask delete_file/g).length, 1);
+    await page.waitForTimeout(500);
+    await question.getByRole("button", { name: "Allow once" }).click();
+    await over(page);
+    const deleted = card(page, "Delete file");
+    if ((await deleted.locator(".head").getAttribute("aria-expanded")) === "false") await deleted.locator(".head").click();
+    await deleted.locator(".cardfoot a").first().waitFor();
+    const foot = await deleted.locator(".cardfoot").innerText();
+    assert.ok((foot.match(/rules\.toml/g) ?? []).length <= 1, foot);
+    await page.goto(`${daemon.url}/#/history?call=${call}`);
+    const drawer = page.locator("dialog.drawer");
+    const result = await drawer.locator("[data-said]").innerText();
+    assert.ok(result.includes('name it "path"') && !result.includes("call the tool again"), result);
+  });
+});

@@ -15,7 +15,7 @@ turns:
   - say: Done.
 `;
 const VIEWS = [
-  "chat", "inbox", "tools", "tools?tool=delete_file", "history", "agents/general-assistant", "rules", "servers",
+  "chat", "inbox", "tools", "tools?tool=delete_file", "history", "agents/general-assistant", "rules", "servers", "apps", "channels",
   "sandbox", "sandbox?tab=terminal", "sandbox?tab=files", "sandbox?tab=processes", "sandbox?tab=packages", "automation",
   "automation?tab=goals", "automation?tab=heartbeat", "automation?tab=webhooks", "agents/skill:create-skill", "drafts", "memory", "lists", "documents", "usage", "settings",
 ];

@@ -37,7 +37,7 @@ before(async () => {
   views = {
     new: "#/chat", chat: `#/chat/${run.conversation}`, inbox: "#/inbox", question: `#/inbox/${approval}`, tools: "#/tools",
     tool: "#/tools?tool=delete_file", history: "#/history", trace: `#/history?call=${call}`, agents: "#/agents/general-assistant", agent: "#/agents/reviewer", skill: "#/agents/skill:create-skill", drafts: "#/drafts", webhooks: "#/automation?tab=webhooks", days: "#/usage",
-    rules: "#/rules", servers: "#/servers", sandbox: "#/sandbox?tab=files", packages: "#/sandbox?tab=packages", automation: "#/automation", goals: "#/automation?tab=goals", heartbeat: "#/automation?tab=heartbeat", notices: "#/automation?tab=notices",
+    rules: "#/rules", servers: "#/servers", apps: "#/apps", channels: "#/channels", sandbox: "#/sandbox?tab=files", packages: "#/sandbox?tab=packages", automation: "#/automation", goals: "#/automation?tab=goals", heartbeat: "#/automation?tab=heartbeat", notices: "#/automation?tab=notices",
     memory: "#/memory", lists: "#/lists/Groceries", documents: `#/documents/${document}`, usage: "#/usage?by=agent", settings: "#/settings",
   };
 });

@@ -47,6 +47,17 @@ export function ruleText(ruling: Ruling | null | undefined): string {
   return [rule.rule ?? rule.text, rule.origin].filter(Boolean).join(" · ");
 }
 
+/** The rule of a ruling, unless its reason names it already. */
+export function ruleBeside(ruling: Ruling | null | undefined): string {
+  const rule = ruling?.rule;
+  return rule && typeof rule !== "string" && names(ruling.reason, rule) ? "" : ruleText(ruling);
+}
+
+/** Whether a reason says which rule it comes from. */
+export function names(reason: string, rule: { rule?: string; text?: string; origin?: string }): boolean {
+  return reason.includes(rule.rule ?? rule.text ?? "") && reason.includes(rule.origin ?? "");
+}
+
 /** One line that says what a call is about: the argument that names it best. */
 export function summary(args: Record<string, unknown> | null): string {
   if (!args) return "";

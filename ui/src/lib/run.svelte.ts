@@ -19,6 +19,9 @@ export type Snapshot = Omit<S["RunSnapshot"], "items"> & { items: Item[] };
 
 type Fields = Record<string, unknown>;
 
+/** How long pieces of an answer are collected. */
+const PIECES_MS = 30;
+
 export class RunView {
   snapshot = $state<Snapshot>()!;
   /** Whether its stream stands; a run that has ended needs none. */
@@ -26,6 +29,9 @@ export class RunView {
   /** When the call was first seen to run here, for its clock. */
   readonly since = new Map<string, number>();
   private close: (() => void) | undefined;
+  /** Text that has arrived and is not in the snapshot yet. */
+  private arrived = { text: "", reasoning: "" };
+  private due: ReturnType<typeof setTimeout> | undefined;
 
   constructor(snapshot: Snapshot) {
     this.snapshot = snapshot;
@@ -60,13 +66,38 @@ export class RunView {
   }
 
   stop(): void {
+    this.flush();
     this.close?.();
     this.close = undefined;
     this.live = false;
   }
 
+  /** Each change of the snapshot runs what depends on it. A model says some hundred pieces a second: those of
+   *  a moment are one change, and every other event comes behind them. */
+  private add(part: "text" | "reasoning", piece: string): void {
+    this.arrived[part] += piece;
+    this.due ??= setTimeout(() => this.flush(), PIECES_MS);
+  }
+
+  private flush(): void {
+    clearTimeout(this.due);
+    this.due = undefined;
+    const { text, reasoning } = this.arrived;
+    if (!text && !reasoning) return;
+    this.arrived = { text: "", reasoning: "" };
+    this.answer((answer) => {
+      if (text) answer.text += text;
+      if (reasoning) answer.reasoning += reasoning;
+    });
+  }
+
   apply({ name, data }: StreamEvent): void {
     const fields = (data ?? {}) as Fields;
+    if (name === "text-delta" || name === "reasoning-delta") {
+      this.add(name === "text-delta" ? "text" : "reasoning", fields.text as string);
+      return;
+    }
+    this.flush();
     const items = this.snapshot.items;
     switch (name) {
       case "snapshot":
@@ -83,12 +114,6 @@ export class RunView {
         this.snapshot.items.push(answer as AnswerItem);
         break;
       }
-      case "text-delta":
-        this.answer((answer) => (answer.text += fields.text as string));
-        break;
-      case "reasoning-delta":
-        this.answer((answer) => (answer.reasoning += fields.text as string));
-        break;
       case "retry":
         this.dropWriting();
         this.answer((answer) => Object.assign(answer, { text: "", reasoning: "" }));
