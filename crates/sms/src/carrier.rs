@@ -14,6 +14,7 @@ use toolcrib_core::{BoxFuture, canonical_json};
 use crate::account::SmsPhones;
 use crate::error::SmsError;
 use crate::gateway::{Gateway, SentState};
+use crate::service::OWNER;
 
 /// Maximum attempts that failed for certain, and so have an id each.
 const MAX_FAILED: usize = 20;
@@ -36,7 +37,10 @@ impl SmsCarrier {
         Self { phones }
     }
 
-    async fn send(&self, draft: &Draft) -> Delivery {
+    async fn send(&self, owner: &str, draft: &Draft) -> Delivery {
+        if owner != OWNER {
+            return Delivery::Failed(SmsError::NoPhone.to_string());
+        }
         let opened = self.phones.find().and_then(|phone| self.phones.open(&phone.for_sending()?));
         let gateway = match opened {
             Ok(gateway) => gateway,
@@ -132,7 +136,7 @@ impl Carrier for SmsCarrier {
         DraftKind::Sms
     }
 
-    fn deliver<'a>(&'a self, _: &'a str, draft: &'a Draft) -> BoxFuture<'a, Delivery> {
-        Box::pin(self.send(draft))
+    fn deliver<'a>(&'a self, owner: &'a str, draft: &'a Draft) -> BoxFuture<'a, Delivery> {
+        Box::pin(self.send(owner, draft))
     }
 }

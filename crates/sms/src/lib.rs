@@ -31,6 +31,6 @@ mod tool;
 
 pub use carrier::SmsCarrier;
 pub use error::SmsError;
-pub use inbox::{InboxStatus, SmsInbox, StoredSms};
+pub use inbox::InboxStatus;
 pub use service::Sms;
 pub use tool::{FEATURE, READ_KEY, SEND_KEY, SOURCE, SmsTools, is_read_tool, specs};

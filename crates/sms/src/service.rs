@@ -7,8 +7,11 @@ use toolcrib_core::AssistantRowStore;
 
 use crate::account::{NewPhone, SmsPhone, SmsPhones};
 use crate::error::SmsError;
-use crate::inbox::SmsInbox;
+use crate::inbox::{InboxStatus, SmsInbox};
 use crate::receive;
+
+/// The owner of the phone.
+pub(crate) const OWNER: &str = "";
 
 /// The phone with its inbox. Clones share them.
 #[derive(Clone)]
@@ -16,7 +19,7 @@ pub struct Sms {
     /// The phone.
     pub phones: SmsPhones,
     /// The SMS that arrived.
-    pub inbox: SmsInbox,
+    pub(crate) inbox: SmsInbox,
     arrivals: Arrivals,
 }
 
@@ -33,16 +36,11 @@ impl Sms {
     ///
     /// # Errors
     /// [`SmsError`].
-    pub async fn add(
-        &self,
-        owner: &str,
-        new: NewPhone,
-        password: &str,
-    ) -> Result<SmsPhone, SmsError> {
+    pub async fn add(&self, new: NewPhone, password: &str) -> Result<SmsPhone, SmsError> {
         let password = password.trim();
         let (phone, gateway) = self.phones.tested(new, password).await?;
         if phone.read {
-            receive::begin(&gateway, &self.inbox, owner).await?;
+            receive::begin(&gateway, &self.inbox, OWNER).await?;
         }
         self.phones.save(phone.clone(), password.to_owned()).await?;
         Ok(phone)
@@ -70,14 +68,13 @@ impl Sms {
     /// [`SmsError`].
     pub async fn set(
         &self,
-        owner: &str,
         read: Option<bool>,
         send: Option<bool>,
     ) -> Result<SmsPhone, SmsError> {
         let phone = self.phones.find()?;
         if read == Some(true) && !phone.read {
             let gateway = self.phones.open(&phone)?;
-            receive::begin(&gateway, &self.inbox, owner).await?;
+            receive::begin(&gateway, &self.inbox, OWNER).await?;
         }
         self.phones.change(read, send).await
     }
@@ -86,20 +83,28 @@ impl Sms {
     ///
     /// # Errors
     /// [`SmsError`].
-    pub async fn remove(&self, owner: &str) -> Result<SmsPhone, SmsError> {
+    pub async fn remove(&self) -> Result<SmsPhone, SmsError> {
         let phone = self.phones.remove().await?;
-        self.inbox.forget(owner).await?;
+        self.inbox.forget(OWNER).await?;
         Ok(phone)
+    }
+
+    /// Returns the state of the inbox.
+    ///
+    /// # Errors
+    /// [`SmsError::Row`].
+    pub async fn status(&self) -> Result<InboxStatus, SmsError> {
+        Ok(self.inbox.status(OWNER).await?)
     }
 
     /// Stores what is new on the phone; returns the number of new SMS. A problem is recorded.
     ///
     /// # Errors
     /// [`SmsError`].
-    pub async fn receive(&self, owner: &str) -> Result<usize, SmsError> {
-        let received = receive::receive(&self.phones, &self.inbox, &self.arrivals, owner).await;
+    pub async fn receive(&self) -> Result<usize, SmsError> {
+        let received = receive::receive(&self.phones, &self.inbox, &self.arrivals, OWNER).await;
         if let Err(error) = &received {
-            self.inbox.record_problem(owner, &error.to_string()).await.ok();
+            self.inbox.record_problem(OWNER, &error.to_string()).await.ok();
         }
         received
     }

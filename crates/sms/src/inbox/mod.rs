@@ -9,5 +9,6 @@ mod sms_inbox;
 mod text;
 
 pub(crate) use model::{MAX_STORED, OVERLAP};
-pub use model::StoredSms;
-pub use sms_inbox::{InboxStatus, SmsInbox};
+pub(crate) use model::StoredSms;
+pub use sms_inbox::InboxStatus;
+pub(crate) use sms_inbox::SmsInbox;

@@ -25,19 +25,19 @@ const SENDER_CHARS: usize = 60;
 
 /// A stored SMS. Its texts come from outside.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StoredSms {
+pub(crate) struct StoredSms {
     /// Its number: later SMS have larger ones.
-    pub id: u64,
+    pub(crate) id: u64,
     /// Sender: a number, or a name that the network passes on unchecked.
-    pub from: String,
+    pub(crate) from: String,
     /// Text.
-    pub text: String,
+    pub(crate) text: String,
     /// Its time at the network: Unix time in milliseconds.
-    pub at: i64,
+    pub(crate) at: i64,
     /// Whether hidden characters were removed from its text, or its end.
-    pub is_changed: bool,
+    pub(crate) is_changed: bool,
     /// Whether it was read here.
-    pub is_read: bool,
+    pub(crate) is_read: bool,
 }
 
 /// An SMS that was seen.

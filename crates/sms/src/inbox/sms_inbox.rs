@@ -38,22 +38,18 @@ pub struct InboxStatus {
 
 /// The inboxes of all owners. Clones share them.
 #[derive(Clone)]
-pub struct SmsInbox {
+pub(crate) struct SmsInbox {
     rows: TypedRows<SmsRow>,
 }
 
 impl SmsInbox {
     /// Creates the inboxes in this store.
-    #[must_use]
-    pub fn new(store: Arc<dyn AssistantRowStore>) -> Self {
+    pub(crate) fn new(store: Arc<dyn AssistantRowStore>) -> Self {
         Self { rows: TypedRows::new(store, RowKind::Sms) }
     }
 
     /// Returns the stored SMS, the newest first.
-    ///
-    /// # Errors
-    /// [`RowError`].
-    pub async fn list(&self, owner: &str) -> Result<Vec<StoredSms>, RowError> {
+    pub(crate) async fn list(&self, owner: &str) -> Result<Vec<StoredSms>, RowError> {
         let rows = self.rows.all(owner).await?.into_iter();
         let mut all: Vec<StoredSms> = rows.filter_map(|row| as_sms(row.body)).collect();
         all.sort_by_key(|sms| std::cmp::Reverse(sms.id));
@@ -61,19 +57,13 @@ impl SmsInbox {
     }
 
     /// Returns one stored SMS.
-    ///
-    /// # Errors
-    /// [`SmsError::NoSms`], [`SmsError::Row`].
-    pub async fn get(&self, owner: &str, id: u64) -> Result<StoredSms, SmsError> {
+    pub(crate) async fn get(&self, owner: &str, id: u64) -> Result<StoredSms, SmsError> {
         let row = self.rows.get(owner, &key(id)).await?;
         row.and_then(|row| as_sms(row.body)).ok_or(SmsError::NoSms(id))
     }
 
     /// Marks an SMS as read.
-    ///
-    /// # Errors
-    /// [`RowError`].
-    pub async fn mark_read(&self, owner: &str, id: u64) -> Result<(), RowError> {
+    pub(crate) async fn mark_read(&self, owner: &str, id: u64) -> Result<(), RowError> {
         self.rows
             .change(&writer(owner), &key(id), |before| {
                 let after = before.map(|row| match row {
@@ -86,10 +76,7 @@ impl SmsInbox {
     }
 
     /// Returns the state of the inbox.
-    ///
-    /// # Errors
-    /// [`RowError`].
-    pub async fn status(&self, owner: &str) -> Result<InboxStatus, RowError> {
+    pub(crate) async fn status(&self, owner: &str) -> Result<InboxStatus, RowError> {
         let mut status = InboxStatus::default();
         for row in self.rows.all(owner).await? {
             match row.body {
@@ -135,7 +122,8 @@ impl SmsInbox {
             let Some((revision, before)) = self.position(owner).await? else {
                 return Ok(Vec::new());
             };
-            let mut position = Position { problem: None, ..before.clone() };
+            let mut position = before.clone();
+            position.problem = None;
             let new = position.take(found, self.rows.now());
             if position == before {
                 return Ok(new);
@@ -178,8 +166,9 @@ impl SmsInbox {
         self.rows
             .change(&writer(owner), POSITION, |before| {
                 let after = before.map(|row| match row {
-                    SmsRow::Position(position) => {
-                        SmsRow::Position(Position { problem: Some(reason.clone()), ..position })
+                    SmsRow::Position(mut position) => {
+                        position.problem = Some(reason.clone());
+                        SmsRow::Position(position)
                     }
                     other @ SmsRow::Sms(_) => other,
                 });
@@ -189,10 +178,7 @@ impl SmsInbox {
     }
 
     /// Removes everything of an owner.
-    ///
-    /// # Errors
-    /// [`RowError`].
-    pub async fn forget(&self, owner: &str) -> Result<(), RowError> {
+    pub(crate) async fn forget(&self, owner: &str) -> Result<(), RowError> {
         for _ in 0..ATTEMPTS {
             let rows = self.rows.all(owner).await?;
             let remove = |row: Stored<SmsRow>| Step {

@@ -36,7 +36,7 @@ impl Tool for CheckSms {
     }
 
     async fn call(&self, ctx: &CallCtx, _: Args) -> Result<ToolOutput, ToolError> {
-        let known = self.0.known(&ctx.context.owner).await?;
+        let known = self.0.known(ctx).await?;
         let unread: Vec<_> = known.sms.iter().filter(|sms| !sms.is_read).collect();
         let rows: Vec<_> = unread.iter().take(MOST).map(|sms| preview(sms)).collect();
         let mut answer = json!({ "unread": unread.len(), "sms": rows });

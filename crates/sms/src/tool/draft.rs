@@ -34,7 +34,7 @@ pub(super) async fn make(
     ctx: &CallCtx,
     sms: SmsDraft,
 ) -> Result<ToolOutput, ToolError> {
-    let phone = tools.sms.phones.find()?.for_sending()?;
+    let phone = tools.phone(ctx)?.for_sending()?;
     let writer = Writer {
         owner: ctx.context.owner.clone(),
         author: author_of(ctx),

@@ -8,6 +8,8 @@ use toolcrib_core::{Assessment, CallCtx, Effect, Tool, ToolError, ToolOutput, To
 use super::definition::reads;
 use super::rows::whole;
 use super::sms_tools::{SmsTools, from_sms};
+use crate::error::SmsError;
+use crate::service::OWNER;
 
 /// Handler of `read_sms`.
 pub(super) struct ReadSms(pub(super) SmsTools);
@@ -41,10 +43,10 @@ impl Tool for ReadSms {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        self.0.sms.phones.find()?.for_reading()?;
-        let (inbox, owner) = (&self.0.sms.inbox, &ctx.context.owner);
-        let sms = inbox.get(owner, args.id).await?;
-        inbox.mark_read(owner, args.id).await.map_err(crate::SmsError::from)?;
+        self.0.phone(ctx)?.for_reading()?;
+        let inbox = &self.0.sms.inbox;
+        let sms = inbox.get(OWNER, args.id).await?;
+        inbox.mark_read(OWNER, args.id).await.map_err(SmsError::from)?;
         Ok(from_sms(whole(&sms)))
     }
 }

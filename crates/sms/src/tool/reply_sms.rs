@@ -8,6 +8,7 @@ use toolcrib_core::{Assessment, CallCtx, Tool, ToolError, ToolOutput, ToolSpec};
 use super::definition::{read_key, writes};
 use super::draft::{SmsDraft, make, number};
 use super::sms_tools::SmsTools;
+use crate::service::OWNER;
 
 /// Handler of `reply_sms`.
 pub(super) struct ReplySms(pub(super) SmsTools);
@@ -47,8 +48,8 @@ impl Tool for ReplySms {
     }
 
     async fn call(&self, ctx: &CallCtx, args: Args) -> Result<ToolOutput, ToolError> {
-        self.0.sms.phones.find()?.for_reading()?;
-        let sms = self.0.sms.inbox.get(&ctx.context.owner, args.id).await?;
+        self.0.phone(ctx)?.for_reading()?;
+        let sms = self.0.sms.inbox.get(OWNER, args.id).await?;
         let to = number(&sms.from).map_err(|_| {
             ToolError::validation(format!(
                 "SMS {} is from \"{}\", which is not a number, so it cannot be answered.",

@@ -47,7 +47,7 @@ impl Tool for SearchSms {
             let text = format!("query is a text of 1 to {QUERY_CHARS} characters.");
             return Err(SmsError::Argument(text).into());
         }
-        let known = self.0.known(&ctx.context.owner).await?;
+        let known = self.0.known(ctx).await?;
         let fits = |text: &str| text.to_lowercase().contains(&query);
         let found: Vec<_> =
             known.sms.iter().filter(|sms| fits(&sms.text) || fits(&sms.from)).collect();

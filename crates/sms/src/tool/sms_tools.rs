@@ -3,11 +3,12 @@
 use toolcrib_assistant::LabelsOfRuns;
 use toolcrib_assistant::draft::Drafts;
 use toolcrib_assistant::notify::Notifier;
-use toolcrib_core::{ToolOutput, Trust};
+use toolcrib_core::{CallCtx, ToolOutput, Trust};
 
+use crate::account::SmsPhone;
 use crate::error::SmsError;
 use crate::inbox::StoredSms;
-use crate::service::Sms;
+use crate::service::{OWNER, Sms};
 
 /// The phone, the inbox and the services of the tools.
 #[derive(Clone)]
@@ -29,16 +30,24 @@ pub(super) struct Known {
 }
 
 impl SmsTools {
+    /// Returns the phone of a call: the daemon's other owners have none.
+    pub(super) fn phone(&self, ctx: &CallCtx) -> Result<SmsPhone, SmsError> {
+        if ctx.context.owner != OWNER {
+            return Err(SmsError::NoPhone);
+        }
+        self.sms.phones.find()
+    }
+
     /// Reads the phone, and returns all stored SMS, the newest first. If the phone cannot be reached,
     /// these are the SMS that arrived before.
-    pub(super) async fn known(&self, owner: &str) -> Result<Known, SmsError> {
-        self.sms.phones.find()?.for_reading()?;
-        let problem = match self.sms.receive(owner).await {
+    pub(super) async fn known(&self, ctx: &CallCtx) -> Result<Known, SmsError> {
+        self.phone(ctx)?.for_reading()?;
+        let problem = match self.sms.receive().await {
             Ok(_) => None,
             Err(error @ SmsError::Off(_)) => return Err(error),
             Err(error) => Some(error.to_string()),
         };
-        Ok(Known { sms: self.sms.inbox.list(owner).await?, problem })
+        Ok(Known { sms: self.sms.inbox.list(OWNER).await?, problem })
     }
 }
 
