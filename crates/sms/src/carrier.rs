@@ -1,9 +1,9 @@
 //! Sends drafts of the kind sms, each once.
 //!
-//! The app sends a message with the same id once. So the id is derived from the draft, its recipient
-//! and its text, and the app is asked about it before anything is handed over: a draft that left in
-//! an earlier attempt is recognized, and does not leave again. After a failure that is certain, the
-//! next attempt has the next id.
+//! The app sends a message with the same id once. So the id is derived from the draft, its
+//! recipient and its text, and the app is asked about it before anything is handed over: a draft
+//! that left in an earlier attempt is recognized, and does not leave again. After a failure that is
+//! certain, the next attempt has the next id.
 
 use std::time::Duration;
 

@@ -9,13 +9,13 @@
 //! - `tool`: one file per tool.
 //!
 //! # Invariants
-//! - The password is in no error, log line or `Debug` text, and no plain HTTP request with it leaves
-//!   for an address outside of private networks.
+//! - The password is in no error, log line or `Debug` text, and no plain HTTP request with it
+//!   leaves for an address outside of private networks.
 //! - An SMS is stored once, together with the position; what the phone had before reading was
 //!   switched on is not read.
 //! - A tool makes drafts. Only the carrier sends, and only what the drafts let leave.
-//! - The id under which a message is sent depends on the draft, its recipient and its text alone, so
-//!   that the app recognizes a repeated attempt.
+//! - The id under which a message is sent depends on the draft, its recipient and its text alone,
+//!   so that the app recognizes a repeated attempt.
 //!
 //! Absent on purpose: webhooks of the app (they require HTTPS and an open port of the daemon, and
 //! the inbox of the phone can be read), MMS, and several phones.
@@ -33,4 +33,4 @@ pub use carrier::SmsCarrier;
 pub use error::SmsError;
 pub use inbox::InboxStatus;
 pub use service::Sms;
-pub use tool::{FEATURE, READ_KEY, SEND_KEY, SOURCE, SmsTools, is_read_tool, specs};
+pub use tool::{FEATURE, READ_KEY, SEND_KEY, SOURCE, SmsTools, specs};

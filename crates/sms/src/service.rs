@@ -46,8 +46,8 @@ impl Sms {
         Ok(phone)
     }
 
-    /// Tests the password, and the inbox if it may be read; returns the phone with the name that the
-    /// app says now.
+    /// Tests the password, and the inbox if it may be read; returns the phone with the name that
+    /// the app says now.
     ///
     /// # Errors
     /// [`SmsError`].
@@ -61,8 +61,8 @@ impl Sms {
         Ok(SmsPhone { name, ..phone })
     }
 
-    /// Changes the opt-ins; `None` keeps a value. When reading is switched on, what the phone has by
-    /// then is not read.
+    /// Changes the opt-ins; `None` keeps a value. When reading is switched on, what the phone has
+    /// by then is not read.
     ///
     /// # Errors
     /// [`SmsError`].

@@ -357,8 +357,8 @@ impl Builder {
         let secrets = engine.sealing().secrets.clone();
         let mcp = mcp_servers(&self.settings, workbench.clone(), &stores, secrets)?;
         mcp.attach(&engine.shared_catalog()).await;
-        // The tools of apps have remote names, too. A store that cannot be read leaves them out; the
-        // loop of a daemon attaches them later.
+        // The tools of apps have remote names, too. A store that cannot be read leaves them out;
+        // the loop of a daemon attaches them later.
         let apps = paired_apps(&self.settings, &stores, &engine)?;
         apps.refresh(engine.catalog()).await.ok();
         // Tool folders come last, so that no external tool can take the name of another tool.

@@ -13,8 +13,8 @@ use crate::output::{self, Failure};
 use crate::{bootstrap, op_context};
 
 pub(crate) fn run(command: Sms, json: bool) -> Result<u8, Failure> {
-    // Read the password before the runtime starts, because reading from the terminal uses a separate
-    // runtime.
+    // Read the password before the runtime starts, because reading from the terminal uses a
+    // separate runtime.
     let password = match &command {
         Sms::Add(_) => read_password("the app on the phone")?,
         _ => String::new(),

@@ -89,8 +89,8 @@ pub(super) fn is_word(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_WORD && !text.chars().any(char::is_control)
 }
 
-/// Checks the address of the app. Its server speaks plain HTTP, so that the password and the SMS can
-/// be read on the way: this is allowed only to literal addresses of private networks, which no
+/// Checks the address of the app. Its server speaks plain HTTP, so that the password and the SMS
+/// can be read on the way: this is allowed only to literal addresses of private networks, which no
 /// resolver can lead elsewhere.
 fn check_address(base_url: &str) -> Result<(), SmsError> {
     let bad = |text: &str| Err(SmsError::BadPhone(text.to_owned()));

@@ -111,8 +111,8 @@ impl SmsInbox {
             .await
     }
 
-    /// Stores the oldest SMS that are new, in one step with the position; returns them. It is called
-    /// again until it returns none.
+    /// Stores the oldest SMS that are new, in one step with the position; returns them. It is
+    /// called again until it returns none.
     pub(crate) async fn accept(
         &self,
         owner: &str,

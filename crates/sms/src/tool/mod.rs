@@ -19,4 +19,4 @@ mod source;
 
 pub use definition::{FEATURE, READ_KEY, SEND_KEY, SOURCE};
 pub use sms_tools::SmsTools;
-pub use source::{is_read_tool, specs};
+pub use source::specs;

@@ -38,8 +38,8 @@ impl SmsTools {
         self.sms.phones.find()
     }
 
-    /// Reads the phone, and returns all stored SMS, the newest first. If the phone cannot be reached,
-    /// these are the SMS that arrived before.
+    /// Reads the phone, and returns all stored SMS, the newest first. If the phone cannot be
+    /// reached, these are the SMS that arrived before.
     pub(super) async fn known(&self, ctx: &CallCtx) -> Result<Known, SmsError> {
         self.phone(ctx)?.for_reading()?;
         let problem = match self.sms.receive().await {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use toolcrib_core::entry::FixedSource;
 use toolcrib_core::{Entry, Handler, ToolSpec, TypedHandler};
 
-use super::definition::{READ_KEY, SOURCE};
+use super::definition::SOURCE;
 use super::sms_tools::SmsTools;
 use super::{check_sms, read_sms, reply_sms, search_sms, send_sms};
 
@@ -40,10 +40,4 @@ pub fn specs() -> Vec<ToolSpec> {
         send_sms::spec(),
         reply_sms::spec(),
     ]
-}
-
-/// Returns whether a tool needs SMS to be readable.
-#[must_use]
-pub fn is_read_tool(spec: &ToolSpec) -> bool {
-    spec.config.iter().any(|key| key.key == READ_KEY)
 }
