@@ -66,11 +66,7 @@ impl Sms {
     ///
     /// # Errors
     /// [`SmsError`].
-    pub async fn set(
-        &self,
-        read: Option<bool>,
-        send: Option<bool>,
-    ) -> Result<SmsPhone, SmsError> {
+    pub async fn set(&self, read: Option<bool>, send: Option<bool>) -> Result<SmsPhone, SmsError> {
         let phone = self.phones.find()?;
         if read == Some(true) && !phone.read {
             let gateway = self.phones.open(&phone)?;

@@ -313,8 +313,7 @@ impl Builder {
             Arc::new(ChatCarrier::new(accounts.clone())),
             Arc::new(SmsCarrier::new(sms.phones.clone())),
         ];
-        let mail =
-            mail_tools(&self.settings, &stores, &assistant, (is_secret, carriers), &engine)?;
+        let mail = mail_tools(&self.settings, &stores, &assistant, (is_secret, carriers), &engine)?;
         let sms = sms_tools(sms, &mail.drafts, &assistant);
         let channels = channel_tools(accounts, &mail.drafts, &assistant);
         // Earlier versions kept promoted memories apart from the person's text. A store that cannot

@@ -46,8 +46,7 @@ pub(super) fn update<T>(
     lock.lock().map_err(failed)?;
     let mut phone = read(path)?;
     let answer = change(&mut phone)?;
-    let text =
-        toml::to_string(&Content { phone }).map_err(|error| unusable(&error.to_string()))?;
+    let text = toml::to_string(&Content { phone }).map_err(|error| unusable(&error.to_string()))?;
     // A temporary file is for its owner alone.
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(text.as_bytes()).map_err(failed)?;

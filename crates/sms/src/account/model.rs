@@ -39,7 +39,8 @@ impl SmsPhone {
     /// # Errors
     /// [`SmsError::Off`].
     pub fn for_reading(self) -> Result<Self, SmsError> {
-        let off = "Reading SMS is off. The user switches it on with `toolcrib sms set --read true`.";
+        let off =
+            "Reading SMS is off. The user switches it on with `toolcrib sms set --read true`.";
         if self.read { Ok(self) } else { Err(SmsError::Off(off)) }
     }
 
@@ -48,7 +49,8 @@ impl SmsPhone {
     /// # Errors
     /// [`SmsError::Off`].
     pub fn for_sending(self) -> Result<Self, SmsError> {
-        let off = "Sending SMS is off. The user switches it on with `toolcrib sms set --send true`.";
+        let off =
+            "Sending SMS is off. The user switches it on with `toolcrib sms set --send true`.";
         if self.send { Ok(self) } else { Err(SmsError::Off(off)) }
     }
 }
@@ -136,8 +138,7 @@ mod tests {
     use super::*;
 
     fn check(base_url: &str, is_good: bool) {
-        let new =
-            NewPhone { base_url: base_url.to_owned(), user: None, read: false, send: false };
+        let new = NewPhone { base_url: base_url.to_owned(), user: None, read: false, send: false };
         assert_eq!(new.complete().is_ok(), is_good, "{base_url}");
     }
 

@@ -8,7 +8,7 @@ mod model;
 mod sms_inbox;
 mod text;
 
-pub(crate) use model::{MAX_STORED, OVERLAP};
 pub(crate) use model::StoredSms;
+pub(crate) use model::{MAX_STORED, OVERLAP};
 pub use sms_inbox::InboxStatus;
 pub(crate) use sms_inbox::SmsInbox;

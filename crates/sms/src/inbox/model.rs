@@ -149,7 +149,11 @@ mod tests {
         let late = sms("late", NOW - 2 * HOUR);
         let found = [sms("two", NOW), sms("one", NOW - 1), late.clone(), old[0].clone()];
         let taken = position.take(&found, NOW);
-        assert_eq!(texts(&taken), ["late", "one", "two"], "the same id of the app is no repetition");
+        assert_eq!(
+            texts(&taken),
+            ["late", "one", "two"],
+            "the same id of the app is no repetition"
+        );
         assert_eq!(taken.iter().map(|sms| sms.id).collect::<Vec<_>>(), [1, 2, 3]);
         assert!(position.take(&found, NOW).is_empty());
         // What the app imports from before is not new.

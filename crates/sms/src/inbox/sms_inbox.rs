@@ -152,11 +152,8 @@ impl SmsInbox {
         let sms: Vec<Stored<SmsRow>> =
             rows.into_iter().filter(|row| matches!(row.body, SmsRow::Sms(_))).collect();
         let over = (sms.len() + new).saturating_sub(MAX_STORED);
-        let remove = |row: Stored<SmsRow>| Step {
-            key: row.key,
-            expected: Some(row.revision),
-            body: None,
-        };
+        let remove =
+            |row: Stored<SmsRow>| Step { key: row.key, expected: Some(row.revision), body: None };
         Ok(sms.into_iter().take(over).map(remove).collect())
     }
 

@@ -79,8 +79,7 @@ async fn written(
     if tools.drafts.get(&writer.owner, id).await?.kind != DraftKind::Sms {
         return Err(DraftError::Unknown(id.to_owned()).into());
     }
-    let change =
-        DraftChange { to: Some(vec![to]), body: Some(text), ..DraftChange::default() };
+    let change = DraftChange { to: Some(vec![to]), body: Some(text), ..DraftChange::default() };
     Ok(tools.drafts.rewrite(writer, id, &change).await?)
 }
 
