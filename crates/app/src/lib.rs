@@ -46,6 +46,7 @@ pub mod runner;
 mod saved_chains;
 mod sealed_stores;
 mod settings;
+mod sms_vault;
 mod state_changes;
 mod stores;
 mod switch_watcher;

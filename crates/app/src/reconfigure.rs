@@ -20,8 +20,8 @@ impl Toolcrib {
     /// differ, in a fixed order: `roots`, `state`, `allow_net`, `resolve`, `database`,
     /// `tool_folders`, `protected`, `vault`, `discovery` (its models), `workbench` (whether there
     /// is one; a changed program policy applies to programs that start later), `web`,
-    /// `notifications`, `calendar`, `mail_accounts`, `channel_accounts`. MCP servers that are new,
-    /// changed or gone take effect at once ([`crate::mcp::McpServers`]).
+    /// `notifications`, `calendar`, `mail_accounts`, `channel_accounts`, `sms_phone`. MCP servers
+    /// that are new, changed or gone take effect at once ([`crate::mcp::McpServers`]).
     ///
     /// # Errors
     /// [`SetupError`] if any setting is invalid, including those that need a restart; no setting is
@@ -95,6 +95,7 @@ fn restart_needed(before: &Settings, now: &Settings) -> Vec<&'static str> {
         ("calendar", before.calendar != now.calendar),
         ("mail_accounts", before.mail_accounts != now.mail_accounts),
         ("channel_accounts", before.channel_accounts != now.channel_accounts),
+        ("sms_phone", before.sms_phone != now.sms_phone),
     ];
     changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name).collect()
 }
@@ -128,6 +129,7 @@ fn keep_until_restart(before: &Settings, now: Settings) -> Settings {
         calendar: before.calendar,
         mail_accounts: before.mail_accounts,
         channel_accounts: before.channel_accounts,
+        sms_phone: before.sms_phone,
         workbench: now.workbench.filter(|_| before.workbench.is_some()),
         ..now
     }

@@ -97,6 +97,8 @@ pub struct Settings {
     pub mail_accounts: Option<std::path::PathBuf>,
     /// File of the chat channels; `None` disables them.
     pub channel_accounts: Option<std::path::PathBuf>,
+    /// File of the phone for SMS; `None` disables it.
+    pub sms_phone: Option<std::path::PathBuf>,
     /// Interval of the health checks of paired apps, which a daemon makes.
     pub app_health_interval: Duration,
     /// Rules by which drafts are sent without asking.
@@ -171,6 +173,7 @@ impl Settings {
             calendar: None,
             mail_accounts: None,
             channel_accounts: None,
+            sms_phone: None,
             app_health_interval: APP_HEALTH_INTERVAL,
             send_rules: Vec::new(),
             heartbeat: HeartbeatSettings::default(),

@@ -8,6 +8,7 @@ mod host_policy;
 mod mail_tools;
 mod paired_apps;
 mod search_tools;
+mod sms_tools;
 
 use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -31,6 +32,7 @@ use toolcrib_engine::rules::RuleSet;
 use toolcrib_engine::{Engine, Preset};
 use toolcrib_mail::MailTools;
 use toolcrib_providers::{self as providers, Declarations, Format, Options};
+use toolcrib_sms::SmsTools;
 
 use crate::hooks::HookRelay;
 use crate::kill_switch_file::KillSwitchFile;
@@ -63,6 +65,7 @@ pub struct Toolcrib {
     assistant: AssistantTools,
     mail: MailTools,
     channels: ChannelTools,
+    sms: SmsTools,
     apps: Apps,
     heartbeats: Heartbeats,
     library: Option<LibraryHandle>,

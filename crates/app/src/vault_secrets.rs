@@ -10,13 +10,14 @@ use toolcrib_mcp::client::{ServerName, StoredCredentials};
 use toolcrib_store::vault::{Secret, SecretName, VaultError};
 
 use crate::settings::Settings;
-use crate::{channel_vault, mail_vault};
+use crate::{channel_vault, mail_vault, sms_vault};
 
 /// Sets configuration values from the vault: the secret named for a key, or the one with the name
 /// `TOOL.KEY`. A value that is already set stays. Returns all secrets of the vault, for masking.
 pub(crate) fn inject_secrets(settings: &mut Settings) -> Result<Vec<String>, VaultError> {
     mail_vault::say_that_there_is_an_account(settings);
     channel_vault::set_channels_of_tools(settings);
+    sms_vault::set_opt_ins_of_tools(settings);
     let Some(vault) = &settings.vault else { return Ok(Vec::new()) };
     let secrets = vault.read()?;
     for (tool, keys) in &settings.secret_config {

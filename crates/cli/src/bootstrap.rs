@@ -240,6 +240,7 @@ fn settings_without_rules(world: &WorkspaceArgs, config: &Config) -> Result<Sett
     settings.send_rules = config.send_rules();
     settings.mail_accounts = config_folder().map(|folder| folder.join("mail.toml"));
     settings.channel_accounts = config_folder().map(|folder| folder.join("channels.toml"));
+    settings.sms_phone = config_folder().map(|folder| folder.join("sms.toml"));
     settings.workbench = Some(sandbox_confines(config));
     settings.sandbox_backend = config.sandbox.backend.unwrap_or_default();
     settings.app_health_interval = config.apps.health_interval();

@@ -43,6 +43,7 @@ mod secret;
 mod serve;
 mod service;
 mod shared;
+mod sms;
 mod switches;
 mod task;
 mod tool;
@@ -109,6 +110,7 @@ pub(crate) use secret::{Secret, SecretSet};
 pub(crate) use serve::Serve;
 pub(crate) use service::{ServiceCommand, ServiceInstall};
 pub(crate) use shared::{LibraryArgs, ModelArgs, WorkspaceArgs};
+pub(crate) use sms::{AddPhone, SetPhone, Sms};
 pub(crate) use switches::SwitchArgs;
 pub(crate) use task::{AddTask, Task};
 pub(crate) use tool::{ArgsCommand, Sanitize, Spec, Tool, ToolCall, ToolNew};
@@ -293,6 +295,9 @@ pub(crate) enum Command {
     /// Add chat channels (Telegram, Matrix) on which the assistant answers; allow people.
     #[command(subcommand, after_help = channel::CHANNEL_HELP)]
     Channel(Channel),
+    /// Read and write SMS over your Android phone.
+    #[command(subcommand, after_help = sms::SMS_HELP)]
+    Sms(Sms),
     /// Add, search and read documents.
     #[command(subcommand, after_help = document::DOCUMENT_HELP)]
     Document(Document),

@@ -57,6 +57,7 @@ mod secret;
 mod serve;
 mod short_id;
 mod skill;
+mod sms;
 mod spec;
 pub(crate) mod switches;
 mod task;
@@ -159,6 +160,7 @@ pub(crate) fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Node(command) => node::run(&command, json),
         Command::Mail(command) => mail::run(command, json),
         Command::Channel(command) => channel::run(command, json),
+        Command::Sms(command) => sms::run(command, json),
         Command::List(command) => list::run(command, json),
         Command::Document(command) => document::run(command, json),
         Command::Task(command) => task::run(command, json),

@@ -30,11 +30,13 @@ pub enum RowKind {
     Pairing,
     /// A paired app.
     App,
+    /// The read position of the phone for SMS, and each SMS that arrived.
+    Sms,
 }
 
 impl RowKind {
     /// All kinds of rows.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::List,
         Self::Goal,
         Self::CustomInstructions,
@@ -45,6 +47,7 @@ impl RowKind {
         Self::ChatChannel,
         Self::Pairing,
         Self::App,
+        Self::Sms,
     ];
 
     /// Returns the name in databases.
@@ -62,6 +65,7 @@ impl RowKind {
             Self::ChatChannel => "chat_channel",
             Self::Pairing => "pairing",
             Self::App => "app",
+            Self::Sms => "sms",
         }
     }
 }

@@ -50,6 +50,7 @@ pub mod runs;
 pub mod secrets;
 pub mod settings;
 pub mod skills;
+pub mod sms;
 pub mod status;
 pub mod switches;
 pub mod tasks;

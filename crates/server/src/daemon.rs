@@ -143,6 +143,7 @@ impl Daemon {
         let scheduler = scheduler::run_scheduler(supervisor, changes());
         let file_changes = scheduler::run_change_watcher(supervisor, changes());
         let mail = scheduler::run_mail_watcher(supervisor);
+        let sms = scheduler::run_sms_watcher(supervisor);
         let apps = scheduler::run_app_watcher(supervisor, changes());
         let notifications = notification_feed::run_feed(supervisor, changes());
         let drafts = draft_feed::run_feed(supervisor, changes());
@@ -158,6 +159,7 @@ impl Daemon {
             scheduler,
             file_changes,
             mail,
+            sms,
             apps,
             notifications,
             drafts,

@@ -39,6 +39,7 @@ mod secrets;
 mod session;
 mod settings;
 mod skills;
+mod sms;
 mod status;
 mod surroundings;
 mod switches;
@@ -64,6 +65,7 @@ pub(crate) fn all() -> Api {
     chains::routes(&mut api);
     changes::routes(&mut api);
     channels::routes(&mut api);
+    sms::routes(&mut api);
     conversations::routes(&mut api);
     docs::routes(&mut api);
     documents::routes(&mut api);

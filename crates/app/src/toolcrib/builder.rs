@@ -20,6 +20,7 @@ use toolcrib_core::{Approver, Entry, Gate, Guard, Observer, Permissions, Source}
 use toolcrib_engine::{Engine, EngineBuilder, Secrets};
 use toolcrib_mcp::client_channel::ClientChannels;
 use toolcrib_providers::provider_tools;
+use toolcrib_sms::SmsCarrier;
 
 use super::assistant_tools::{assistant_tools, notifier};
 use super::channel_tools::{channel_accounts, channel_tools};
@@ -29,6 +30,7 @@ use super::from_settings::{
 use super::host_policy::HostPolicy;
 use super::mail_tools::mail_tools;
 use super::paired_apps::paired_apps;
+use super::sms_tools::{sms, sms_tools};
 use super::{AGENT_SOURCE, Toolcrib};
 use crate::document_files::{DocumentFiles, ReadableDocuments};
 use crate::history_records;
@@ -306,8 +308,13 @@ impl Builder {
         }));
         engine.catalog().attach(&builtins.source()).await.map_err(SetupError::Source)?;
         let accounts = channel_accounts(&self.settings, &engine)?;
-        let carrier: Arc<dyn Carrier> = Arc::new(ChatCarrier::new(accounts.clone()));
-        let mail = mail_tools(&self.settings, &stores, &assistant, (is_secret, carrier), &engine)?;
+        let sms = sms(&self.settings, &stores, &engine)?;
+        let carriers: Vec<Arc<dyn Carrier>> = vec![
+            Arc::new(ChatCarrier::new(accounts.clone())),
+            Arc::new(SmsCarrier::new(sms.phones.clone())),
+        ];
+        let mail = mail_tools(&self.settings, &stores, &assistant, (is_secret, carriers), &engine)?;
+        let sms = sms_tools(sms, &mail.drafts, &assistant);
         let channels = channel_tools(accounts, &mail.drafts, &assistant);
         // Earlier versions kept promoted memories apart from the person's text. A store that cannot
         // be read now is read at the next start.
@@ -321,6 +328,7 @@ impl Builder {
         engine.catalog().attach(&assistant.source()).await.map_err(SetupError::Source)?;
         engine.catalog().attach(&mail.source()).await.map_err(SetupError::Source)?;
         engine.catalog().attach(&channels.source()).await.map_err(SetupError::Source)?;
+        engine.catalog().attach(&sms.source()).await.map_err(SetupError::Source)?;
         // Discovery precedes code execution, because scripts search for tools with it. The index is
         // built at the first search, over all tools that are attached by then.
         let discovery = ToolSearcher::new(&self.settings.discovery)?;
@@ -348,8 +356,8 @@ impl Builder {
         let secrets = engine.sealing().secrets.clone();
         let mcp = mcp_servers(&self.settings, workbench.clone(), &stores, secrets)?;
         mcp.attach(&engine.shared_catalog()).await;
-        // The tools of apps have remote names, too. A store that cannot be read leaves them out; the
-        // loop of a daemon attaches them later.
+        // The tools of apps have remote names, too. A store that cannot be read leaves them out;
+        // the loop of a daemon attaches them later.
         let apps = paired_apps(&self.settings, &stores, &engine)?;
         apps.refresh(engine.catalog()).await.ok();
         // Tool folders come last, so that no external tool can take the name of another tool.
@@ -367,6 +375,7 @@ impl Builder {
             assistant,
             mail,
             channels,
+            sms,
             apps,
             heartbeats,
             library: self.library,

@@ -15,13 +15,13 @@ use crate::mail_vault::MailVault;
 use crate::settings::{Settings, SetupError};
 use crate::stores::Stores;
 
-/// Creates the tools for mail, and the drafts that they create. `chat` sends drafts of chat
-/// messages.
+/// Creates the tools for mail, and the drafts that they create. `others` send drafts of other
+/// kinds.
 pub(super) fn mail_tools(
     settings: &Settings,
     stores: &Stores,
     assistant: &AssistantTools,
-    (is_secret, chat): (SecretCheck, Arc<dyn Carrier>),
+    (is_secret, others): (SecretCheck, Vec<Arc<dyn Carrier>>),
     engine: &Engine,
 ) -> Result<MailTools, SetupError> {
     let masked = engine.sealing().secrets.clone();
@@ -32,11 +32,11 @@ pub(super) fn mail_tools(
     let client = http_client(settings)?;
     let accounts = MailAccounts::new(file, Arc::clone(&vault), client.clone());
     assistant.notifier.set_mail(Arc::new(OwnMailer(accounts.clone())));
-    let carriers: Vec<Arc<dyn Carrier>> = vec![
+    let mut carriers: Vec<Arc<dyn Carrier>> = vec![
         Arc::new(MailCarrier::new(accounts.clone(), Arc::clone(&stores.artifacts))),
         Arc::new(WebhookCarrier::new(client.clone())),
-        chat,
     ];
+    carriers.extend(others);
     let drafts = Drafts::new(
         Arc::clone(&stores.assistant_rows),
         Arc::clone(&stores.calls),

@@ -64,7 +64,12 @@ async fn every_tool_declares_what_it_needs() {
             | "compose_email"
             | "reply_email"
             | "unsubscribe_email"
-            | "draft_message" => vec![Network],
+            | "draft_message"
+            | "check_sms"
+            | "read_sms"
+            | "search_sms"
+            | "send_sms"
+            | "reply_sms" => vec![Network],
             _ => Vec::new(),
         };
         assert_eq!(spec.permissions, expected, "{}", spec.name);
@@ -73,6 +78,7 @@ async fn every_tool_declares_what_it_needs() {
         // files for a path. Mail is read at the servers that the person configured, and a draft is
         // sent by the person or their rule: the call itself sends nothing to others.
         let is_apart = spec.name.as_str() == "read"
+            || info.source == "sms"
             || info.source == "mail" && spec.name.as_str() != "setup_email"
             || spec.name.as_str() == "draft_message";
         if info.source != "provider" && !is_apart {

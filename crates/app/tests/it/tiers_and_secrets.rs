@@ -166,7 +166,12 @@ fn statuses() -> Vec<TestCase> {
                 ["compose_email", "available"],
                 ["reply_email", "available"],
                 ["unsubscribe_email", "available"],
-                ["draft_message", "available"]
+                ["draft_message", "available"],
+                ["check_sms", "available"],
+                ["read_sms", "available"],
+                ["search_sms", "available"],
+                ["send_sms", "available"],
+                ["reply_sms", "available"]
             ]),
         ),
         case(

@@ -2,6 +2,7 @@
 
 use toolcrib_core::{StoreError, ToolError};
 
+use super::kind::MAX_SMS_CHARS;
 use super::limits::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS, MAX_WAITING};
 use crate::rows::RowError;
 
@@ -54,6 +55,14 @@ pub enum DraftError {
     /// The recipient is not a person at a chat service.
     #[error("A chat message has one recipient such as telegram:123456789, and no files.")]
     ChatRecipient,
+    /// The recipient is not a phone number.
+    #[error(
+        "An SMS has one recipient, a number such as +491701234567 or 3 to 15 digits, and no files."
+    )]
+    SmsRecipient,
+    /// The text is invalid for an SMS.
+    #[error("An SMS has at most {MAX_SMS_CHARS} characters, without control characters.")]
+    SmsText,
     /// The draft was changed since the caller read it.
     #[error("The draft \"{0}\" was changed since it was shown. Look at it again.")]
     Stale(String),

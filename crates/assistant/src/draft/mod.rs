@@ -31,7 +31,7 @@ pub use announce::announce;
 pub use drafts::Drafts;
 pub use error::DraftError;
 pub use history::{DraftDifference, DraftVersion, differences};
-pub use kind::{DraftKind, chat_recipient};
+pub use kind::{DraftKind, chat_recipient, sms_number};
 pub use limits::{MAX_BODY_CHARS, MAX_RECIPIENTS, MAX_SUBJECT_CHARS, MAX_WAITING};
 pub use model::{Draft, DraftAttachment, DraftChange, DraftStatus, NewDraft};
 pub use rule::{SendRule, SendRuleError};

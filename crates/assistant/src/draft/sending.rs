@@ -193,6 +193,10 @@ fn how_to_find_out(reason: &str, draft: &Draft) -> String {
             draft.to.join(", "),
             super::webhook::idempotency_key(draft)
         ),
+        DraftKind::Sms => format!(
+            "{reason} Look at the messages of the phone to {} whether the SMS is there. If the draft is sent again unchanged, the app on the phone recognizes it, and sends it once.",
+            draft.to.join(", ")
+        ),
         DraftKind::Chat => format!(
             "{reason} Look at the conversation of {} with {} whether the message is there.",
             draft.account,

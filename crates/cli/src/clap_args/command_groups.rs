@@ -33,6 +33,7 @@ const GROUPS: [(&str, &[&str]); 6] = [
             "goal",
             "mail",
             "channel",
+            "sms",
             "prompt",
         ],
     ),

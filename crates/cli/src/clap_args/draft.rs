@@ -49,9 +49,10 @@ pub(crate) enum Draft {
 #[derive(Debug, Args)]
 pub(crate) struct NewDraft {
     /// Kind of the draft.
-    #[arg(value_parser = ["mail", "webhook", "chat"])]
+    #[arg(value_parser = ["mail", "webhook", "chat", "sms"])]
     pub(crate) kind: String,
-    /// A mail address, which may be repeated, or the one web address of a webhook.
+    /// A mail address, which may be repeated, or the one recipient of another kind: a web address,
+    /// a person such as telegram:123456789, or a phone number.
     #[arg(long, required = true)]
     pub(crate) to: Vec<String>,
     /// Subject of a mail.

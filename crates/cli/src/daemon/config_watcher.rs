@@ -114,7 +114,11 @@ pub(super) fn config_paths(world: &WorkspaceArgs, config: &Config) -> Vec<Config
     let ConfigPaths { managed, user, project } = config::ConfigPaths::locate(&env, workspace);
     let rules = rule_layers::list_rule_files(workspace, config).into_iter().map(|place| place.path);
     let servers = bootstrap::mcp_file().map(|file| file.path);
+    // The opt-ins of the phone decide about its tools. Files of other accounts change with the
+    // vault.
+    let phone = bootstrap::config_folder().map(|folder| folder.join("sms.toml"));
     let files = managed.into_iter().chain(user).chain(project).chain(servers).chain(rules);
+    let files = files.chain(phone);
     let folders = bootstrap::library_folders(workspace, config);
     let library = [folders.agents, folders.skills, folders.kits, folders.guides];
     let own = bootstrap::config_folder().map(|folder| folder.join("tools"));

@@ -94,6 +94,7 @@ mod service;
 mod shared_database;
 mod shell_tool;
 mod skills;
+mod sms;
 mod snapshots;
 mod spec;
 #[cfg(target_os = "linux")]

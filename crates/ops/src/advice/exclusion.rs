@@ -48,6 +48,13 @@ pub fn exclusion_advice(reason: &Exclusion, tool: &str, agent: Option<&str>) -> 
         Exclusion::NotReady { status: Status::Available { .. } } if is_of_channels(tool) => {
             "`toolcrib channel add telegram` sets up a chat channel.".to_owned()
         }
+        Exclusion::NotReady { status: Status::Available { missing } } if is_of_sms(tool) => {
+            let options: Vec<String> = missing.iter().map(|key| format!("--{key} true")).collect();
+            format!(
+                "`toolcrib sms set {}` allows it, after `toolcrib sms add http://ADDRESS:8080` has set up a phone.",
+                options.join(" ")
+            )
+        }
         Exclusion::NotReady { status: Status::Available { missing } } => format!(
             "Set {} in [tools.{tool}.config] of the configuration, or a secret with `toolcrib secret set`.",
             missing.join(", ")
@@ -72,6 +79,11 @@ fn is_mail(tool: &str) -> bool {
 /// Returns whether a tool needs a chat channel.
 fn is_of_channels(tool: &str) -> bool {
     toolcrib_channels::specs().iter().any(|spec| spec.name.as_str() == tool)
+}
+
+/// Returns whether a tool needs a phone for SMS.
+fn is_of_sms(tool: &str) -> bool {
+    toolcrib_sms::specs().iter().any(|spec| spec.name.as_str() == tool)
 }
 
 #[cfg(test)]

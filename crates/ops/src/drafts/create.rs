@@ -1,6 +1,6 @@
 //! Creates a draft of a person.
 
-use toolcrib_assistant::draft::{DraftKind, NewDraft, chat_recipient};
+use toolcrib_assistant::draft::{DraftKind, NewDraft, chat_recipient, sms_number};
 use toolcrib_mail::recipients;
 
 use super::row::DraftReply;
@@ -14,12 +14,13 @@ const DOMAIN: &str = "toolcrib";
 /// A draft to create.
 #[derive(Debug, Clone, Default)]
 pub struct CreateDraftRequest {
-    /// `mail`, `webhook` or `chat`.
+    /// `mail`, `webhook`, `chat` or `sms`.
     pub kind: String,
     /// The account that sends a mail, or the channel that sends a message; `None` selects the only
     /// one.
     pub account: Option<String>,
-    /// Recipients: mail addresses, one web address, or one person such as `telegram:123456789`.
+    /// Recipients: mail addresses, one web address, one person such as `telegram:123456789`, or one
+    /// phone number.
     pub to: Vec<String>,
     /// Subject of a mail.
     pub subject: String,
@@ -37,9 +38,9 @@ pub async fn create(
     request: CreateDraftRequest,
 ) -> Result<DraftReply, OpError> {
     let CreateDraftRequest { kind, account, to, subject, body } = request;
-    let kind: DraftKind = kind
-        .parse()
-        .map_err(|()| OpError::Invalid(format!("kind is mail, webhook or chat, not \"{kind}\"")))?;
+    let kind: DraftKind = kind.parse().map_err(|()| {
+        OpError::Invalid(format!("kind is mail, webhook, chat or sms, not \"{kind}\""))
+    })?;
     let (account, message_domain, to) = match kind {
         DraftKind::Mail => {
             let account = ctx.toolcrib.mail_accounts().find(account.as_deref())?;
@@ -50,6 +51,11 @@ pub async fn create(
         DraftKind::Chat => {
             let account = channel_of(ctx, account.as_deref(), &to)?;
             (account, DOMAIN.to_owned(), to)
+        }
+        DraftKind::Sms => {
+            let phone = ctx.toolcrib.sms().phones.find()?.for_sending()?;
+            let to = to.into_iter().map(|to| sms_number(&to).unwrap_or(to)).collect();
+            (phone.name, DOMAIN.to_owned(), to)
         }
     };
     let new = NewDraft {

@@ -15,8 +15,10 @@ mod heartbeat;
 mod mail_watcher;
 mod notification;
 mod scheduler_loop;
+mod sms_watcher;
 
 pub(crate) use app_watcher::run_app_watcher;
 pub(crate) use change_watcher::run_change_watcher;
 pub(crate) use mail_watcher::run_mail_watcher;
 pub(crate) use scheduler_loop::run_scheduler;
+pub(crate) use sms_watcher::run_sms_watcher;

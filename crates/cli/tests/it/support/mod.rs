@@ -9,6 +9,7 @@ pub(crate) mod oauth_mcp_server;
 mod place_database;
 mod pty;
 mod scripted_model;
+pub(crate) mod sms_gateway;
 pub(crate) mod telegram_server;
 mod test_app;
 mod test_daemon;
