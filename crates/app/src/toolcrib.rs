@@ -116,6 +116,16 @@ impl Toolcrib {
         self.settings().allow_net.clone()
     }
 
+    /// Returns the files beside the database in which other processes change the state: the kill
+    /// switch, and the accounts of mail and chat channels.
+    #[must_use]
+    pub fn state_files(&self) -> Vec<PathBuf> {
+        let settings = self.settings();
+        let accounts = [&settings.mail_accounts, &settings.channel_accounts];
+        let accounts = accounts.into_iter().flatten().cloned();
+        accounts.chain([self.kill_switch().path.clone()]).collect()
+    }
+
     /// Blocks this local port for all tools, even if it is allowed, because this program listens on
     /// it.
     pub fn deny_port(&self, port: u16) {

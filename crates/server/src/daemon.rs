@@ -135,14 +135,14 @@ impl Daemon {
         let toolcrib = state.toolcrib();
         let database = toolcrib.stores().monitor.database_file();
         let watcher =
-            database.and_then(|database| watch_state(&database, &toolcrib.kill_switch().path));
+            database.and_then(|database| watch_state(&database, &toolcrib.state_files()));
         let changes = || watcher.as_ref().map(FolderWatcher::changes).unwrap_or_default();
         let _switches = toolcrib.watch_switches(changes(), log_switch_event);
         let supervisor = state.run_supervisor();
         let runs = run_supervisor::run_recovery_loop(supervisor, changes());
         let scheduler = scheduler::run_scheduler(supervisor, changes());
         let file_changes = scheduler::run_change_watcher(supervisor, changes());
-        let mail = scheduler::run_mail_watcher(supervisor);
+        let mail = scheduler::run_mail_watcher(supervisor, changes());
         let sms = scheduler::run_sms_watcher(supervisor);
         let apps = scheduler::run_app_watcher(supervisor, changes());
         let notifications = notification_feed::run_feed(supervisor, changes());
@@ -153,7 +153,7 @@ impl Daemon {
         tokio::spawn(async move { documents.finish().await });
         let pursuits = pursuit::run_pursuits(supervisor, changes());
         let purge = conversation_purge::run_purge(supervisor);
-        let channels = channels::run_channels(supervisor, state.settings().four_eyes);
+        let channels = channels::run_channels(supervisor, changes(), state.settings().four_eyes);
         tokio::join!(
             runs,
             scheduler,

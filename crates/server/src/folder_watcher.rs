@@ -81,13 +81,20 @@ fn is_meant(event: &Event, names: &[OsString]) -> bool {
 }
 
 /// Watches the files that every change of the state touches, whichever process makes it: those of
-/// the database and the one of the kill switch. `None` if the system grants no watcher.
-pub(crate) fn watch_state(database: &Path, kill_switch: &Path) -> Option<FolderWatcher> {
+/// the database, and others such as the one of the kill switch. Folders that do not exist are left
+/// out. `None` if the system grants no watcher.
+pub(crate) fn watch_state(database: &Path, others: &[PathBuf]) -> Option<FolderWatcher> {
     let mut wal = database.as_os_str().to_owned();
     wal.push("-wal");
-    let files = [database, Path::new(&wal), kill_switch];
-    let names = files.iter().filter_map(|path| Some(path.file_name()?.to_owned())).collect();
-    let folders = files.iter().filter_map(|path| Some(path.parent()?.to_owned())).collect();
+    let files = [database, Path::new(&wal)].into_iter().chain(others.iter().map(PathBuf::as_path));
+    let (mut names, mut folders) = (Vec::new(), BTreeSet::new());
+    for file in files {
+        let (Some(name), Some(folder)) = (file.file_name(), file.parent()) else { continue };
+        names.push(name.to_owned());
+        if folder.is_dir() {
+            folders.insert(folder.to_owned());
+        }
+    }
     let started = FolderWatcher::new(names).and_then(|mut watcher| {
         watcher.watch(folders)?;
         Ok(watcher)
@@ -110,7 +117,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::write(path("db"), "").unwrap();
-        let watcher = watch_state(&path("db"), &path("STOP")).unwrap();
+        let watcher = watch_state(&path("db"), &[path("STOP")]).unwrap();
         let mut changes = watcher.changes();
         let mut notices =
             async |limit: Duration| tokio::time::timeout(limit, changes.changed()).await.is_ok();

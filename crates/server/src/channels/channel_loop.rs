@@ -5,19 +5,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::{AbortHandle, JoinSet};
+use toolcrib_app::StateChanges;
 use toolcrib_channels::account::ChannelAccount;
 
 use super::account::Account;
 use super::{answer, receive};
 use crate::run_supervisor::RunSupervisor;
 
-/// Interval for reading the file of accounts.
-const LOOK: Duration = Duration::from_secs(5);
+/// Shortest time between two reads of the file of accounts.
+const LOOK: Duration = Duration::from_secs(1);
+/// Longest time: the folder of the configuration may not be watched.
+const LONGEST: Duration = Duration::from_secs(10);
 /// Time for what is being sent when the daemon stops.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
 /// Serves all accounts until the daemon is told to stop.
-pub(crate) async fn run_channels(supervisor: &RunSupervisor, four_eyes: bool) {
+pub(crate) async fn run_channels(
+    supervisor: &RunSupervisor,
+    mut changes: StateChanges,
+    four_eyes: bool,
+) {
     let mut tasks = JoinSet::new();
     let mut served: HashMap<String, (ChannelAccount, AbortHandle)> = HashMap::new();
     loop {
@@ -31,7 +38,7 @@ pub(crate) async fn run_channels(supervisor: &RunSupervisor, four_eyes: bool) {
         while tasks.try_join_next().is_some() {}
         tokio::select! {
             () = supervisor.shutdown_token().cancelled() => break,
-            () = tokio::time::sleep(LOOK) => {}
+            () = changes.next_within(LOOK, LONGEST) => {}
         }
     }
     let ended = async { while tasks.join_next().await.is_some() {} };

@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::{AbortHandle, JoinSet};
+use toolcrib_app::StateChanges;
 use toolcrib_assistant::mail_inbox::{ArrivedMail, MailPosition};
 use toolcrib_core::{
     BoxFuture, Clock as _, SystemClock, Task, TaskEvent, TaskStatus, TaskTrigger, canonical_json,
@@ -21,8 +22,10 @@ use toolcrib_mail::{InboxListener, MailError, NewMail, WatchTimes, watch_inbox};
 
 use crate::run_supervisor::RunSupervisor;
 
-/// Interval for reading the list of accounts.
-const LOOK: Duration = Duration::from_secs(5);
+/// Shortest time between two reads of the list of accounts.
+const LOOK: Duration = Duration::from_secs(1);
+/// Longest time: the folder of the configuration may not be watched.
+const LONGEST: Duration = Duration::from_secs(10);
 /// Maximum number of characters of an event.
 const MAX_EVENT_CHARS: usize = 8_000;
 /// The owner of the accounts.
@@ -31,7 +34,7 @@ const OWNER: &str = "";
 const MAIL_TOOLS: [&str; 2] = ["check_email", "setup_email"];
 
 /// Watches until the daemon is told to stop.
-pub(crate) async fn run_mail_watcher(supervisor: &RunSupervisor) {
+pub(crate) async fn run_mail_watcher(supervisor: &RunSupervisor, mut changes: StateChanges) {
     let mut tasks = JoinSet::new();
     let mut watched: HashMap<String, (MailAccount, AbortHandle)> = HashMap::new();
     loop {
@@ -42,7 +45,7 @@ pub(crate) async fn run_mail_watcher(supervisor: &RunSupervisor) {
         while tasks.try_join_next().is_some() {}
         tokio::select! {
             () = supervisor.shutdown_token().cancelled() => return,
-            () = tokio::time::sleep(LOOK) => {}
+            () = changes.next_within(LOOK, LONGEST) => {}
         }
     }
 }

@@ -23,8 +23,8 @@ pub(super) fn operands(args: &[Word]) -> impl DoubleEndedIterator<Item = &Word> 
     args.iter().filter(move |word| !is_option(word))
 }
 
-/// Maximum words of a line that are compared; a line with more asks. A line of 200 KB has at most
-/// half as many, once for each part.
+/// Maximum words of a line that are compared; a line with more asks. A line of 128 KiB, the longest
+/// that is judged, has at most a third of them, once for each part.
 pub(super) const MAX_WORDS: usize = 200_000;
 
 /// Returns the program of a command, without its directory.
