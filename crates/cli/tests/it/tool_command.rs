@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::support::{self, Server, TestEnv, feed};
 
 /// The built-in tools.
-const TOOLS: [&str; 64] = [
+const TOOLS: [&str; 69] = [
     "get_current_time",
     "read_file",
     "write_file",
