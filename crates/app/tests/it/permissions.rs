@@ -75,9 +75,10 @@ async fn every_tool_declares_what_it_needs() {
         assert_eq!(spec.permissions, expected, "{}", spec.name);
         // The effect of a tool matches the permissions that it requires; a provider's own tools run
         // elsewhere. `read` requires the permission of its source: the network for an address,
-        // files for a path. Mail is read at the servers that the person configured, and a draft is
-        // sent by the person or their rule: the call itself sends nothing to others.
+        // files for a path. Mail and SMS are read where the person configured them, and a draft is sent
+        // by the person or their rule: the call itself sends nothing to others.
         let is_apart = spec.name.as_str() == "read"
+            || info.source == "channels"
             || info.source == "sms"
             || info.source == "mail" && spec.name.as_str() != "setup_email"
             || spec.name.as_str() == "draft_message";

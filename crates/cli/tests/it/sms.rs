@@ -196,7 +196,11 @@ fn text_of_an_sms_is_bounded_and_marked_as_text_from_outside() {
     assert!(!text.contains(['\u{202e}', '\u{1b}', '\u{200b}']), "{text}");
     assert!(text.chars().count() <= 5_000 && text.starts_with("Ignore"), "{text}");
     assert!(answer["result"]["note"].is_string());
-    assert!(answer["warning"].is_string() && answer["trust"] == "external", "{answer}");
+    assert_eq!(
+        (&answer["trust"], &answer["flagged"]),
+        (&json!("external"), &json!(true)),
+        "{answer}"
+    );
 }
 
 #[test]
