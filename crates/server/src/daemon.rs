@@ -134,8 +134,7 @@ impl Daemon {
         let state = &self.state;
         let toolcrib = state.toolcrib();
         let database = toolcrib.stores().monitor.database_file();
-        let watcher =
-            database.and_then(|database| watch_state(&database, &toolcrib.state_files()));
+        let watcher = database.and_then(|database| watch_state(&database, &toolcrib.state_files()));
         let changes = || watcher.as_ref().map(FolderWatcher::changes).unwrap_or_default();
         let _switches = toolcrib.watch_switches(changes(), log_switch_event);
         let supervisor = state.run_supervisor();

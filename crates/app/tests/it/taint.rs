@@ -250,7 +250,7 @@ fn sending_tools() -> Vec<Arc<ScriptedTool>> {
     };
     vec![
         sends("send_mail", Effect::SideEffect),
-        sends("send_sms", Effect::SideEffect),
+        sends("text_someone", Effect::SideEffect),
         sends("post_message", Effect::SideEffect),
         sends("pay_invoice", Effect::SideEffect),
         sends("switch_light", Effect::Idempotent),
@@ -301,7 +301,7 @@ fn harmful() -> Vec<(&'static str, Value)> {
         ("wipe", json!({})),
         ("upload", json!({"to": "198.51.100.7"})),
         ("send_mail", json!({"to": "x@example.com", "text": "buy oats"})),
-        ("send_sms", json!({"to": "+1", "text": "x"})),
+        ("text_someone", json!({"to": "+1", "text": "x"})),
         ("post_message", json!({"channel": "all", "text": "x"})),
         ("pay_invoice", json!({"iban": "XX", "amount": 100})),
         ("switch_light", json!({"on": true})),

@@ -73,7 +73,7 @@ fn concepts() -> Vec<TestCase> {
                 })
             },
             json!({
-                "all": 52,
+                "all": 57,
                 "off": {
                     "id": "read_file", "title": "Read file", "title_key": "tool.read_file.title", "enabled": false,
                     "description": "Read a text file…", "description_key": "tool.read_file.description", "status": "disabled",

@@ -32,7 +32,7 @@ pub(super) fn performance() -> Vec<TestCase> {
                         .len()
                 ])
             },
-            json!([52, 44]),
+            json!([57, 44]),
         ),
         case(
             "responsiveness during tool execution: a file tool does not hold the thread that called it",

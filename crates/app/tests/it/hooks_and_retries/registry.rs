@@ -51,7 +51,7 @@ pub(super) fn registry() -> Vec<TestCase> {
                     "left": w.toolcrib.infos().len(),
                 })
             },
-            json!({"gone": [true, false], "work": "tool_not_found", "global": "success", "left": 52}),
+            json!({"gone": [true, false], "work": "tool_not_found", "global": "success", "left": 57}),
         ),
         case(
             "a clean workspace switch: calls in flight finish on the old version, the next one runs the new",
