@@ -1,5 +1,5 @@
-//! Passwords of mail accounts and keys of apps in the vault, and the configuration value that makes the mail tools
-//! available.
+//! Passwords of mail accounts and keys of apps in the vault, and the configuration value that makes
+//! the mail tools available.
 
 use toolcrib_devices::KeyVault;
 use toolcrib_engine::Secrets;

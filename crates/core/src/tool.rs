@@ -190,8 +190,8 @@ pub trait Handler: Send + Sync {
         None
     }
 
-    /// Returns the status of the source of the tool, such as a paired app that is offline. `None` if
-    /// the source has none; the configuration then decides the status.
+    /// Returns the status of the source of the tool, such as a paired app that is offline. `None`
+    /// if the source has none; the configuration then decides the status.
     fn source_status(&self) -> Option<Status> {
         None
     }

@@ -75,13 +75,12 @@ async fn every_tool_declares_what_it_needs() {
         assert_eq!(spec.permissions, expected, "{}", spec.name);
         // The effect of a tool matches the permissions that it requires; a provider's own tools run
         // elsewhere. `read` requires the permission of its source: the network for an address,
-        // files for a path. Mail and SMS are read where the person configured them, and a draft is sent
-        // by the person or their rule: the call itself sends nothing to others.
+        // files for a path. Mail and SMS are read where the person configured them, and a draft is
+        // sent by the person or their rule: the call itself sends nothing to others.
         let is_apart = spec.name.as_str() == "read"
             || info.source == "channels"
             || info.source == "sms"
-            || info.source == "mail" && spec.name.as_str() != "setup_email"
-            || spec.name.as_str() == "draft_message";
+            || info.source == "mail" && spec.name.as_str() != "setup_email";
         if info.source != "provider" && !is_apart {
             let has = |permission| spec.permissions.contains(&permission);
             assert_eq!(spec.reach.outbound, has(Network), "{}", spec.name);

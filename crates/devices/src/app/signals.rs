@@ -1,5 +1,5 @@
-//! Signals: short notes of apps about what happens, in memory. They fade, and the strongest ones are
-//! named in the context of a request.
+//! Signals: short notes of apps about what happens, in memory. They fade, and the strongest ones
+//! are named in the context of a request.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -63,7 +63,7 @@ impl Signal {
     #[must_use]
     pub fn strength(&self, now: i64) -> f64 {
         // Exact for any realistic age.
-        #[allow(clippy::cast_precision_loss, reason = "an age in milliseconds is below 2^53")]
+        #[expect(clippy::cast_precision_loss, reason = "an age in milliseconds is below 2^53")]
         let age = now.saturating_sub(self.at).max(0) as f64;
         self.energy * 0.5_f64.powf(age / HALF_LIFE_MS)
     }

@@ -1,7 +1,7 @@
 //! Renames and revokes apps.
 
+use super::owner::{apps, changed};
 use super::row::AppReply;
-use super::{apps, changed};
 use crate::context::OpContext;
 use crate::error::OpError;
 

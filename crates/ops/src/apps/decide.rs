@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use super::owner::{apps, changed};
 use super::row::{AppReply, PairingReply, RiskName};
-use super::{apps, changed};
 use crate::context::OpContext;
 use crate::error::OpError;
 

@@ -1,6 +1,6 @@
 //! Lists paired apps, and shows one.
 
-use super::apps;
+use super::owner::apps;
 use super::row::AppReply;
 use crate::context::OpContext;
 use crate::error::OpError;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::owner::{apps, changed};
 use super::row::PairingReply;
-use super::{apps, changed};
 use crate::context::OpContext;
 use crate::error::OpError;
 

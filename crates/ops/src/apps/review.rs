@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toolcrib_app::mcp::client::PendingReview;
 
+use super::owner::{apps, changed};
 use super::row::{AppReply, RiskName};
-use super::{apps, changed};
 use crate::context::OpContext;
 use crate::error::OpError;
 use crate::mcp_servers::McpHeldChange;

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::owner::{apps, attach};
 use super::review::HeldAppTool;
 use super::row::AppReply;
-use super::{apps, attach};
 use crate::context::OpContext;
 use crate::error::OpError;
 
