@@ -146,6 +146,49 @@ class DecisionResult(TypedDict):
 Kind: TypeAlias = Literal['approve', 'deny', 'edit', 'skip', 'answer']
 
 
+RiskName: TypeAlias = Literal['safe', 'high', 'critical']
+
+
+McpHeldChange: TypeAlias = Literal['new', 'changed', 'gone']
+
+
+class RenameAppBody(TypedDict, closed=True):
+    name: str
+
+
+class HeldAppTool(TypedDict):
+    tool: str
+    change: McpHeldChange
+    diff: str
+    findings: list[str]
+
+
+class AcceptReviewBody(TypedDict, closed=True):
+    digest: str
+    risks: NotRequired[dict[str, RiskName]]
+
+
+class RejectedSignal(TypedDict):
+    index: int
+    error: str
+
+
+class AppSignal(TypedDict, closed=True):
+    type: str
+    content: str
+    topic: NotRequired[str | None]
+    energy: NotRequired[float | None]
+
+
+class AppMessageAnswer(TypedDict):
+    arrived_at: int
+
+
+class NewAppMessage(TypedDict, closed=True):
+    text: str
+    title: NotRequired[str]
+
+
 class ArtifactDocument(TypedDict):
     artifact: str
     media_type: str
@@ -314,6 +357,90 @@ class RedoneDocument(TypedDict):
 class RedoBody(TypedDict, closed=True):
     changes: list[Change1]
     force: NotRequired[bool]
+
+
+class Channel(TypedDict):
+    channel: str
+    kind: str
+    identity: str
+    base_url: str
+    enabled: bool
+    may_approve: bool
+    agent: NotRequired[str | None]
+    people: int
+
+
+class NewChannelBody(TypedDict, closed=True):
+    kind: str
+    channel: NotRequired[str | None]
+    base_url: NotRequired[str | None]
+    token: str
+    allow: NotRequired[list[str]]
+    owner: NotRequired[str | None]
+    agent: NotRequired[str | None]
+    may_approve: NotRequired[bool]
+
+
+class ChannelPerson(TypedDict):
+    user: str
+    name: str
+    owner: bool
+    conversation: NotRequired[str | None]
+    waiting: int
+
+
+class ChannelStranger(TypedDict):
+    user: str
+    name: str
+    at: int
+
+
+class ChannelChange(TypedDict, closed=True):
+    enabled: NotRequired[bool | None]
+    may_approve: NotRequired[bool | None]
+    agent: NotRequired[str | None]
+
+
+class ChannelLogLine(TypedDict):
+    at: int
+    user: str
+    event: str
+
+
+class AllowBody(TypedDict, closed=True):
+    owner: NotRequired[bool]
+
+
+class SmsPhoneDetails(TypedDict):
+    phone: str
+    base_url: str
+    user: str
+    read: bool
+    send: bool
+    stored: int
+    unread: int
+    problem: NotRequired[str | None]
+
+
+class SmsPhone(TypedDict):
+    phone: str
+    base_url: str
+    user: str
+    read: bool
+    send: bool
+
+
+class NewSmsPhone(TypedDict, closed=True):
+    base_url: str
+    user: NotRequired[str | None]
+    password: str
+    read: NotRequired[bool]
+    send: NotRequired[bool]
+
+
+class SmsPhoneChange(TypedDict, closed=True):
+    read: NotRequired[bool | None]
+    send: NotRequired[bool | None]
 
 
 class ConversationRow(TypedDict):
@@ -683,7 +810,9 @@ McpServerState: TypeAlias = Literal[
 ]
 
 
-McpHeldChange: TypeAlias = Literal['new', 'changed', 'gone']
+class McpHeldTool(TypedDict):
+    tool: str
+    change: McpHeldChange
 
 
 class McpReview(TypedDict):
@@ -734,6 +863,40 @@ class TestedModel(TypedDict):
 
 class TestModel(TypedDict, closed=True):
     model: str
+
+
+class AppCapability(TypedDict):
+    tool: str
+    id: str
+    description: str
+    proposed: RiskName
+    risk: RiskName
+    findings: list[str]
+
+
+class AppKey1(TypedDict, closed=True):
+    ed25519: str
+
+
+class AppKey2(TypedDict, closed=True):
+    hmac: str
+
+
+AppKey: TypeAlias = AppKey1 | AppKey2
+
+
+class NewAppClaim(TypedDict, closed=True):
+    code: str
+    name: str
+    address: str
+    key: AppKey
+    capabilities: Any
+    signals: NotRequired[list[str]]
+
+
+class ConfirmBody(TypedDict, closed=True):
+    fingerprint: str
+    risks: NotRequired[dict[str, RiskName]]
 
 
 Effect: TypeAlias = Literal['allow', 'ask', 'deny']
@@ -1366,6 +1529,44 @@ class DecideBody(TypedDict, closed=True):
     text: NotRequired[str | None]
 
 
+class AppTool(TypedDict):
+    id: str
+    tool: str
+    risk: RiskName
+    held: NotRequired[McpHeldChange | None]
+
+
+class AppReview(TypedDict):
+    app: str
+    digest: str
+    held: list[HeldAppTool]
+
+
+class TestedApp(TypedDict):
+    app: str
+    id: str
+    status: str
+    address: str
+    fingerprint: str
+    tools: list[AppTool]
+    signals: list[str]
+    last_error: NotRequired[str | None]
+    paired_at: int
+    paired_by: str
+    version: str
+    took_ms: int
+    held: list[HeldAppTool]
+
+
+class SignalsAnswer(TypedDict):
+    accepted: int
+    rejected: list[RejectedSignal]
+
+
+class NewSignals(TypedDict, closed=True):
+    signals: list[AppSignal]
+
+
 class ArtifactDocumentPage(TypedDict):
     items: list[ArtifactDocument]
     next: NotRequired[str | None]
@@ -1480,6 +1681,31 @@ class PreviewBody(TypedDict, closed=True):
 class UndoneDocument(TypedDict):
     undone: list[ChangeDone]
     refused: NotRequired[ChangeRefused | None]
+
+
+class ChannelPage(TypedDict):
+    items: list[Channel]
+    next: NotRequired[str | None]
+
+
+class ChannelDetails(TypedDict):
+    channel: str
+    kind: str
+    identity: str
+    base_url: str
+    enabled: bool
+    may_approve: bool
+    agent: NotRequired[str | None]
+    people: int
+    allowed: list[ChannelPerson]
+    asked_to_talk: list[ChannelStranger]
+    read_at: int
+    problem: NotRequired[str | None]
+
+
+class ChannelLogLinePage(TypedDict):
+    items: list[ChannelLogLine]
+    next: NotRequired[str | None]
 
 
 class ConversationRowPage(TypedDict):
@@ -1680,9 +1906,17 @@ class Stopped(TypedDict):
     calls: list[StoppedCall]
 
 
-class McpHeldTool(TypedDict):
-    tool: str
-    change: McpHeldChange
+class McpServerRow(TypedDict):
+    name: str
+    enabled: bool
+    transport: McpTransport
+    trusted: bool
+    state: McpServerState
+    server: NotRequired[str | None]
+    protocol: NotRequired[str | None]
+    tools: int
+    held: list[McpHeldTool]
+    last_error: NotRequired[str | None]
 
 
 class McpServerDetails(TypedDict):
@@ -1727,6 +1961,33 @@ class ModelRowPage(TypedDict):
 class FoundModelPage(TypedDict):
     items: list[FoundModel]
     next: NotRequired[str | None]
+
+
+class ClaimingApp(TypedDict):
+    app: str
+    address: str
+    fingerprint: str
+    tools: list[AppCapability]
+    signals: list[str]
+    claimed_at: int
+
+
+class Pairing(TypedDict):
+    pairing: str
+    state: str
+    created_at: int
+    expires_at: int
+    created_by: str
+    wrong_codes: int
+    claim: NotRequired[ClaimingApp | None]
+
+
+class AppClaimAnswer(TypedDict):
+    pairing: str
+    id: str
+    fingerprint: str
+    daemon_key: AppKey
+    expires_at: int
 
 
 class RuleRow(TypedDict):
@@ -2058,6 +2319,19 @@ class GrantPreviewDocument(TypedDict):
     calls: list[CallSummary]
 
 
+class App(TypedDict):
+    app: str
+    id: str
+    status: str
+    address: str
+    fingerprint: str
+    tools: list[AppTool]
+    signals: list[str]
+    last_error: NotRequired[str | None]
+    paired_at: int
+    paired_by: str
+
+
 class PreviewDocument(TypedDict):
     files: list[FilePreview]
 
@@ -2087,17 +2361,25 @@ class NotificationPage(TypedDict):
     next: NotRequired[str | None]
 
 
-class McpServerRow(TypedDict):
-    name: str
-    enabled: bool
-    transport: McpTransport
-    trusted: bool
-    state: McpServerState
-    server: NotRequired[str | None]
-    protocol: NotRequired[str | None]
-    tools: int
-    held: list[McpHeldTool]
-    last_error: NotRequired[str | None]
+class McpServerRowPage(TypedDict):
+    items: list[McpServerRow]
+    next: NotRequired[str | None]
+
+
+class NewPairing(TypedDict):
+    code: str
+    pairing: str
+    state: str
+    created_at: int
+    expires_at: int
+    created_by: str
+    wrong_codes: int
+    claim: NotRequired[ClaimingApp | None]
+
+
+class PairingPage(TypedDict):
+    items: list[Pairing]
+    next: NotRequired[str | None]
 
 
 class RuleRowPage(TypedDict):
@@ -2141,8 +2423,8 @@ class ToolRow(TypedDict):
     metrics: NotRequired[ToolNumbers | None]
 
 
-class McpServerRowPage(TypedDict):
-    items: list[McpServerRow]
+class AppPage(TypedDict):
+    items: list[App]
     next: NotRequired[str | None]
 
 

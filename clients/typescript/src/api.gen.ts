@@ -142,6 +142,117 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/apps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists paired apps. */
+        get: operations["get_apps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/apps/{app}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a paired app. */
+        get: operations["get_apps_app"];
+        /** Renames a paired app. */
+        put: operations["put_apps_app"];
+        post?: never;
+        /** Revokes a paired app. */
+        delete: operations["delete_apps_app"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/apps/{app}/review": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the definitions of an app that wait for a review. */
+        get: operations["get_apps_app_review"];
+        put?: never;
+        /** Accepts the definitions of an app that wait for a review. */
+        post: operations["post_apps_app_review"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/apps/{app}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tests a paired app now. */
+        post: operations["post_apps_app_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/apps/{app}/signals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends signals of an app.
+         * @description The app signs its request: `X-Toolcrib-Timestamp` has the Unix time in seconds, at most 60 s from the daemon's, `X-Toolcrib-Nonce` 16 to 64 characters that are used once, and `X-Toolcrib-Signature` the signature in base64 over `toolcrib-request-v1`, method, path, time, nonce and the SHA-256 of the body in hexadecimal digits, one per line.
+         */
+        post: operations["post_apps_app_signals"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/apps/{app}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sends a message of an app.
+         * @description The app signs its request: `X-Toolcrib-Timestamp` has the Unix time in seconds, at most 60 s from the daemon's, `X-Toolcrib-Nonce` 16 to 64 characters that are used once, and `X-Toolcrib-Signature` the signature in base64 over `toolcrib-request-v1`, method, path, time, nonce and the SHA-256 of the body in hexadecimal digits, one per line.
+         */
+        post: operations["post_apps_app_messages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/artifacts": {
         parameters: {
             query?: never;
@@ -636,6 +747,147 @@ export interface paths {
          * @description The redo stops at a change whose files were changed since; `conflict` names it, and `about` has the changes that were redone before it.
          */
         post: operations["post_changes_redo"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/channels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists chat channels. */
+        get: operations["get_channels"];
+        put?: never;
+        /**
+         * Adds a chat channel.
+         * @description The service is asked who the token belongs to; nothing is saved if it refuses the token.
+         */
+        post: operations["post_channels"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/channels/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a channel and its people. */
+        get: operations["get_channels_name"];
+        /** Changes a channel. */
+        put: operations["put_channels_name"];
+        post?: never;
+        /**
+         * Removes a channel.
+         * @description Its token and its state are removed with it; conversations stay.
+         */
+        delete: operations["delete_channels_name"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/channels/{name}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tests a channel's token. */
+        post: operations["post_channels_name_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/channels/{name}/log": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists a channel's last events. */
+        get: operations["get_channels_name_log"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/channels/{name}/people/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Allows a person to write. */
+        put: operations["put_channels_name_people_user"];
+        post?: never;
+        /** Takes a person from the list of a channel. */
+        delete: operations["delete_channels_name_people_user"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the phone for SMS. */
+        get: operations["get_sms"];
+        /**
+         * Changes the opt-ins of the phone.
+         * @description When reading is switched on, the SMS that the phone has by then are not read.
+         */
+        put: operations["put_sms"];
+        /**
+         * Adds the phone for SMS.
+         * @description Nothing is saved if the app on the phone refuses the password.
+         */
+        post: operations["post_sms"];
+        /**
+         * Removes the phone for SMS.
+         * @description Its password and the stored SMS are removed with it.
+         */
+        delete: operations["delete_sms"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sms/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tests the phone for SMS. */
+        post: operations["post_sms_test"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1903,6 +2155,82 @@ export interface paths {
         get: operations["get_assets_file"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pairings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists the pairings of the last day. */
+        get: operations["get_pairings"];
+        put?: never;
+        /**
+         * Creates a pairing code for an app.
+         * @description The code is shown once. It is valid for 5 minutes and for one app; five wrong codes end every open code.
+         */
+        post: operations["post_pairings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pairings/{pairing}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows a pairing. */
+        get: operations["get_pairings_pairing"];
+        put?: never;
+        post?: never;
+        /** Refuses an app that waits, or ends a code. */
+        delete: operations["delete_pairings_pairing"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pairings/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Claims a pairing, as an app.
+         * @description The app sends the code, and signs the request with the key that it names (the documentation of apps has the details). The answer has the key with which the daemon signs. The pairing counts once the owner has confirmed it.
+         */
+        post: operations["post_pairings_claim"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/pairings/{pairing}/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Confirms a pairing. */
+        post: operations["post_pairings_pairing_confirm"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3402,7 +3730,7 @@ export interface components {
             conversation?: string | null;
             /** @description Subject of the conversation. */
             topic?: string | null;
-            /** @description Channel: `chat`, `external-agent` or `background`. */
+            /** @description Channel: `chat`, `message`, `external-agent` or `background`. */
             channel?: string | null;
             /** @description Workspace folder. */
             workspace?: string | null;
@@ -3556,6 +3884,187 @@ export interface components {
         };
         /** @description The possible decisions. */
         Kind: "approve" | "deny" | "edit" | "skip" | "answer";
+        /** @description A part of a list. */
+        AppPage: {
+            /** @description The rows. */
+            items: components["schemas"]["App"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A paired app. */
+        App: {
+            /** @description Its name. */
+            app: string;
+            /** @description Its id, which stays when it is renamed. */
+            id: string;
+            /** @description `connected` or `offline`. */
+            status: string;
+            /** @description Where it listens. */
+            address: string;
+            /** @description Fingerprint of its key. */
+            fingerprint: string;
+            /** @description Its tools. */
+            tools: components["schemas"]["AppTool"][];
+            /** @description The types of its signals. */
+            signals: string[];
+            /** @description Why it is offline. */
+            last_error?: string | null;
+            /**
+             * Format: int64
+             * @description When it was confirmed, milliseconds since 1970.
+             */
+            paired_at: number;
+            /** @description Who confirmed it. */
+            paired_by: string;
+        };
+        /** @description A tool of an app. */
+        AppTool: {
+            /** @description Its name in Toolcrib. */
+            id: string;
+            /** @description Its name at the app. */
+            tool: string;
+            /** @description The risk that the owner has chosen. */
+            risk: components["schemas"]["RiskName"];
+            /** @description How its definition differs from the reviewed one; it cannot be called then. */
+            held?: components["schemas"]["McpHeldChange"] | null;
+        };
+        /** @description The risk of a tool. */
+        RiskName: "safe" | "high" | "critical";
+        /** @description The difference of a tool from its reviewed definition. */
+        McpHeldChange: "new" | "changed" | "gone";
+        /** @description A change of an app. */
+        RenameAppBody: {
+            /** @description The new name. The tools of the app are then `if_NAME__TOOL`. */
+            name: string;
+        };
+        /** @description The differences of an app from its reviewed definitions. */
+        AppReview: {
+            /** @description Its name. */
+            app: string;
+            /** @description Digest of the definitions that are shown; accepting them names it. */
+            digest: string;
+            /** @description Tools that differ and are therefore held. */
+            held: components["schemas"]["HeldAppTool"][];
+        };
+        /** @description A tool that differs from its reviewed definition. */
+        HeldAppTool: {
+            /** @description Its name at the app. */
+            tool: string;
+            /** @description The kind of the difference. */
+            change: components["schemas"]["McpHeldChange"];
+            /** @description The definitions, line by line: `-` as reviewed, `+` as they are now. */
+            diff: string;
+            /** @description Parts of the definition that look like an attempt to steer the model. */
+            findings: string[];
+        };
+        /** @description A review to accept. */
+        AcceptReviewBody: {
+            /** @description The digest of the review that the owner has read. */
+            digest: string;
+            /**
+             * @description The risk of tools, by their names at the app.
+             * @default {}
+             */
+            risks: {
+                [key: string]: components["schemas"]["RiskName"];
+            };
+        };
+        /** @description An app that answers. */
+        TestedApp: {
+            /** @description Its name. */
+            app: string;
+            /** @description Its id, which stays when it is renamed. */
+            id: string;
+            /** @description `connected` or `offline`. */
+            status: string;
+            /** @description Where it listens. */
+            address: string;
+            /** @description Fingerprint of its key. */
+            fingerprint: string;
+            /** @description Its tools. */
+            tools: components["schemas"]["AppTool"][];
+            /** @description The types of its signals. */
+            signals: string[];
+            /** @description Why it is offline. */
+            last_error?: string | null;
+            /**
+             * Format: int64
+             * @description When it was confirmed, milliseconds since 1970.
+             */
+            paired_at: number;
+            /** @description Who confirmed it. */
+            paired_by: string;
+            /** @description The version that it reports. */
+            version: string;
+            /**
+             * Format: uint64
+             * @description Milliseconds until both answers were there.
+             */
+            took_ms: number;
+            /** @description Tools whose definitions differ from the reviewed ones. */
+            held: components["schemas"]["HeldAppTool"][];
+        };
+        /** @description What became of the signals of a request. */
+        SignalsAnswer: {
+            /**
+             * Format: uint
+             * @description Number of signals that were taken.
+             */
+            accepted: number;
+            /** @description Those that were not. */
+            rejected: components["schemas"]["RejectedSignal"][];
+        };
+        /** @description A signal that was not taken. */
+        RejectedSignal: {
+            /**
+             * Format: uint
+             * @description Its position in the request, from 0.
+             */
+            index: number;
+            /** @description Why. */
+            error: string;
+        };
+        /** @description Signals of an app: 1 to 50. */
+        NewSignals: {
+            /** @description The signals. */
+            signals: components["schemas"]["AppSignal"][];
+        };
+        /** @description A signal of an app. */
+        AppSignal: {
+            /** @description Its type, one of those that the app named when it was paired. */
+            type: string;
+            /** @description What happens, at most 1,000 characters. */
+            content: string;
+            /**
+             * @description What it is about, at most 100 characters.
+             * @default null
+             */
+            topic: string | null;
+            /**
+             * Format: double
+             * @description Its strength, 0 to 1 (0.5). It halves every 6 hours.
+             * @default null
+             */
+            energy: number | null;
+        };
+        /** @description A message that the next heartbeat looks at. */
+        AppMessageAnswer: {
+            /**
+             * Format: int64
+             * @description When it arrived, milliseconds since 1970.
+             */
+            arrived_at: number;
+        };
+        /** @description A message of an app to the person. */
+        NewAppMessage: {
+            /** @description Its text. */
+            text: string;
+            /**
+             * @description Its title.
+             * @default
+             */
+            title: string;
+        };
         /** @description A part of a list. */
         ArtifactDocumentPage: {
             /** @description The rows. */
@@ -4090,6 +4599,251 @@ export interface components {
             force: boolean;
         };
         /** @description A part of a list. */
+        ChannelPage: {
+            /** @description The rows. */
+            items: components["schemas"]["Channel"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A chat channel, without its token. */
+        Channel: {
+            /** @description Its name. */
+            channel: string;
+            /** @description The service: `telegram` or `matrix`. */
+            kind: string;
+            /** @description Its own name at the service. */
+            identity: string;
+            /** @description Address of the service. */
+            base_url: string;
+            /** @description Whether it receives and answers. */
+            enabled: boolean;
+            /** @description Whether the people on its list may decide approvals of their own conversation. */
+            may_approve: boolean;
+            /** @description The agent that answers; absent = the configured one. */
+            agent?: string | null;
+            /**
+             * Format: uint
+             * @description Number of people on its list.
+             */
+            people: number;
+        };
+        /** @description A new channel. */
+        NewChannelBody: {
+            /** @description `telegram` or `matrix`. */
+            kind: string;
+            /**
+             * @description Its name; default the service.
+             * @default null
+             */
+            channel: string | null;
+            /**
+             * @description Address of the service; required for Matrix.
+             * @default null
+             */
+            base_url: string | null;
+            /** @description Its token at the service, which is stored in the vault. */
+            token: string;
+            /**
+             * @description Ids of the people who may write to it.
+             * @default []
+             */
+            allow: string[];
+            /**
+             * @description Id of the owner, whose messages are not text from outside.
+             * @default null
+             */
+            owner: string | null;
+            /**
+             * @description The agent that answers; default the configured one.
+             * @default null
+             */
+            agent: string | null;
+            /**
+             * @description Whether the people on its list may decide approvals of their own conversation.
+             * @default false
+             */
+            may_approve: boolean;
+        };
+        /** @description A channel with its people. */
+        ChannelDetails: {
+            /** @description Its name. */
+            channel: string;
+            /** @description The service: `telegram` or `matrix`. */
+            kind: string;
+            /** @description Its own name at the service. */
+            identity: string;
+            /** @description Address of the service. */
+            base_url: string;
+            /** @description Whether it receives and answers. */
+            enabled: boolean;
+            /** @description Whether the people on its list may decide approvals of their own conversation. */
+            may_approve: boolean;
+            /** @description The agent that answers; absent = the configured one. */
+            agent?: string | null;
+            /**
+             * Format: uint
+             * @description Number of people on its list.
+             */
+            people: number;
+            /** @description People on its list. */
+            allowed: components["schemas"]["ChannelPerson"][];
+            /** @description People who wrote without being on the list. */
+            asked_to_talk: components["schemas"]["ChannelStranger"][];
+            /**
+             * Format: int64
+             * @description When the service answered last, in milliseconds since 1970; 0 = never.
+             */
+            read_at: number;
+            /** @description Why the service cannot be read now. */
+            problem?: string | null;
+        };
+        /** @description A person on the list of a channel. */
+        ChannelPerson: {
+            /** @description Id at the service. */
+            user: string;
+            /** @description Name, as the person chose it; empty until the person writes. */
+            name: string;
+            /** @description Whether the person is the owner. */
+            owner: boolean;
+            /** @description The conversation; absent until the person writes. */
+            conversation?: string | null;
+            /**
+             * Format: uint
+             * @description Number of messages that wait for an answer.
+             */
+            waiting: number;
+        };
+        /** @description A person who wrote without being on the list. */
+        ChannelStranger: {
+            /** @description Id at the service. */
+            user: string;
+            /** @description Name, as the person chose it. */
+            name: string;
+            /**
+             * Format: int64
+             * @description When the person wrote first, in milliseconds since 1970.
+             */
+            at: number;
+        };
+        /** @description Changes of a channel; absent fields stay as they are. */
+        ChannelChange: {
+            /**
+             * @description Whether it receives and answers.
+             * @default null
+             */
+            enabled: boolean | null;
+            /**
+             * @description Whether the people on its list may decide approvals of their own conversation.
+             * @default null
+             */
+            may_approve: boolean | null;
+            /**
+             * @description The agent that answers; an empty text selects the configured one.
+             * @default null
+             */
+            agent: string | null;
+        };
+        /** @description A part of a list. */
+        ChannelLogLinePage: {
+            /** @description The rows. */
+            items: components["schemas"]["ChannelLogLine"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description An event of a channel, without the texts of people. */
+        ChannelLogLine: {
+            /**
+             * Format: int64
+             * @description Milliseconds since 1970.
+             */
+            at: number;
+            /** @description Id of the person; empty for the channel itself. */
+            user: string;
+            /** @description What happened. */
+            event: string;
+        };
+        /** @description A person to put on the list. */
+        AllowBody: {
+            /**
+             * @description Whether the person is the owner, whose messages are not text from outside.
+             * @default false
+             */
+            owner: boolean;
+        };
+        /** @description The phone with the state of its inbox, without texts of people. */
+        SmsPhoneDetails: {
+            /** @description The name of the phone, as the app says. */
+            phone: string;
+            /** @description Address of the app's server. */
+            base_url: string;
+            /** @description User name. */
+            user: string;
+            /** @description Whether SMS may be read. */
+            read: boolean;
+            /** @description Whether drafts of SMS may be written and sent. */
+            send: boolean;
+            /**
+             * Format: uint
+             * @description Number of stored SMS.
+             */
+            stored: number;
+            /**
+             * Format: uint
+             * @description Number of stored SMS that were not read here.
+             */
+            unread: number;
+            /** @description Why the phone cannot be read now. */
+            problem?: string | null;
+        };
+        /** @description The phone for SMS, without its password. */
+        SmsPhone: {
+            /** @description The name of the phone, as the app says. */
+            phone: string;
+            /** @description Address of the app's server. */
+            base_url: string;
+            /** @description User name. */
+            user: string;
+            /** @description Whether SMS may be read. */
+            read: boolean;
+            /** @description Whether drafts of SMS may be written and sent. */
+            send: boolean;
+        };
+        /** @description The phone to add. */
+        NewSmsPhone: {
+            /** @description Address of the app's server, such as `http://192.168.1.20:8080`. */
+            base_url: string;
+            /**
+             * @description User name; default that of the app, `sms`.
+             * @default null
+             */
+            user: string | null;
+            /** @description The password of the app, which is stored in the vault. */
+            password: string;
+            /**
+             * @description Whether SMS may be read.
+             * @default false
+             */
+            read: boolean;
+            /**
+             * @description Whether drafts of SMS may be written and sent.
+             * @default false
+             */
+            send: boolean;
+        };
+        /** @description Changes of the phone; absent fields stay as they are. */
+        SmsPhoneChange: {
+            /**
+             * @description Whether SMS may be read.
+             * @default null
+             */
+            read: boolean | null;
+            /**
+             * @description Whether drafts of SMS may be written and sent.
+             * @default null
+             */
+            send: boolean | null;
+        };
+        /** @description A part of a list. */
         ConversationRowPage: {
             /** @description The rows. */
             items: components["schemas"]["ConversationRow"][];
@@ -4297,7 +5051,7 @@ export interface components {
         Draft: {
             /** @description Its id. */
             draft: string;
-            /** @description Its kind: `mail` or `webhook`. */
+            /** @description Its kind: `mail`, `webhook` or `chat`. */
             kind: string;
             /** @description `draft`, `sending`, `sent`, `failed`, `unknown` or `discarded`. */
             status: string;
@@ -5430,8 +6184,6 @@ export interface components {
             /** @description The kind of the difference. */
             change: components["schemas"]["McpHeldChange"];
         };
-        /** @description The difference of a tool from its reviewed definition. */
-        McpHeldChange: "new" | "changed" | "gone";
         /** @description A server with all details. */
         McpServerDetails: {
             /** @description Its name, the prefix of its tools. */
@@ -5604,6 +6356,153 @@ export interface components {
             /** @description Its name, `provider/model`. */
             model: string;
         };
+        /** @description A new pairing. The code is shown once. */
+        NewPairing: {
+            /** @description The code that the app sends, such as `ABCD-EFGH`. */
+            code: string;
+            /** @description Its id. */
+            pairing: string;
+            /** @description `open`, `claimed`, `confirmed`, `refused`, `burned` or `expired`. */
+            state: string;
+            /**
+             * Format: int64
+             * @description When the code was created, milliseconds since 1970.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description When its present state ends, milliseconds since 1970.
+             */
+            expires_at: number;
+            /** @description Who asked for the code. */
+            created_by: string;
+            /**
+             * Format: uint32
+             * @description Number of wrong codes while it was open.
+             */
+            wrong_codes: number;
+            /** @description The app that has used the code. */
+            claim?: components["schemas"]["ClaimingApp"] | null;
+        };
+        /** @description An app that waits for the owner. Its texts are its own. */
+        ClaimingApp: {
+            /** @description Its name. */
+            app: string;
+            /** @description Where it listens. */
+            address: string;
+            /** @description Fingerprint of its key: compare it with the one that the app shows. */
+            fingerprint: string;
+            /** @description The tools that it offers. */
+            tools: components["schemas"]["AppCapability"][];
+            /** @description The types of its signals. */
+            signals: string[];
+            /**
+             * Format: int64
+             * @description When it used the code, milliseconds since 1970.
+             */
+            claimed_at: number;
+        };
+        /** @description A tool that an app offers. */
+        AppCapability: {
+            /** @description Its name at the app. */
+            tool: string;
+            /** @description Its name in Toolcrib. */
+            id: string;
+            /** @description Its description, in the app's words. */
+            description: string;
+            /** @description The risk that the app proposes. */
+            proposed: components["schemas"]["RiskName"];
+            /** @description The risk that it gets unless the owner chooses another. */
+            risk: components["schemas"]["RiskName"];
+            /** @description Parts of the definition that look like an attempt to steer the model. */
+            findings: string[];
+        };
+        /** @description A part of a list. */
+        PairingPage: {
+            /** @description The rows. */
+            items: components["schemas"]["Pairing"][];
+            /** @description The `cursor` of the next page; absent = this is the last one. */
+            next?: string | null;
+        };
+        /** @description A pairing of the last day. */
+        Pairing: {
+            /** @description Its id. */
+            pairing: string;
+            /** @description `open`, `claimed`, `confirmed`, `refused`, `burned` or `expired`. */
+            state: string;
+            /**
+             * Format: int64
+             * @description When the code was created, milliseconds since 1970.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description When its present state ends, milliseconds since 1970.
+             */
+            expires_at: number;
+            /** @description Who asked for the code. */
+            created_by: string;
+            /**
+             * Format: uint32
+             * @description Number of wrong codes while it was open.
+             */
+            wrong_codes: number;
+            /** @description The app that has used the code. */
+            claim?: components["schemas"]["ClaimingApp"] | null;
+        };
+        /** @description The answer to a claim. The pairing counts once the owner has confirmed it. */
+        AppClaimAnswer: {
+            /** @description Id of the pairing. */
+            pairing: string;
+            /** @description Id of the app, which its requests name. */
+            id: string;
+            /** @description Fingerprint of the app's key: show it to the person, who compares it. */
+            fingerprint: string;
+            /** @description The key with which Toolcrib signs its requests to the app. */
+            daemon_key: components["schemas"]["AppKey"];
+            /**
+             * Format: int64
+             * @description Until when the owner can confirm it, milliseconds since 1970.
+             */
+            expires_at: number;
+        };
+        /** @description A key in base64, under its kind. */
+        AppKey: {
+            ed25519: string;
+        } | {
+            hmac: string;
+        };
+        /** @description The claim of an app, which sends it with the code. */
+        NewAppClaim: {
+            /** @description The code, as the person typed it. */
+            code: string;
+            /** @description Name of the app: 1 to 24 of a-z, 0-9 and `_`. Its tools are `if_NAME__TOOL`. */
+            name: string;
+            /** @description Where it listens, such as `http://127.0.0.1:7811`. */
+            address: string;
+            /** @description The key with which it signs. */
+            key: components["schemas"]["AppKey"];
+            /** @description Its tools, as `GET /capabilities` returns them. */
+            capabilities: unknown;
+            /**
+             * @description The types of its signals.
+             * @default []
+             */
+            signals: string[];
+        };
+        /** @description A confirmation. */
+        ConfirmBody: {
+            /** @description The fingerprint that the owner has compared with the one that the app shows. */
+            fingerprint: string;
+            /**
+             * @description The risk of tools, by their names at the app. Others are high, or critical if the app says
+             *     so.
+             * @default {}
+             */
+            risks: {
+                [key: string]: components["schemas"]["RiskName"];
+            };
+        };
         /** @description A part of a list. */
         RuleRowPage: {
             /** @description The rows. */
@@ -5684,7 +6583,10 @@ export interface components {
             rule: string;
             /** @description Agents to which it applies; empty for all. */
             agents?: string[];
-            /** @description Channels to which it applies (`chat`, `background`, `external-agent`); empty for all. */
+            /**
+             * @description Channels to which it applies (`chat`, `message`, `background`, `external-agent`); empty for
+             *     all.
+             */
             channels?: string[];
             /** @description Workspace folders to which it applies; empty for all. */
             workspaces?: string[];
@@ -7830,6 +8732,372 @@ export interface operations {
             503: components["responses"]["Problem"];
         };
     };
+    get_apps: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The apps, by name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppPage"];
+                };
+            };
+            /** @description Nothing has changed since the response with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_apps_app: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The app. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["App"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    put_apps_app: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RenameAppBody"];
+            };
+        };
+        responses: {
+            /** @description The app under its new name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["App"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_apps_app: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The app was removed. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["App"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_apps_app_review: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The differences. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppReview"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_apps_app_review: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcceptReviewBody"];
+            };
+        };
+        responses: {
+            /** @description The app with its reviewed tools. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["App"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_apps_app_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The app answers. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestedApp"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_apps_app_signals: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSignals"];
+            };
+        };
+        responses: {
+            /** @description What became of each signal. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignalsAnswer"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_apps_app_messages: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                app: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAppMessage"];
+            };
+        };
+        responses: {
+            /** @description The next heartbeat looks at the message. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppMessageAnswer"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
     get_artifacts: {
         parameters: {
             query?: {
@@ -9624,6 +10892,552 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RedoneDocument"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_channels: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The channels. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelPage"];
+                };
+            };
+            /** @description Nothing has changed since the response with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_channels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewChannelBody"];
+            };
+        };
+        responses: {
+            /** @description The channel. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_channels_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The channel. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelDetails"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    put_channels_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ChannelChange"];
+            };
+        };
+        responses: {
+            /** @description The channel. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_channels_name: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_channels_name_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The service accepts it. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_channels_name_log: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The last 50 events, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChannelLogLinePage"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    put_channels_name_people_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AllowBody"];
+            };
+        };
+        responses: {
+            /** @description The channel. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_channels_name_people_user: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+                user: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The channel. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Channel"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_sms: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The phone. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SmsPhoneDetails"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    put_sms: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SmsPhoneChange"];
+            };
+        };
+        responses: {
+            /** @description The phone. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SmsPhone"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_sms: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSmsPhone"];
+            };
+        };
+        responses: {
+            /** @description The phone. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SmsPhone"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_sms: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_sms_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The app accepts the password. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SmsPhone"];
                 };
             };
             400: components["responses"]["Problem"];
@@ -14007,6 +15821,246 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_pairings: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of an earlier response: if nothing has changed since, it is not sent again. */
+                "if-none-match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The pairings, newest first; `claimed` ones wait for a decision. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PairingPage"];
+                };
+            };
+            /** @description Nothing has changed since the response with that `ETag`. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_pairings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The code. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewPairing"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_pairings_pairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pairing: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The pairing. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pairing"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_pairings_pairing: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pairing: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The pairing has ended. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Pairing"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_pairings_claim: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewAppClaim"];
+            };
+        };
+        responses: {
+            /** @description The owner has to confirm it. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AppClaimAnswer"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_pairings_pairing_confirm: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                pairing: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ConfirmBody"];
+            };
+        };
+        responses: {
+            /** @description The app is paired. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["App"];
+                };
             };
             400: components["responses"]["Problem"];
             401: components["responses"]["Problem"];

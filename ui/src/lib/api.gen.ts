@@ -848,6 +848,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/sms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Shows the phone for SMS. */
+        get: operations["get_sms"];
+        /**
+         * Changes the opt-ins of the phone.
+         * @description When reading is switched on, the SMS that the phone has by then are not read.
+         */
+        put: operations["put_sms"];
+        /**
+         * Adds the phone for SMS.
+         * @description Nothing is saved if the app on the phone refuses the password.
+         */
+        post: operations["post_sms"];
+        /**
+         * Removes the phone for SMS.
+         * @description Its password and the stored SMS are removed with it.
+         */
+        delete: operations["delete_sms"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/sms/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Tests the phone for SMS. */
+        post: operations["post_sms_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/conversations": {
         parameters: {
             query?: never;
@@ -4723,6 +4769,79 @@ export interface components {
              * @default false
              */
             owner: boolean;
+        };
+        /** @description The phone with the state of its inbox, without texts of people. */
+        SmsPhoneDetails: {
+            /** @description The name of the phone, as the app says. */
+            phone: string;
+            /** @description Address of the app's server. */
+            base_url: string;
+            /** @description User name. */
+            user: string;
+            /** @description Whether SMS may be read. */
+            read: boolean;
+            /** @description Whether drafts of SMS may be written and sent. */
+            send: boolean;
+            /**
+             * Format: uint
+             * @description Number of stored SMS.
+             */
+            stored: number;
+            /**
+             * Format: uint
+             * @description Number of stored SMS that were not read here.
+             */
+            unread: number;
+            /** @description Why the phone cannot be read now. */
+            problem?: string | null;
+        };
+        /** @description The phone for SMS, without its password. */
+        SmsPhone: {
+            /** @description The name of the phone, as the app says. */
+            phone: string;
+            /** @description Address of the app's server. */
+            base_url: string;
+            /** @description User name. */
+            user: string;
+            /** @description Whether SMS may be read. */
+            read: boolean;
+            /** @description Whether drafts of SMS may be written and sent. */
+            send: boolean;
+        };
+        /** @description The phone to add. */
+        NewSmsPhone: {
+            /** @description Address of the app's server, such as `http://192.168.1.20:8080`. */
+            base_url: string;
+            /**
+             * @description User name; default that of the app, `sms`.
+             * @default null
+             */
+            user: string | null;
+            /** @description The password of the app, which is stored in the vault. */
+            password: string;
+            /**
+             * @description Whether SMS may be read.
+             * @default false
+             */
+            read: boolean;
+            /**
+             * @description Whether drafts of SMS may be written and sent.
+             * @default false
+             */
+            send: boolean;
+        };
+        /** @description Changes of the phone; absent fields stay as they are. */
+        SmsPhoneChange: {
+            /**
+             * @description Whether SMS may be read.
+             * @default null
+             */
+            read: boolean | null;
+            /**
+             * @description Whether drafts of SMS may be written and sent.
+             * @default null
+             */
+            send: boolean | null;
         };
         /** @description A part of a list. */
         ConversationRowPage: {
@@ -11133,6 +11252,192 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Channel"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    get_sms: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The phone. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SmsPhoneDetails"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    put_sms: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["SmsPhoneChange"];
+            };
+        };
+        responses: {
+            /** @description The phone. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SmsPhone"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_sms: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewSmsPhone"];
+            };
+        };
+        responses: {
+            /** @description The phone. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SmsPhone"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    delete_sms: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Removed. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            405: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            412: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            421: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            428: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            500: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    post_sms_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The app accepts the password. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SmsPhone"];
                 };
             };
             400: components["responses"]["Problem"];
