@@ -163,7 +163,6 @@ pub(super) const IN_TESTS: &[(&str, &str, &str)] = &[
     ("assistant", "engine", "memories and tasks are tested on the in-memory stores"),
     ("code-mode", "engine", "calls of scripts are tested through the real pipeline"),
     ("mail", "engine", "drafts and files are tested on the in-memory stores"),
-    ("channels", "engine", "drafts are tested on the in-memory stores"),
     ("mail", "store", "what a killed process leaves behind is in a real database"),
     ("mcp", "engine", "as the loop; the conformance fixtures are built on the pipeline too"),
     ("audit", "engine", "the verifier is tested against the in-memory stores"),
